@@ -1,0 +1,342 @@
+#include "book.h"
+
+#include "commmap.h"
+#include "variables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct book book = {.lock = PTHREAD_MUTEX_INITIALIZER};
+__thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
+
+static int variables_write(struct run *run)
+{
+    uint64_t offset;
+    struct variable_record *records = run_alloc(run, variable_count * sizeof *records, &offset);
+    if (!records)
+        return -1;
+    for (size_t i = 0; i < variable_count; i++)
+        records[i] = variables[i].record;
+    run->header->variables = offset;
+    run->header->variable_count = offset ? variable_count : 0;
+    return 0;
+}
+
+static int calls_write(struct run *run)
+{
+    uint64_t offset;
+    struct call_record *records = run_alloc(run, CALL_COUNT * sizeof *records, &offset);
+    if (!records)
+        return -1;
+    for (size_t i = 0; i < CALL_COUNT; i++) {
+        snprintf(records[i].name, sizeof records[i].name, "%s", call_table[i].name);
+        records[i].class = call_table[i].class;
+        records[i].role = call_table[i].role;
+        records[i].op = call_table[i].op;
+    }
+    run->header->calls = offset;
+    run->header->call_count = offset ? CALL_COUNT : 0;
+    return 0;
+}
+
+int book_open(void)
+{
+    book.comms = calloc(COMM_SLOTS, sizeof *book.comms);
+    book.comm_count = 1;
+    return book.comms && variables_write(&book.run) == 0 && calls_write(&book.run) == 0 ? 0 : -1;
+}
+
+/* Cells of the run, with their header in front; the block is linked once its cells have their first values. */
+static struct tally_block *block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
+                                      uint64_t *offset)
+{
+    struct tally_block *block = run_alloc(&book.run, sizeof *block + cells * sizeof(uint64_t), offset);
+    if (block) {
+        block->kind = kind;
+        block->thread = thread;
+        block->comm = comm;
+        block->page = page;
+        block->cells = (uint32_t)cells;
+    }
+    return block;
+}
+
+static void block_link(struct tally_block *block, uint64_t offset)
+{
+    run_link(&book.run, &book.run.header->first_block, &block->next, offset);
+}
+
+struct ledger *book_thread_add(int tid)
+{
+    struct ledger *ledger = calloc(1, sizeof *ledger);
+    if (!ledger) {
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        return NULL;
+    }
+    pthread_mutex_lock(&book.lock);
+    uint64_t record_offset, block_offset;
+    struct thread_record *record = run_alloc(&book.run, sizeof *record, &record_offset);
+    struct tally_block *block = record ? block_make(BLOCK_THREAD, book.thread_count, 0, 0,
+                                                    sizeof(struct thread_cells) / sizeof(uint64_t), &block_offset)
+                                       : NULL;
+    if (!block) {
+        pthread_mutex_unlock(&book.lock);
+        free(ledger);
+        return NULL;
+    }
+    ledger->index = book.thread_count++;
+    ledger->record = record;
+    ledger->tally.cells = (struct thread_cells *)(block + 1);
+    ledger->tally.concurrent = book.concurrent;
+    record->index = ledger->index;
+    record->tid = tid;
+    record->begin_ticks = clock_now();
+    record->events_cell = block_offset ? block_offset + sizeof *block : 0;
+    if (record_offset && block_offset) {
+        run_link(&book.run, &book.run.header->first_thread, &record->next, record_offset);
+        block_link(block, block_offset);
+    }
+    ledger->next = book.threads;
+    __atomic_store_n(&book.threads, ledger, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&book.lock);
+    return ledger;
+}
+
+struct comm *book_comm_find(uint64_t handle)
+{
+    return comm_map_find(&book.map, handle);
+}
+
+static struct comm *comm_make(const struct comm_facts *facts)
+{
+    if (book.comm_count >= COMM_SLOTS) {
+        run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
+        return NULL;
+    }
+    uint64_t record_offset, block_offset;
+    struct comm *comm = calloc(1, sizeof *comm);
+    struct comm_record *record = comm ? run_alloc(&book.run, sizeof *record, &record_offset) : NULL;
+    struct tally_block *block = record ? block_make(BLOCK_SHARED, 0, book.comm_count, 0,
+                                                    sizeof(struct shared_cells) / sizeof(uint64_t), &block_offset)
+                                       : NULL;
+    if (!block) {
+        free(comm);
+        return NULL;
+    }
+    comm->slot = book.comm_count;
+    comm->handle = facts->handle;
+    comm->parent = facts->parent;
+    comm->size = facts->size;
+    comm->rank = facts->rank;
+    comm->remote_size = facts->remote_size;
+    snprintf(comm->name, sizeof comm->name, "%s", facts->name);
+    comm->record = record;
+    comm->shared = (struct shared_cells *)(block + 1);
+    for (unsigned i = 0; i < EXTREME_COUNT; i++)
+        comm->shared->closed[i] = extreme_neutral((enum extreme)i);
+    record->slot = comm->slot;
+    record->parent = facts->parent;
+    record->size = facts->size;
+    record->rank = facts->rank;
+    record->remote_size = facts->remote_size;
+    record->flags = facts->remote_size ? COMM_INTER : 0;
+    record->created_ticks = clock_now();
+    memcpy(record->name, comm->name, sizeof record->name);
+    if (record_offset && block_offset) {
+        run_link(&book.run, &book.run.header->first_comm, &record->next, record_offset);
+        block_link(block, block_offset);
+    }
+    return comm;
+}
+
+struct comm *book_comm_add(const struct comm_facts *facts)
+{
+    pthread_mutex_lock(&book.lock);
+    struct comm *comm = comm_map_find(&book.map, facts->handle);
+    if (!comm) {
+        comm = comm_make(facts);
+        if (comm) {
+            __atomic_store_n(&book.comms[comm->slot], comm, __ATOMIC_RELEASE);
+            __atomic_store_n(&book.comm_count, comm->slot + 1, __ATOMIC_RELEASE);
+            if (comm_map_set(&book.map, facts->handle, comm) != 0)
+                run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        }
+    }
+    pthread_mutex_unlock(&book.lock);
+    return comm;
+}
+
+static void comm_mark(struct comm *comm, bool freed)
+{
+    uint32_t flags = comm->record->flags & ~(uint32_t)COMM_FREED;
+    __atomic_store_n(&comm->freed, freed, __ATOMIC_RELEASE);
+    comm->record->freed_ticks = freed ? clock_now() : 0;
+    __atomic_store_n(&comm->record->flags, freed ? flags | COMM_FREED : flags, __ATOMIC_RELAXED);
+}
+
+void book_comm_retire(struct comm *comm)
+{
+    pthread_mutex_lock(&book.lock);
+    if (!comm->freed) {
+        if (comm_map_find(&book.map, comm->handle) == comm)
+            comm_map_set(&book.map, comm->handle, NULL);
+        comm_mark(comm, true);
+        __atomic_add_fetch(&book.generation, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&book.lock);
+}
+
+void book_comm_restore(struct comm *comm)
+{
+    pthread_mutex_lock(&book.lock);
+    if (comm->freed) {
+        comm_map_set(&book.map, comm->handle, comm);
+        comm_mark(comm, false);
+    }
+    pthread_mutex_unlock(&book.lock);
+}
+
+static struct view *view_make(struct ledger *ledger, struct comm *comm)
+{
+    uint32_t peers = (uint32_t)(comm->remote_size ? comm->remote_size : comm->size);
+    uint64_t offset;
+    struct view *view = calloc(1, sizeof *view);
+    struct peer_leaf **root = calloc(peers / LEAF_PEERS + 1, sizeof *root);
+    struct tally_block *block =
+        view && root
+            ? block_make(BLOCK_COMM, ledger->index, comm->slot, 0, sizeof(struct comm_cells) / sizeof(uint64_t), &offset)
+            : NULL;
+    if (!block) {
+        free(view);
+        free(root);
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        return NULL;
+    }
+    view->comm = comm;
+    view->thread = ledger->index;
+    view->root = root;
+    view->tally.cells = (struct comm_cells *)(block + 1);
+    view->tally.cells->message_low = LOW_NEUTRAL;
+    view->tally.cells->span_first = LOW_NEUTRAL;
+    view->tally.shared = comm->shared;
+    view->tally.page_number = UINT32_MAX; /* no page yet */
+    view->tally.peers = peers;
+    block_link(block, offset);
+    view->next = comm->views;
+    __atomic_store_n(&comm->views, view, __ATOMIC_RELEASE);
+    return view;
+}
+
+static bool views_extend(struct ledger *ledger, uint32_t slot)
+{
+    uint32_t count = ledger->view_count ? ledger->view_count : 16;
+    while (count <= slot)
+        count *= 2;
+    struct view **views = realloc(ledger->views, count * sizeof *views);
+    if (!views) {
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        return false;
+    }
+    memset(views + ledger->view_count, 0, (count - ledger->view_count) * sizeof *views);
+    ledger->views = views;
+    ledger->view_count = count;
+    return true;
+}
+
+struct view *book_view(struct ledger *ledger, struct comm *comm)
+{
+    if (comm->slot >= ledger->view_count && !views_extend(ledger, comm->slot))
+        return NULL;
+    struct view *view = ledger->views[comm->slot];
+    if (!view) {
+        pthread_mutex_lock(&book.lock);
+        view = view_make(ledger, comm);
+        pthread_mutex_unlock(&book.lock);
+        ledger->views[comm->slot] = view;
+    }
+    return view;
+}
+
+static struct peer_cells *peer_page(struct view *view, uint32_t peer)
+{
+    uint32_t number = peer / PEERS_PER_PAGE;
+    struct peer_leaf **leaf = &view->root[peer / LEAF_PEERS];
+    if (!*leaf) {
+        struct peer_leaf *fresh = calloc(1, sizeof *fresh);
+        if (!fresh) {
+            run_lost(&book.run, LOSS_NO_MEMORY, 1);
+            return NULL;
+        }
+        __atomic_store_n(leaf, fresh, __ATOMIC_RELEASE);
+    }
+    struct peer_cells **page = &(*leaf)->pages[number % LEAF_PAGES];
+    if (!*page) {
+        uint64_t offset;
+        struct tally_block *block = block_make(BLOCK_PEERS, view->thread, view->comm->slot, number,
+                                               sizeof(struct peer_cells) / sizeof(uint64_t), &offset);
+        if (!block)
+            return NULL;
+        block_link(block, offset);
+        __atomic_store_n(page, (struct peer_cells *)(block + 1), __ATOMIC_RELEASE);
+    }
+    return *page;
+}
+
+void view_page_turn(struct view *view, uint32_t peer)
+{
+    static struct peer_cells lost_page;
+    struct peer_cells *page = peer < view->tally.peers ? peer_page(view, peer) : NULL;
+    view->tally.page = page ? page : &lost_page;
+    view->tally.page_number = page ? peer / PEERS_PER_PAGE : UINT32_MAX;
+}
+
+static void view_accumulate(const struct variable_record *record, const struct view *view, uint64_t *values,
+                            size_t count)
+{
+    variable_take(record, BLOCK_COMM, 0, (const uint64_t *)view->tally.cells,
+                  sizeof(struct comm_cells) / sizeof(uint64_t), values, count);
+    if (record->terms[0].block != BLOCK_PEERS)
+        return;
+    for (uint32_t l = 0; l <= view->tally.peers / LEAF_PEERS; l++) {
+        const struct peer_leaf *leaf = __atomic_load_n(&view->root[l], __ATOMIC_ACQUIRE);
+        for (unsigned p = 0; leaf && p < LEAF_PAGES; p++) {
+            const struct peer_cells *page = __atomic_load_n(&leaf->pages[p], __ATOMIC_ACQUIRE);
+            if (page)
+                variable_take(record, BLOCK_PEERS, l * LEAF_PAGES + p, (const uint64_t *)page,
+                              sizeof *page / sizeof(uint64_t), values, count);
+        }
+    }
+}
+
+void book_accumulate(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count)
+{
+    const struct variable_record *record = &variable->record;
+    variable_clear(record, values, count);
+    if (comm) {
+        for (const struct view *view = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); view; view = view->next)
+            view_accumulate(record, view, values, count);
+        variable_take(record, BLOCK_SHARED, 0, (const uint64_t *)comm->shared,
+                      sizeof *comm->shared / sizeof(uint64_t), values, count);
+        return;
+    }
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        variable_take(record, BLOCK_THREAD, 0, (const uint64_t *)l->tally.cells,
+                      sizeof *l->tally.cells / sizeof(uint64_t), values, count);
+    if (book.run.header)
+        variable_take(record, BLOCK_LOSSES, 0, book.run.header->lost, LOSS_COUNT, values, count);
+}
+
+void book_values(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count)
+{
+    book_accumulate(variable, comm, values, count);
+    variable_finish(&variable->record, values);
+}
+
+size_t book_value_count(const struct variable *variable, const struct comm *comm)
+{
+    if (variable->record.count)
+        return variable->record.count;
+    return comm ? (size_t)(comm->remote_size ? comm->remote_size : comm->size) : 0;
+}

@@ -1,0 +1,125 @@
+/*
+ * The book of a process: its threads, its communicators, and where their tally cells lie.
+ *
+ *   book ── threads ──> ledger ──> ledger ──> ...              one a thread; never freed
+ *     │                   │ views[slot]
+ *     │                   v
+ *     └── comms[slot] ──> comm ── views ──> view ──> view      one a (thread, communicator); never freed
+ *                                            │ root[peer >> 13][peer >> 6 & 127]
+ *                                            v
+ *                                           peer_page          one a (thread, communicator, 64 peers)
+ *
+ * Who may run with whom: additions happen under book.lock, by threads that are in MPI; lists are pushed at the front with
+ * a release store, and their readers (any thread, any signal handler) walk them with acquire loads and no lock. A ledger
+ * and its views are written by its thread alone. Nothing is removed while the process lives; a communicator that was
+ * freed only loses its handle.
+ */
+#ifndef MPIT_AGGREGATE_BOOK_H
+#define MPIT_AGGREGATE_BOOK_H
+
+#include "clock.h"
+#include "fold.h"
+#include "run.h"
+
+enum { COMM_SLOTS = 1 << 16, LEAF_PAGES = 128, LEAF_PEERS = LEAF_PAGES * PEERS_PER_PAGE };
+
+struct peer_leaf {
+    struct peer_cells *pages[LEAF_PAGES];
+};
+
+/* A thread's cells for a communicator. */
+struct view {
+    struct comm_tally tally;
+    struct comm *comm;
+    struct view *next; /* of the same communicator */
+    uint32_t thread;
+    struct peer_leaf **root; /* leaf number peer >> 13 */
+};
+
+struct comm {
+    uint64_t handle;
+    bool freed;
+    uint32_t slot, parent;
+    int32_t size, rank, remote_size;
+    uint32_t creations; /* children that were made out of it: names them on all ranks alike */
+    struct shared_cells *shared;
+    struct comm_record *record;
+    struct view *views;
+    char name[COMM_NAME_BYTES];
+};
+
+struct ledger {
+    struct tally tally;
+    struct ledger *next;
+    uint32_t index;
+    struct thread_record *record;
+    struct view **views; /* by slot; view_count of them */
+    uint32_t view_count;
+};
+
+struct comm_map; /* handle -> comm, lock-free to read */
+
+struct book {
+    struct run run;
+    struct clock_scale scale;
+    pthread_mutex_t lock;
+    struct ledger *threads;
+    uint32_t thread_count;
+    struct comm **comms; /* by slot */
+    uint32_t comm_count; /* slots given out + 1 */
+    uint32_t generation; /* grows when a communicator is freed: caches of handles are stale then */
+    struct comm_map *map;
+    bool concurrent;
+};
+
+extern struct book book;
+/* What the calling thread is doing; NULL before its first call. */
+extern __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
+
+/* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */
+int book_open(void);
+
+/* A new thread's ledger, or NULL (counted). */
+struct ledger *book_thread_add(int tid);
+
+/* The communicator with this handle, or NULL. Lock-free, async-signal-safe. */
+struct comm *book_comm_find(uint64_t handle);
+
+struct comm_facts {
+    uint64_t handle;
+    uint32_t parent;
+    int32_t size, rank, remote_size; /* remote_size: 0 in an intra-communicator */
+    const char *name;
+};
+
+/* Adds a communicator; returns it, or NULL (counted). Adding a known handle returns what is known. */
+struct comm *book_comm_add(const struct comm_facts *facts);
+/* Forgets the handle; the communicator's figures stay. Call it before MPI can give the handle to another one. */
+void book_comm_retire(struct comm *comm);
+/* Takes a retirement back: MPI refused to free the communicator. */
+void book_comm_restore(struct comm *comm);
+
+/* The thread's cells for the communicator; makes them at first use. NULL: counted as lost. */
+struct view *book_view(struct ledger *ledger, struct comm *comm);
+
+/* Makes `peer`'s page the view's current one; makes it at first use. Without memory (counted as lost) that is a page
+ * which nobody reads, so that the fold need not ask. */
+void view_page_turn(struct view *view, uint32_t peer);
+
+static inline void view_page_select(struct view *view, int32_t peer)
+{
+    if (__builtin_expect(view->tally.page_number != (uint32_t)peer / PEERS_PER_PAGE, 0))
+        view_page_turn(view, (uint32_t)peer);
+}
+
+/* Values of a variable, in its own unit (ticks for times). `comm` is NULL for variables that are not bound. Lock-free,
+ * async-signal-safe. SPAN variables need two values. */
+struct variable;
+void book_values(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
+/* The same without variable_finish: accumulators, which can be combined further. */
+void book_accumulate(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
+
+/* How many values the variable has for this communicator. */
+size_t book_value_count(const struct variable *variable, const struct comm *comm);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * Tally cells: 8-byte slots with one writer each.
+ *
+ *   thread_cells   one a thread: what it called                      writer: the thread
+ *   comm_cells     one a thread and communicator                     writer: the thread
+ *   peer_cells     one a thread, communicator and page of 64 peers   writer: the thread
+ *   shared_cells   one a communicator: levels that threads change together
+ *                  writer: whichever thread is in MPI; under MPI_THREAD_MULTIPLE by locked instructions
+ *
+ * Who may run with whom: the writer with any number of readers (threads, signal handlers, other processes). A cell is
+ * loaded and stored relaxed and whole; readers promise nothing about the order between cells. Counts only grow.
+ *
+ * The four cells of an extreme (cells of class watermark) are of the current segment: whoever opens a window takes the
+ * segment's extreme out with an exchange and leaves the neutral value (watermark.h).
+ *
+ * variables.c says which variable lies where; nothing else may depend on the order here.
+ */
+#ifndef MPIT_AGGREGATE_CELLS_H
+#define MPIT_AGGREGATE_CELLS_H
+
+#include "bucket.h"
+#include "calls.h"
+
+#include <stdint.h>
+
+#define LOW_NEUTRAL UINT64_MAX
+enum { PEERS_PER_PAGE = 64 };
+
+struct thread_cells {
+    uint64_t events; /* records written; also where the thread stands in its event stream */
+    uint64_t nested_time;
+    uint64_t call_count[CALL_COUNT];
+    uint64_t call_time[CALL_COUNT];
+};
+
+struct comm_cells {
+    uint64_t p2p_time, wait_time, comm_time; /* comm_time: inside communicator creation and the like */
+    uint64_t rma_time, io_time, rma_bytes, io_bytes;
+    uint64_t transfer_time;
+    uint64_t p2p_done; /* messages completed */
+    uint64_t timeouts;
+    uint64_t large;
+    uint64_t span_last; /* end of the last communication */
+    uint64_t span_first; /* extreme: begin of the first one */
+    uint64_t message_low, message_high; /* extremes */
+    uint64_t coll_bytes;
+    uint64_t send_count[BUCKET_COUNT], send_bytes[BUCKET_COUNT];
+    uint64_t recv_count[BUCKET_COUNT], recv_bytes[BUCKET_COUNT];
+    uint64_t coll_size_count[BUCKET_COUNT];
+    uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT];
+};
+
+struct peer_cells {
+    uint64_t send_count[PEERS_PER_PAGE], send_bytes[PEERS_PER_PAGE];
+    uint64_t recv_count[PEERS_PER_PAGE], recv_bytes[PEERS_PER_PAGE];
+};
+
+/* Pending operations: how many now, and the extremes of the current segment. */
+struct level_cells {
+    uint64_t now, high, low;
+};
+
+struct shared_cells {
+    struct level_cells sends, recvs, bytes;
+    /* extremes of the segments that windows have closed (watermark.h), in the order of enum extreme */
+    uint64_t closed[9];
+};
+
+static inline uint64_t cell_load(const uint64_t *cell)
+{
+    return __atomic_load_n(cell, __ATOMIC_RELAXED);
+}
+
+static inline void cell_store(uint64_t *cell, uint64_t value)
+{
+    __atomic_store_n(cell, value, __ATOMIC_RELAXED);
+}
+
+/* Adds to a cell that only this thread writes. */
+static inline void cell_add(uint64_t *cell, uint64_t value)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    /* one instruction where the compiler makes three of a relaxed load, add and store */
+    __asm__("addq %1, %0" : "+m"(*cell) : "er"(value) : "cc");
+#else
+    cell_store(cell, cell_load(cell) + value);
+#endif
+}
+
+#endif

@@ -1,0 +1,72 @@
+#include "commmap.h"
+
+#include <stdlib.h>
+
+struct comm_place {
+    uint64_t handle; /* 0 = empty */
+    struct comm *comm;
+};
+
+struct comm_map {
+    uint64_t mask, used;
+    struct comm_place places[];
+};
+
+static uint64_t place_of(uint64_t handle)
+{
+    return (handle * UINT64_C(0x9e3779b97f4a7c15)) >> 20;
+}
+
+struct comm *comm_map_find(struct comm_map *const *where, uint64_t handle)
+{
+    struct comm_map *map = __atomic_load_n(where, __ATOMIC_ACQUIRE);
+    if (!map || !handle)
+        return NULL;
+    for (uint64_t i = place_of(handle);; i++) {
+        struct comm_place *place = &map->places[i & map->mask];
+        uint64_t found = __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE);
+        if (found == handle)
+            return __atomic_load_n(&place->comm, __ATOMIC_ACQUIRE);
+        if (!found)
+            return NULL;
+    }
+}
+
+static void put(struct comm_map *map, uint64_t handle, struct comm *comm)
+{
+    uint64_t i = place_of(handle);
+    while (map->places[i & map->mask].handle && map->places[i & map->mask].handle != handle)
+        i++;
+    struct comm_place *place = &map->places[i & map->mask];
+    __atomic_store_n(&place->comm, comm, __ATOMIC_RELEASE);
+    if (!place->handle) {
+        map->used++;
+        __atomic_store_n(&place->handle, handle, __ATOMIC_RELEASE);
+    }
+}
+
+static struct comm_map *larger(const struct comm_map *old)
+{
+    uint64_t size = old ? 2 * (old->mask + 1) : 64;
+    struct comm_map *map = calloc(1, sizeof *map + size * sizeof map->places[0]);
+    if (!map)
+        return NULL;
+    map->mask = size - 1;
+    for (uint64_t i = 0; old && i <= old->mask; i++)
+        if (old->places[i].comm)
+            put(map, old->places[i].handle, old->places[i].comm);
+    return map;
+}
+
+int comm_map_set(struct comm_map **where, uint64_t handle, struct comm *comm)
+{
+    struct comm_map *map = *where;
+    if (!map || 2 * (map->used + 1) > map->mask) {
+        map = larger(map);
+        if (!map)
+            return -1;
+        __atomic_store_n(where, map, __ATOMIC_RELEASE);
+    }
+    put(map, handle, comm);
+    return 0;
+}

@@ -1,0 +1,87 @@
+#include "figures.h"
+
+#include "book.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct variable_record *record_find(const struct figures *figures, const char *name,
+                                                 enum variable_class class, const struct variable **own)
+{
+    size_t count = figures->run ? figures->run->variable_count : variable_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct variable_record *record = figures->run ? &figures->run->variables[i] : &variables[i].record;
+        if (record->class == class && strcmp(record->name, name) == 0) {
+            *own = figures->run ? NULL : &variables[i];
+            return record;
+        }
+    }
+    return NULL;
+}
+
+static void run_values(const struct run_reader *run, const struct variable_record *record,
+                       const struct figures_comm *comm, uint64_t *values, size_t count)
+{
+    variable_clear(record, values, count);
+    for (size_t i = 0; i < run->block_count; i++) {
+        const struct tally_block *block = run->blocks[i];
+        if (comm ? block->comm == comm->slot : block->comm == 0)
+            variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
+    }
+    if (!comm)
+        variable_take(record, BLOCK_LOSSES, 0, run->header.lost, LOSS_COUNT, values, count);
+    variable_finish(record, values);
+}
+
+size_t figures_read(const struct figures *figures, const char *name, enum variable_class class,
+                    const struct figures_comm *comm, uint64_t *values, size_t count)
+{
+    uint64_t scratch[2];
+    const struct variable *own = NULL;
+    const struct variable_record *record = record_find(figures, name, class, &own);
+    memset(values, 0, count * sizeof *values);
+    if (!record || count == 0)
+        return 0;
+    size_t have = record->count ? record->count : comm && comm->size > 0 ? (size_t)comm->size : 0;
+    bool span = record->combine == COMBINE_SPAN; /* needs two accumulators for its one value */
+    uint64_t *into = span ? scratch : values;
+    size_t wanted = span ? 2 : have < count ? have : count;
+    if (own)
+        book_values(own, comm ? comm->live : NULL, into, wanted);
+    else
+        run_values(figures->run, record, comm, into, wanted);
+    if (span)
+        values[0] = scratch[0];
+    struct clock_scale scale = figures->run ? run_reader_scale(figures->run) : book.scale;
+    if (strcmp(record->unit, "ticks") == 0)
+        for (size_t i = 0; i < count; i++)
+            values[i] = clock_ns(scale, values[i]);
+    return have;
+}
+
+uint64_t figures_one(const struct figures *figures, const char *name, enum variable_class class,
+                     const struct figures_comm *comm)
+{
+    uint64_t value;
+    figures_read(figures, name, class, comm, &value, 1);
+    return value;
+}
+
+bool figures_comm_next(const struct figures *figures, uint32_t *at, struct figures_comm *comm)
+{
+    if (figures->run) {
+        while (++*at < figures->run->comm_count) {
+            const struct comm_record *record = figures->run->comms[*at];
+            if (record) {
+                *comm = (struct figures_comm){.slot = record->slot, .name = record->name, .size = record->size};
+                return true;
+            }
+        }
+        return false;
+    }
+    if (++*at >= __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE))
+        return false;
+    const struct comm *live = book.comms[*at];
+    *comm = (struct figures_comm){.live = live, .slot = live->slot, .name = live->name, .size = live->size};
+    return true;
+}

@@ -1,0 +1,37 @@
+/*
+ * A variable's values by name, out of this process's book or out of a run file, in nanoseconds where they are times.
+ */
+#ifndef MPIT_AGGREGATE_FIGURES_H
+#define MPIT_AGGREGATE_FIGURES_H
+
+#include "reader.h"
+#include "variables.h"
+
+#include <stdbool.h>
+
+struct comm;
+
+struct figures {
+    const struct run_reader *run; /* NULL: this process's book */
+};
+
+/* A communicator in either. */
+struct figures_comm {
+    const struct comm *live;
+    uint32_t slot;
+    const char *name;
+    int32_t size;
+};
+
+/* Up to `count` values (the rest 0). Returns how many there are, 0 when there is no such variable. */
+size_t figures_read(const struct figures *figures, const char *name, enum variable_class class,
+                    const struct figures_comm *comm, uint64_t *values, size_t count);
+
+/* The first value. */
+uint64_t figures_one(const struct figures *figures, const char *name, enum variable_class class,
+                     const struct figures_comm *comm);
+
+/* The communicators one by one: *at begins at 0. False at the end. */
+bool figures_comm_next(const struct figures *figures, uint32_t *at, struct figures_comm *comm);
+
+#endif

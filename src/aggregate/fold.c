@@ -1,0 +1,81 @@
+#include "fold.h"
+
+static void level_extreme(uint64_t *cell, uint64_t value, bool high)
+{
+    uint64_t seen = cell_load(cell);
+    while ((high ? value > seen : value < seen) &&
+           !__atomic_compare_exchange_n(cell, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+void level_change_locked(struct level_cells *level, uint64_t delta)
+{
+    uint64_t now = __atomic_add_fetch(&level->now, delta, __ATOMIC_RELAXED);
+    level_extreme(&level->high, now, true);
+    level_extreme(&level->low, now, false);
+}
+
+/* A request that ends without a message: what its posting raised goes down again. */
+static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    unsigned posted = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
+    cell_add(&comm->cells->wait_time, fold_share(tally));
+    if (call_table[posted].class == CLASS_COLLECTIVE || call_table[posted].class == CLASS_COMMUNICATOR)
+        return;
+    if (event->tag) { /* 1: a receive */
+        if (event->peer != PEER_PROC_NULL)
+            level_subtract(tally->concurrent, &comm->shared->recvs, 1);
+    } else if (event->peer >= 0) {
+        level_subtract(tally->concurrent, &comm->shared->sends, 1);
+        level_subtract(tally->concurrent, &comm->shared->bytes, event->bytes);
+    }
+}
+
+void fold_record(struct tally *tally, struct comm_tally *comm, const struct event *event,
+                 const struct event_extension *more)
+{
+    switch (event_kind(event)) {
+    case RECORD_SEND_DONE:
+        fold_send_done(tally, comm, event);
+        break;
+    case RECORD_RECV_DONE:
+        fold_recv_done(tally, comm, event);
+        break;
+    case RECORD_RECEIVE:
+        if (event_is_message(event)) {
+            fold_received(comm, event);
+            fold_transfer(comm, event, tally->end - event->begin);
+        }
+        break;
+    case RECORD_SEND_POSTED:
+        cell_add(&comm->cells->p2p_time, fold_share(tally));
+        if (event->peer < 0)
+            break;
+        fold_posted_send(tally->concurrent, comm, event);
+        fold_span(comm, event->begin, tally->end);
+        break;
+    case RECORD_RECV_POSTED:
+        cell_add(&comm->cells->p2p_time, fold_share(tally));
+        if (event->peer == PEER_PROC_NULL)
+            break;
+        level_add(tally->concurrent, &comm->shared->recvs, 1);
+        fold_span(comm, event->begin, tally->end);
+        break;
+    case RECORD_COLL_DONE:
+        cell_add(&comm->cells->wait_time, fold_share(tally));
+        if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
+            fold_collective(comm, call_table[event->duration].op,
+                            event->bytes + event_bytes_out(event, more));
+        fold_span(comm, event->begin, tally->end);
+        break;
+    case RECORD_COMM_DONE:
+        cell_add(&comm->cells->wait_time, fold_share(tally));
+        break;
+    case RECORD_CANCELLED:
+    case RECORD_FREED:
+        fold_unfinished(tally, comm, event);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,248 @@
+/*
+ * The fold: the only code that turns events into numbers.
+ *
+ * The recorder calls it for each event as it is emitted, the reader for each event that it replays; so live tallies and
+ * a replayed trace are equal, cell for cell. It is pure: no clock, no allocation, no MPI, no lock. What it needs must
+ * be there before: the communicator's cells, and in comm_tally.page the page of the event's peer.
+ *
+ * The records that follow a completion call (RECORD_*_DONE) take their share of the call's time and its end from
+ * tally.end, .share and .remainder, which the call's own event has just set.
+ */
+#ifndef MPIT_AGGREGATE_FOLD_H
+#define MPIT_AGGREGATE_FOLD_H
+
+#include "calls.h"
+#include "cells.h"
+#include "event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The cells of one thread, and what the fold remembers from a call to the records behind it. */
+struct tally {
+    struct thread_cells *cells;
+    uint64_t end;       /* of the call */
+    uint64_t share;     /* of its time, for each request that it completed or started */
+    uint64_t remainder; /* for the first of them */
+    bool concurrent;    /* several threads may be in MPI at once: shared cells need locked instructions */
+};
+
+/* The cells of one thread for one communicator. */
+struct comm_tally {
+    struct comm_cells *cells;
+    struct shared_cells *shared;
+    struct peer_cells *page; /* of the peer that the next event names */
+    uint32_t page_number;
+    uint32_t peers; /* size of the (remote) group */
+};
+
+#define FOLD static inline __attribute__((always_inline))
+
+FOLD void cell_raise(uint64_t *cell, uint64_t value)
+{
+    if (value > cell_load(cell))
+        cell_store(cell, value);
+}
+
+FOLD void cell_lower(uint64_t *cell, uint64_t value)
+{
+    if (value < cell_load(cell))
+        cell_store(cell, value);
+}
+
+/* Out of line: only under MPI_THREAD_MULTIPLE. */
+void level_change_locked(struct level_cells *level, uint64_t delta);
+
+FOLD void level_add(bool concurrent, struct level_cells *level, uint64_t delta)
+{
+    if (__builtin_expect(concurrent, 0)) {
+        level_change_locked(level, delta);
+        return;
+    }
+    uint64_t now = cell_load(&level->now) + delta;
+    cell_store(&level->now, now);
+    cell_raise(&level->high, now);
+}
+
+FOLD void level_subtract(bool concurrent, struct level_cells *level, uint64_t delta)
+{
+    if (__builtin_expect(concurrent, 0)) {
+        level_change_locked(level, -delta);
+        return;
+    }
+    uint64_t now = cell_load(&level->now) - delta;
+    cell_store(&level->now, now);
+    cell_lower(&level->low, now);
+}
+
+FOLD bool event_is_message(const struct event *event)
+{
+    return event->peer >= 0 && !(event->kind & EVENT_FAILED);
+}
+
+FOLD void fold_span(struct comm_tally *comm, uint64_t begin, uint64_t end)
+{
+    cell_lower(&comm->cells->span_first, begin);
+    cell_store(&comm->cells->span_last, end);
+}
+
+FOLD void fold_message(struct comm_tally *comm, const struct event *event, uint64_t *count, uint64_t *bytes,
+                       uint64_t *peer_count, uint64_t *peer_bytes)
+{
+    unsigned bucket = bucket_of(event->bytes), place = (unsigned)event->peer % PEERS_PER_PAGE;
+    cell_add(&count[bucket], 1);
+    cell_add(&bytes[bucket], event->bytes);
+    cell_add(&peer_count[place], 1);
+    cell_add(&peer_bytes[place], event->bytes);
+    if (event->kind & EVENT_LARGE)
+        cell_add(&comm->cells->large, 1);
+    cell_raise(&comm->cells->message_high, event->bytes);
+    cell_lower(&comm->cells->message_low, event->bytes);
+}
+
+FOLD void fold_sent(struct comm_tally *comm, const struct event *event)
+{
+    fold_message(comm, event, comm->cells->send_count, comm->cells->send_bytes, comm->page->send_count,
+                 comm->page->send_bytes);
+}
+
+FOLD void fold_received(struct comm_tally *comm, const struct event *event)
+{
+    fold_message(comm, event, comm->cells->recv_count, comm->cells->recv_bytes, comm->page->recv_count,
+                 comm->page->recv_bytes);
+}
+
+FOLD void fold_transfer(struct comm_tally *comm, const struct event *event, uint64_t ticks)
+{
+    cell_add(&comm->cells->p2p_done, 1);
+    cell_add(&comm->cells->transfer_time, ticks);
+    if (event->kind & EVENT_TIMEOUT)
+        cell_add(&comm->cells->timeouts, 1);
+}
+
+FOLD void fold_posted_send(bool concurrent, struct comm_tally *comm, const struct event *event)
+{
+    fold_sent(comm, event);
+    level_add(concurrent, &comm->shared->sends, 1);
+    level_add(concurrent, &comm->shared->bytes, event->bytes);
+}
+
+FOLD void fold_collective(struct comm_tally *comm, unsigned op, uint64_t bytes)
+{
+    cell_add(&comm->cells->coll_count[op], 1);
+    cell_add(&comm->cells->coll_bytes, bytes);
+    cell_add(&comm->cells->coll_size_count[bucket_of(bytes)], 1);
+}
+
+FOLD uint64_t event_bytes_out(const struct event *event, const struct event_extension *more)
+{
+    return (event->kind & EVENT_WIDE) && more ? more->bytes_out : (uint32_t)event->tag;
+}
+
+FOLD uint64_t fold_share(struct tally *tally)
+{
+    uint64_t share = tally->share + tally->remainder;
+    tally->remainder = 0;
+    return share;
+}
+
+/* A call's own event. `shape` and `op` follow from its kind; they are arguments so that a wrapper can fix them. */
+FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, struct comm_tally *comm,
+                    const struct event *event, const struct event_extension *more)
+{
+    unsigned kind = event_kind(event);
+    uint64_t duration = event_duration(event, more);
+    cell_add(&tally->cells->call_count[kind], 1);
+    cell_add(&tally->cells->call_time[kind], duration);
+    if (event->kind & EVENT_NESTED)
+        cell_add(&tally->cells->nested_time, duration);
+    tally->end = event->begin + duration;
+    if (shape == FOLD_COMPLETION || shape == FOLD_START) {
+        uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
+        tally->share = requests == 1 ? duration : duration / requests;
+        tally->remainder = requests == 1 ? 0 : duration % requests;
+        return;
+    }
+    if (shape == FOLD_CALL || !comm)
+        return;
+    switch (shape) {
+    case FOLD_SEND:
+    case FOLD_POST_SEND:
+    case FOLD_RECV:
+    case FOLD_POST_RECV:
+    case FOLD_SENDRECV:
+    case FOLD_P2P:
+        cell_add(&comm->cells->p2p_time, duration);
+        break;
+    case FOLD_COLL:
+    case FOLD_POST_COLL:
+        cell_add(&comm->cells->coll_time[op], duration);
+        break;
+    default:
+        cell_add(&comm->cells->comm_time, duration);
+        return;
+    }
+    if (shape == FOLD_P2P || (event->kind & EVENT_FAILED))
+        return;
+    if (shape == FOLD_POST_RECV) {
+        if (event->peer == PEER_PROC_NULL)
+            return;
+        level_add(tally->concurrent, &comm->shared->recvs, 1);
+    } else if (shape == FOLD_COLL) {
+        fold_collective(comm, op, event->bytes + event_bytes_out(event, more));
+    } else if (shape != FOLD_POST_COLL) {
+        if (event->peer < 0)
+            return; /* MPI_PROC_NULL: a call and no message */
+        if (shape == FOLD_RECV)
+            fold_received(comm, event);
+        else if (shape == FOLD_POST_SEND)
+            fold_posted_send(tally->concurrent, comm, event);
+        else
+            fold_sent(comm, event);
+        if (shape != FOLD_POST_SEND)
+            fold_transfer(comm, event, duration);
+    }
+    fold_span(comm, event->begin, tally->end);
+}
+
+FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    cell_add(&comm->cells->wait_time, fold_share(tally));
+    if (event->peer < 0)
+        return;
+    level_subtract(tally->concurrent, &comm->shared->sends, 1);
+    level_subtract(tally->concurrent, &comm->shared->bytes, event->bytes);
+    if (!(event->kind & EVENT_FAILED))
+        fold_transfer(comm, event, tally->end - event->begin);
+    fold_span(comm, event->begin, tally->end);
+}
+
+FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    cell_add(&comm->cells->wait_time, fold_share(tally));
+    if (event->peer == PEER_PROC_NULL)
+        return;
+    level_subtract(tally->concurrent, &comm->shared->recvs, 1);
+    if (event_is_message(event)) {
+        fold_received(comm, event);
+        fold_transfer(comm, event, tally->end - event->begin);
+    }
+    fold_span(comm, event->begin, tally->end);
+}
+
+/* A record behind a call that is none of the frequent ones above. */
+void fold_record(struct tally *tally, struct comm_tally *comm, const struct event *event,
+                 const struct event_extension *more);
+
+/* Any event of the stream; `more` is the extension behind it, if event.kind says that there is one. */
+static inline void fold(struct tally *tally, struct comm_tally *comm, const struct event *event,
+                        const struct event_extension *more)
+{
+    unsigned kind = event_kind(event);
+    if (kind < CALL_COUNT)
+        fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more);
+    else if (comm)
+        fold_record(tally, comm, event, more);
+}
+
+#endif

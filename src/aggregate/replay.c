@@ -1,0 +1,258 @@
+#include "replay.h"
+
+#include "fold.h"
+#include "variables.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct page {
+    struct page *next;
+    uint32_t number;
+    struct peer_cells cells;
+};
+
+struct replayed_comm {
+    struct comm_tally tally;
+    struct comm_cells cells;
+    struct page *pages;
+};
+
+struct replay {
+    const struct run_reader *reader;
+    struct tally tally;                  /* of the thread in progress */
+    struct thread_cells thread;
+    struct replayed_comm **comms;        /* of that thread, by slot */
+    struct shared_cells *shared;         /* of all threads, by slot */
+    char *report;
+    size_t size;
+    int differences;
+};
+
+enum { REPORT_MOST = 8 };
+
+__attribute__((format(printf, 2, 3))) static void report(struct replay *replay, const char *format, ...)
+{
+    size_t used = strlen(replay->report);
+    va_list args;
+    va_start(args, format);
+    if (used < replay->size)
+        vsnprintf(replay->report + used, replay->size - used, format, args);
+    va_end(args);
+}
+
+static struct replayed_comm *comm_at(struct replay *replay, uint16_t slot)
+{
+    if (slot == 0 || slot >= replay->reader->comm_count || !replay->reader->comms[slot])
+        return NULL;
+    struct replayed_comm *comm = replay->comms[slot];
+    if (!comm) {
+        comm = calloc(1, sizeof *comm);
+        if (!comm)
+            return NULL;
+        const struct comm_record *record = replay->reader->comms[slot];
+        comm->cells.message_low = comm->cells.span_first = LOW_NEUTRAL;
+        comm->tally.cells = &comm->cells;
+        comm->tally.shared = &replay->shared[slot];
+        comm->tally.page_number = UINT32_MAX;
+        comm->tally.peers = (uint32_t)(record->remote_size ? record->remote_size : record->size);
+        replay->comms[slot] = comm;
+    }
+    return comm;
+}
+
+static bool page_select(struct replayed_comm *comm, int32_t peer)
+{
+    uint32_t number = (uint32_t)peer / PEERS_PER_PAGE;
+    if (peer < 0 || (comm->tally.page && comm->tally.page_number == number))
+        return true;
+    struct page *page = comm->pages;
+    while (page && page->number != number)
+        page = page->next;
+    if (!page) {
+        page = calloc(1, sizeof *page);
+        if (!page)
+            return false;
+        page->number = number;
+        page->next = comm->pages;
+        comm->pages = page;
+    }
+    comm->tally.page = &page->cells;
+    comm->tally.page_number = number;
+    return true;
+}
+
+/* An event with what follows it where it is wide. */
+static bool event_take(struct replay *replay, struct event_cursor *cursor, const struct event *from)
+{
+    struct event event = *from;
+    union {
+        struct event event;
+        struct event_extension extension;
+    } more;
+    memset(&more, 0, sizeof more);
+    if (event.kind & EVENT_WIDE) {
+        const struct event *behind = event_cursor_next(cursor);
+        if (!behind || event_kind(behind) != RECORD_EXTENSION)
+            return false;
+        more.event = *behind;
+        replay->thread.events++;
+    }
+    struct replayed_comm *comm = comm_at(replay, event.comm);
+    if (comm && !page_select(comm, event.peer))
+        return false;
+    replay->thread.events++;
+    fold(&replay->tally, comm ? &comm->tally : NULL, &event, &more.extension);
+    return true;
+}
+
+static void cells_compare(struct replay *replay, const struct tally_block *block, const uint64_t *replayed, size_t count)
+{
+    const uint64_t *live = tally_cells(block);
+    for (size_t i = 0; i < count && i < block->cells; i++) {
+        if (live[i] == replayed[i])
+            continue;
+        if (replay->differences++ < REPORT_MOST)
+            report(replay, "block kind %u, thread %u, comm %u, page %u, cell %zu: live %llu, replayed %llu\n",
+                   block->kind, block->thread, block->comm, block->page, i, (unsigned long long)live[i],
+                   (unsigned long long)replayed[i]);
+    }
+}
+
+static const void *page_find(const struct replayed_comm *comm, uint32_t number)
+{
+    for (const struct page *page = comm ? comm->pages : NULL; page; page = page->next)
+        if (page->number == number)
+            return &page->cells;
+    return NULL;
+}
+
+/* The segments that windows have closed count towards the live extremes. */
+static void closed_join(const struct run_reader *reader, uint32_t slot, struct comm_cells *cells)
+{
+    for (size_t i = 0; i < reader->block_count; i++) {
+        const struct tally_block *block = reader->blocks[i];
+        if (block->kind != BLOCK_SHARED || block->comm != slot)
+            continue;
+        const struct shared_cells *shared = (const struct shared_cells *)tally_cells(block);
+        cell_raise(&cells->message_high, shared->closed[EXTREME_MESSAGE_HIGH]);
+        cell_lower(&cells->message_low, shared->closed[EXTREME_MESSAGE_LOW]);
+        cell_lower(&cells->span_first, shared->closed[EXTREME_SPAN_FIRST]);
+    }
+}
+
+static void thread_compare(struct replay *replay, uint32_t thread)
+{
+    static const uint64_t zeros[sizeof(struct peer_cells) / sizeof(uint64_t)];
+    for (size_t i = 0; i < replay->reader->block_count; i++) {
+        const struct tally_block *block = replay->reader->blocks[i];
+        struct replayed_comm *comm = block->comm ? replay->comms[block->comm] : NULL;
+        if (block->thread != thread || block->kind == BLOCK_SHARED)
+            continue;
+        if (block->kind == BLOCK_THREAD) {
+            cells_compare(replay, block, (const uint64_t *)&replay->thread, sizeof replay->thread / sizeof(uint64_t));
+        } else if (block->kind == BLOCK_PEERS) {
+            const void *page = page_find(comm, block->page);
+            cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
+        } else {
+            struct comm_cells live, none = {.message_low = LOW_NEUTRAL, .span_first = LOW_NEUTRAL};
+            struct {
+                struct tally_block block;
+                struct comm_cells cells;
+            } joined = {.block = *block};
+            if (block->cells < sizeof live / sizeof(uint64_t))
+                continue;
+            memcpy(&joined.cells, tally_cells(block), sizeof joined.cells);
+            closed_join(replay->reader, block->comm, &joined.cells);
+            cells_compare(replay, &joined.block, (const uint64_t *)(comm ? &comm->cells : &none),
+                          sizeof none / sizeof(uint64_t));
+        }
+    }
+}
+
+static void shared_compare(struct replay *replay)
+{
+    bool single = replay->reader->thread_count == 1;
+    for (size_t i = 0; i < replay->reader->block_count; i++) {
+        const struct tally_block *block = replay->reader->blocks[i];
+        if (block->kind != BLOCK_SHARED || block->cells < sizeof(struct shared_cells) / sizeof(uint64_t))
+            continue;
+        struct {
+            struct tally_block block;
+            struct shared_cells cells;
+        } live = {.block = *block};
+        memcpy(&live.cells, tally_cells(block), sizeof live.cells);
+        struct shared_cells *replayed = &replay->shared[block->comm];
+        struct level_cells *pairs[][2] = {{&live.cells.sends, &replayed->sends},
+                                          {&live.cells.recvs, &replayed->recvs},
+                                          {&live.cells.bytes, &replayed->bytes}};
+        for (unsigned p = 0; p < 3; p++) {
+            cell_raise(&pairs[p][0]->high, live.cells.closed[EXTREME_SENDS_HIGH + 2 * p]);
+            cell_lower(&pairs[p][0]->low, live.cells.closed[EXTREME_SENDS_LOW + 2 * p]);
+            if (!single) {
+                pairs[p][1]->high = pairs[p][0]->high;
+                pairs[p][1]->low = pairs[p][0]->low;
+            }
+        }
+        memcpy(replayed->closed, live.cells.closed, sizeof replayed->closed);
+        cells_compare(replay, &live.block, (const uint64_t *)replayed, sizeof *replayed / sizeof(uint64_t));
+    }
+}
+
+static void thread_forget(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->reader->comm_count; i++) {
+        struct replayed_comm *comm = replay->comms[i];
+        for (struct page *page = comm ? comm->pages : NULL, *next; page; page = next) {
+            next = page->next;
+            free(page);
+        }
+        free(comm);
+        replay->comms[i] = NULL;
+    }
+}
+
+static bool thread_replay(struct replay *replay, uint32_t thread)
+{
+    struct event_cursor cursor;
+    bool whole = true;
+    memset(&replay->thread, 0, sizeof replay->thread);
+    replay->tally = (struct tally){.cells = &replay->thread};
+    event_cursor_open(&cursor, replay->reader, thread);
+    for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
+        whole = event_take(replay, &cursor, event);
+    if (!whole)
+        report(replay, "the trace of thread %u ends inside of an event", thread);
+    if (whole && cursor.missing) {
+        report(replay, "%llu events of thread %u are not in the trace", (unsigned long long)cursor.missing, thread);
+        whole = false;
+    }
+    if (whole)
+        thread_compare(replay, thread);
+    thread_forget(replay);
+    return whole;
+}
+
+int replay_verify(const struct run_reader *reader, char *text, size_t size)
+{
+    struct replay replay = {.reader = reader, .report = text, .size = size};
+    text[0] = '\0';
+    if (!reader->header.traced) {
+        snprintf(text, size, "the run holds no trace (record it with mpit-run --trace)");
+        return -1;
+    }
+    replay.comms = calloc(reader->comm_count + 1, sizeof *replay.comms);
+    replay.shared = calloc(reader->comm_count + 1, sizeof *replay.shared);
+    bool whole = replay.comms && replay.shared;
+    for (uint32_t i = 0; whole && i < reader->thread_count; i++)
+        if (reader->threads[i])
+            whole = thread_replay(&replay, i);
+    if (whole)
+        shared_compare(&replay);
+    free(replay.comms);
+    free(replay.shared);
+    return whole ? replay.differences : -1;
+}

@@ -1,0 +1,354 @@
+#include "summary.h"
+
+#include "book.h"
+#include "figures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OTHERS_NAME "(other communicators)"
+
+static void spread_set(struct summary_spread *spread, double value, int32_t rank)
+{
+    *spread = (struct summary_spread){value, value, value, rank, rank};
+}
+
+static void spread_merge(struct summary_spread *spread, const struct summary_spread *other)
+{
+    spread->sum += other->sum;
+    if (other->min < spread->min || (other->min == spread->min && other->min_rank < spread->min_rank)) {
+        spread->min = other->min;
+        spread->min_rank = other->min_rank;
+    }
+    if (other->max > spread->max || (other->max == spread->max && other->max_rank < spread->max_rank)) {
+        spread->max = other->max;
+        spread->max_rank = other->max_rank;
+    }
+}
+
+static void comm_fill(struct summary_comm *line, const struct figures *from, const struct figures_comm *comm)
+{
+    snprintf(line->name, sizeof line->name, "%s", comm->name);
+    line->size = comm->size;
+    line->ranks = 1;
+    line->merged = 1;
+#define TIME(field, name) line->field = figures_one(from, name, VARIABLE_TIMER, comm)
+#define COUNT(field, name) line->field = figures_one(from, name, VARIABLE_COUNTER, comm)
+#define SUM(field, name) line->field = figures_one(from, name, VARIABLE_AGGREGATE, comm)
+#define BUCKETS(field, class) figures_read(from, "mpit_" #field, class, comm, line->field, BUCKET_COUNT)
+    TIME(comm_time_ns, "mpit_comm_time");
+    TIME(p2p_time_ns, "mpit_p2p_time");
+    TIME(wait_time_ns, "mpit_wait_time");
+    TIME(coll_time_ns, "mpit_coll_time");
+    TIME(span_ns, "mpit_comm_span");
+    COUNT(send_count, "mpit_send_count");
+    COUNT(recv_count, "mpit_recv_count");
+    COUNT(coll_count, "mpit_coll_count");
+    COUNT(small_count, "mpit_small_count");
+    COUNT(large_count, "mpit_large_count");
+    SUM(send_bytes, "mpit_send_bytes");
+    SUM(recv_bytes, "mpit_recv_bytes");
+    SUM(coll_bytes, "mpit_coll_bytes");
+    BUCKETS(send_size_count, VARIABLE_COUNTER);
+    BUCKETS(recv_size_count, VARIABLE_COUNTER);
+    BUCKETS(send_size_bytes, VARIABLE_AGGREGATE);
+    BUCKETS(recv_size_bytes, VARIABLE_AGGREGATE);
+#undef TIME
+#undef COUNT
+#undef SUM
+#undef BUCKETS
+}
+
+/* Where `name` stands, or would stand, in the sorted lines. */
+static size_t comm_place(const struct summary *summary, const char *name, bool *found)
+{
+    size_t low = 0, high = summary->comm_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(summary->comms[middle].name, name);
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = false;
+    return low;
+}
+
+static void comm_sum(struct summary_comm *line, const struct summary_comm *other, bool same)
+{
+    line->ranks += other->ranks;
+    if (!same)
+        line->merged += other->merged;
+    if (other->span_ns > line->span_ns)
+        line->span_ns = other->span_ns;
+    if (other->size > line->size)
+        line->size = other->size;
+    line->comm_time_ns += other->comm_time_ns;
+    line->p2p_time_ns += other->p2p_time_ns;
+    line->wait_time_ns += other->wait_time_ns;
+    line->coll_time_ns += other->coll_time_ns;
+    line->send_count += other->send_count;
+    line->recv_count += other->recv_count;
+    line->coll_count += other->coll_count;
+    line->send_bytes += other->send_bytes;
+    line->recv_bytes += other->recv_bytes;
+    line->coll_bytes += other->coll_bytes;
+    line->small_count += other->small_count;
+    line->large_count += other->large_count;
+    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
+        line->send_size_count[i] += other->send_size_count[i];
+        line->recv_size_count[i] += other->recv_size_count[i];
+        line->send_size_bytes[i] += other->send_size_bytes[i];
+        line->recv_size_bytes[i] += other->recv_size_bytes[i];
+    }
+}
+
+static int comm_insert(struct summary *summary, size_t place, const struct summary_comm *line)
+{
+    struct summary_comm *comms = realloc(summary->comms, (summary->comm_count + 1) * sizeof *comms);
+    if (!comms)
+        return -1;
+    summary->comms = comms;
+    memmove(&comms[place + 1], &comms[place], (summary->comm_count - place) * sizeof *comms);
+    comms[place] = *line;
+    summary->comm_count++;
+    return 0;
+}
+
+/* Adds a line to the one of its name; over the limit to the one of all others. */
+static int comm_add(struct summary *summary, const struct summary_comm *line)
+{
+    bool found;
+    size_t place = comm_place(summary, line->name, &found);
+    if (found) {
+        comm_sum(&summary->comms[place], line, true);
+        return 0;
+    }
+    if (summary->comm_count < SUMMARY_COMMS_MAX || strcmp(line->name, OTHERS_NAME) == 0)
+        return comm_insert(summary, place, line);
+    place = comm_place(summary, OTHERS_NAME, &found);
+    if (found) {
+        comm_sum(&summary->comms[place], line, false);
+        return 0;
+    }
+    struct summary_comm others = *line;
+    snprintf(others.name, sizeof others.name, "%s", OTHERS_NAME);
+    return comm_insert(summary, place, &others);
+}
+
+static int comms_fill(struct summary *summary, const struct figures *from)
+{
+    struct figures_comm comm;
+    struct summary_comm *line = malloc(sizeof *line);
+    int result = line ? 0 : -1;
+    for (uint32_t at = 0; result == 0 && figures_comm_next(from, &at, &comm);) {
+        memset(line, 0, sizeof *line);
+        comm_fill(line, from, &comm);
+        result = comm_add(summary, line);
+    }
+    free(line);
+    return result;
+}
+
+/* Calls go by name: the file may have been written with another table. */
+static void calls_fill(struct summary *summary, const struct figures *from)
+{
+    enum { MOST = EVENT_KIND_MASK + 1 };
+    static uint64_t counts[MOST], times[MOST];
+    size_t n = figures_read(from, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, MOST);
+    figures_read(from, "mpit_call_time", VARIABLE_TIMER, NULL, times, MOST);
+    for (size_t i = 1; i < n && i < MOST; i++) {
+        size_t kind = i;
+        if (from->run) {
+            const char *name = run_reader_call_name(from->run, (unsigned)i);
+            for (kind = 1; kind < CALL_COUNT && strcmp(call_table[kind].name, name) != 0;)
+                kind++;
+        }
+        if (kind < CALL_COUNT)
+            summary->calls[kind] = (struct summary_call){counts[i], times[i]};
+    }
+}
+
+struct part_facts {
+    uint64_t init_ticks, end_ticks;
+    int32_t rank;
+    uint64_t threads;
+};
+
+static int part_fill(struct summary *summary, const struct figures *from, struct part_facts facts)
+{
+    struct clock_scale scale = from->run ? run_reader_scale(from->run) : book.scale;
+    uint64_t ticks = facts.init_ticks && facts.end_ticks > facts.init_ticks ? facts.end_ticks - facts.init_ticks : 0;
+    double seconds = (double)clock_ns(scale, ticks) / 1e9;
+    summary->ranks = 1;
+    summary->threads = facts.threads;
+    summary->events = figures_one(from, "mpit_events_recorded", VARIABLE_COUNTER, NULL);
+    figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
+    calls_fill(summary, from);
+    /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
+    uint64_t outside = summary->calls[CALL_MPI_Init].time_ns + summary->calls[CALL_MPI_Init_thread].time_ns +
+                       summary->calls[CALL_MPI_Finalize].time_ns;
+    uint64_t inside = figures_one(from, "mpit_mpi_time", VARIABLE_TIMER, NULL);
+    double mpi = inside > outside ? (double)(inside - outside) / 1e9 : 0;
+    double whole = seconds * (double)(facts.threads ? facts.threads : 1);
+    spread_set(&summary->run_seconds, seconds, facts.rank);
+    spread_set(&summary->mpi_seconds, mpi, facts.rank);
+    spread_set(&summary->mpi_share, whole > 0 ? mpi / whole : 0, facts.rank);
+    return comms_fill(summary, from);
+}
+
+int summary_of_book(struct summary *summary, uint64_t end_ticks)
+{
+    const struct run_header *header = book.run.header;
+    *summary = (struct summary){.job = header->job, .world_size = (uint32_t)header->world_size};
+    memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
+    memcpy(summary->program, header->program, sizeof summary->program);
+    return part_fill(summary, &(struct figures){NULL},
+                     (struct part_facts){header->init_ticks, end_ticks, header->world_rank, book.thread_count});
+}
+
+/* The last thing that the process did: where it did not come to its end. */
+static uint64_t last_ticks(const struct run_reader *reader)
+{
+    uint64_t last = reader->header.init_ticks;
+    for (size_t i = 0; i < reader->block_count; i++) {
+        const struct tally_block *block = reader->blocks[i];
+        size_t at = offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
+        if (block->kind == BLOCK_COMM && at < block->cells && tally_cells(block)[at] > last)
+            last = tally_cells(block)[at];
+    }
+    return last;
+}
+
+int summary_of_run(struct summary *summary, const struct run_reader *reader)
+{
+    const struct run_header *header = &reader->header;
+    uint64_t threads = 0;
+    *summary = (struct summary){.job = header->job,
+                                .world_size = header->world_size > 0 ? (uint32_t)header->world_size : 0,
+                                .ended_badly = header->phase != RUN_FINALIZED};
+    memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
+    memcpy(summary->program, header->program, sizeof summary->program);
+    for (size_t i = 0; i < reader->thread_count; i++)
+        threads += reader->threads[i] != NULL;
+    uint64_t end = header->end_ticks ? header->end_ticks : last_ticks(reader);
+    return part_fill(summary, &(struct figures){reader},
+                     (struct part_facts){header->init_ticks, end, header->world_rank, threads});
+}
+
+int summary_merge(struct summary *summary, const struct summary *other)
+{
+    if (!summary->ranks) {
+        struct summary_comm *comms = summary->comms;
+        uint32_t badly = summary->ended_badly;
+        *summary = *other;
+        summary->comms = comms;
+        summary->comm_count = 0;
+        summary->ended_badly += badly;
+    } else {
+        summary->ranks += other->ranks;
+        summary->ended_badly += other->ended_badly;
+        summary->threads += other->threads;
+        summary->events += other->events;
+        spread_merge(&summary->run_seconds, &other->run_seconds);
+        spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
+        spread_merge(&summary->mpi_share, &other->mpi_share);
+        for (unsigned i = 0; i < LOSS_COUNT; i++)
+            summary->lost[i] += other->lost[i];
+        for (unsigned i = 0; i < CALL_COUNT; i++) {
+            summary->calls[i].count += other->calls[i].count;
+            summary->calls[i].time_ns += other->calls[i].time_ns;
+        }
+        if (other->world_size > summary->world_size)
+            summary->world_size = other->world_size;
+    }
+    for (size_t i = 0; i < other->comm_count; i++)
+        if (comm_add(summary, &other->comms[i]) != 0)
+            return -1;
+    return 0;
+}
+
+/*
+ * The flat form: "mpit-sum", version, byte order, sizes of the two structures (which tell a build with another table of
+ * calls), then the structures.
+ */
+struct flat_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint64_t summary_bytes, comm_bytes, comm_count;
+};
+
+#define FLAT_MAGIC "mpit-sum"
+enum { FLAT_VERSION = 1 };
+
+void *summary_pack(const struct summary *summary, size_t *bytes)
+{
+    struct flat_header header = {.version = FLAT_VERSION, .byte_order = RUN_BYTE_ORDER,
+                                 .summary_bytes = sizeof *summary, .comm_bytes = sizeof *summary->comms,
+                                 .comm_count = summary->comm_count};
+    memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
+    *bytes = sizeof header + sizeof *summary + summary->comm_count * sizeof *summary->comms;
+    char *data = calloc(1, *bytes);
+    if (!data)
+        return NULL;
+    memcpy(data, &header, sizeof header);
+    struct summary *body = (struct summary *)(void *)(data + sizeof header);
+    *body = *summary;
+    body->comms = NULL; /* an address says nothing elsewhere */
+    if (summary->comm_count)
+        memcpy(data + sizeof header + sizeof *summary, summary->comms, summary->comm_count * sizeof *summary->comms);
+    return data;
+}
+
+int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
+{
+    struct flat_header header;
+    *summary = (struct summary){0};
+    if (bytes < sizeof header || memcmp(data, FLAT_MAGIC, sizeof header.magic) != 0) {
+        snprintf(error, 128, "is no mpit summary");
+        return -1;
+    }
+    memcpy(&header, data, sizeof header);
+    if (header.byte_order != RUN_BYTE_ORDER || header.version != FLAT_VERSION ||
+        header.summary_bytes != sizeof *summary || header.comm_bytes != sizeof *summary->comms) {
+        snprintf(error, 128, "was written by another version of mpit or on another kind of machine");
+        return -1;
+    }
+    size_t rest = bytes - sizeof header;
+    if (rest < sizeof *summary || header.comm_count > SUMMARY_COMMS_MAX + 1 ||
+        rest - sizeof *summary != header.comm_count * sizeof *summary->comms) {
+        snprintf(error, 128, "is damaged: %zu bytes do not fit its %llu communicators", bytes,
+                 (unsigned long long)header.comm_count);
+        return -1;
+    }
+    memcpy(summary, (const char *)data + sizeof header, sizeof *summary);
+    summary->comms = NULL;
+    summary->comm_count = header.comm_count;
+    if (header.comm_count) {
+        summary->comms = malloc(header.comm_count * sizeof *summary->comms);
+        if (!summary->comms) {
+            summary->comm_count = 0;
+            snprintf(error, 128, "does not fit into memory");
+            return -1;
+        }
+        memcpy(summary->comms, (const char *)data + sizeof header + sizeof *summary,
+               header.comm_count * sizeof *summary->comms);
+    }
+    summary->mpi[sizeof summary->mpi - 1] = summary->program[sizeof summary->program - 1] = '\0';
+    for (size_t i = 0; i < summary->comm_count; i++)
+        summary->comms[i].name[COMM_NAME_BYTES - 1] = '\0';
+    return 0;
+}
+
+void summary_release(struct summary *summary)
+{
+    free(summary->comms);
+    summary->comms = NULL;
+    summary->comm_count = 0;
+}

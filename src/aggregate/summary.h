@@ -1,0 +1,82 @@
+/*
+ * The summary of a job: what `mpit-run` prints at the end.
+ *
+ * Each process makes its part from its tallies (summary_of_book) or from its run file (summary_of_run); parts are
+ * merged pairwise (summary_merge), in any order, over MPI at finalize or by a tool; the result is the same. A part has a
+ * flat form for the wire and for the file RUN/NAME.summary (summary_pack, summary_unpack); what comes from a file is
+ * checked like everything else from files.
+ */
+#ifndef MPIT_AGGREGATE_SUMMARY_H
+#define MPIT_AGGREGATE_SUMMARY_H
+
+#include "cells.h"
+#include "runfile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SUMMARY_SUFFIX ".summary"
+/* A job with more communicators than this has the rest of them in one line. */
+enum { SUMMARY_COMMS_MAX = 1024 };
+
+/* A figure over ranks; sum / ranks is its mean. */
+struct summary_spread {
+    double sum, min, max;
+    int32_t min_rank, max_rank;
+};
+
+struct summary_call {
+    uint64_t count;
+    uint64_t time_ns;
+};
+
+struct summary_comm {
+    char name[COMM_NAME_BYTES];
+    int32_t size;    /* processes in it */
+    uint32_t ranks;  /* processes that had it */
+    uint32_t merged; /* communicators in this line */
+    uint64_t comm_time_ns, p2p_time_ns, wait_time_ns, coll_time_ns;
+    uint64_t span_ns; /* the longest of any rank */
+    uint64_t send_count, recv_count, coll_count;
+    uint64_t send_bytes, recv_bytes, coll_bytes;
+    uint64_t small_count, large_count;
+    uint64_t send_size_count[BUCKET_COUNT], recv_size_count[BUCKET_COUNT];
+    uint64_t send_size_bytes[BUCKET_COUNT], recv_size_bytes[BUCKET_COUNT];
+};
+
+struct summary {
+    uint64_t job;
+    uint32_t ranks;      /* processes merged so far */
+    uint32_t world_size; /* processes of the job */
+    uint32_t ended_badly; /* processes that did not reach MPI_Finalize */
+    char mpi[64];
+    char program[256];
+    struct summary_spread run_seconds;  /* from MPI_Init's return to MPI_Finalize */
+    struct summary_spread mpi_seconds;  /* inside MPI, summed over the threads of the rank */
+    struct summary_spread mpi_share;    /* mpi_seconds / (run_seconds x threads that called MPI) */
+    uint64_t threads;
+    uint64_t events;
+    uint64_t lost[LOSS_COUNT];
+    struct summary_call calls[CALL_COUNT];
+    struct summary_comm *comms; /* sorted by name */
+    size_t comm_count;
+};
+
+/* This process's part. Returns 0, or -1 without memory. */
+int summary_of_book(struct summary *summary, uint64_t end_ticks);
+
+struct run_reader;
+/* The part of the process that wrote the run file. Returns 0, or -1 without memory. */
+int summary_of_run(struct summary *summary, const struct run_reader *reader);
+
+/* Takes `other` in; its communicators are copied. Returns 0, or -1 without memory. */
+int summary_merge(struct summary *summary, const struct summary *other);
+
+/* The flat form, to be freed by the caller; NULL without memory. */
+void *summary_pack(const struct summary *summary, size_t *bytes);
+/* Returns 0, or -1 with a reason in error[128]: not a summary, other version, damaged. */
+int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128]);
+
+void summary_release(struct summary *summary);
+
+#endif

@@ -1,0 +1,233 @@
+#include "variables.h"
+
+#define CELL(type, field) (offsetof(struct type, field) / sizeof(uint64_t))
+#define TERM(kind, type, field, cells, step)                                                                           \
+    {                                                                                                                  \
+        .block = (kind), .weight = 1, .first = CELL(type, field), .run = (cells), .stride = (step)                     \
+    }
+#define MINUS(kind, type, field)                                                                                       \
+    {                                                                                                                  \
+        .block = (kind), .weight = -1, .first = CELL(type, field), .run = 1, .stride = 0                               \
+    }
+#define THREAD_CELL(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 0)
+#define THREAD_SLOTS(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 1)
+#define COMM_CELL(field) TERM(BLOCK_COMM, comm_cells, field, 1, 0)
+#define COMM_RUN(field, n) TERM(BLOCK_COMM, comm_cells, field, n, 0)
+#define COMM_SLOTS(field) TERM(BLOCK_COMM, comm_cells, field, 1, 1)
+#define PEER_SLOTS(field) TERM(BLOCK_PEERS, peer_cells, field, 1, 1)
+#define SHARED_CELL(field) TERM(BLOCK_SHARED, shared_cells, field, 1, 0)
+#define CLOSED(extreme) TERM(BLOCK_SHARED, shared_cells, closed[extreme], 1, 0)
+
+#define SAFE " Reading it is async-signal-safe and wait-free."
+
+#define VARIABLE(title, kind, dimension, to, slots, how, text, ...)                                                    \
+    {                                                                                                                  \
+        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = (to), .count = (slots),    \
+                   .combine = (how), .terms = {__VA_ARGS__}},                                                          \
+        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                 \
+    }
+#define NAMED(title, kind, dimension, to, slots, enumeration, text, ...)                                               \
+    {                                                                                                                  \
+        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = (to), .count = (slots),    \
+                   .combine = COMBINE_SUM, .terms = {__VA_ARGS__}},                                                    \
+        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE              \
+    }
+#define EXTREME_VARIABLE(title, kind, dimension, how, which, text, ...)                                                \
+    {                                                                                                                  \
+        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = 1, .count = 1,             \
+                   .combine = (how), .terms = {__VA_ARGS__}},                                                          \
+        .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                      \
+    }
+#define OTHER(title, kind, dimension, to, slots, where, enumeration, text)                                             \
+    {                                                                                                                  \
+        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = (to), .count = (slots),    \
+                   .combine = COMBINE_NONE},                                                                           \
+        .extreme = EXTREME_NONE, .source = (where), .names = (enumeration), .description = text SAFE                   \
+    }
+/* A level and its two watermarks under one name. */
+#define LEVELS(title, dimension, field, upper, lower, text)                                                            \
+    VARIABLE(title, LEVEL, dimension, 1, 1, COMBINE_SUM, text ", now.", SHARED_CELL(field.now)),                       \
+        EXTREME_VARIABLE(title, HIGHWATERMARK, dimension, COMBINE_HIGH, upper, text ", the most since start or reset.", \
+                         SHARED_CELL(field.high), CLOSED(upper)),                                                      \
+        EXTREME_VARIABLE(title, LOWWATERMARK, dimension, COMBINE_LOW, lower, text ", the least since start or reset.", \
+                         SHARED_CELL(field.low), CLOSED(lower))
+
+const struct variable variables[] = {
+    OTHER("mpit_current_call", STATE, "", 0, 1, SOURCE_CURRENT_CALL, NAMES_CALL,
+          "MPI function that the calling thread is in, 0 = none. Item i names slot i of mpit_call_count."),
+    NAMED("mpit_call_count", COUNTER, "", 0, CALL_COUNT, NAMES_CALL,
+          "Calls returned, by MPI function; the enumeration of mpit_current_call names the slots.",
+          THREAD_SLOTS(call_count)),
+    NAMED("mpit_call_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
+          "Time inside, by MPI function, in nanoseconds; the enumeration of mpit_current_call names the slots.",
+          THREAD_SLOTS(call_time)),
+    VARIABLE("mpit_mpi_time", TIMER, "ticks", 0, 1, COMBINE_SUM,
+             "Time inside any recorded MPI call, outermost only, in nanoseconds.",
+             TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0),
+             MINUS(BLOCK_THREAD, thread_cells, nested_time)),
+    VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM, "Events emitted, of all threads.",
+             THREAD_CELL(events)),
+    NAMED("mpit_events_lost", COUNTER, "", 0, LOSS_COUNT, NAMES_LOSS,
+          "What could not be recorded, by cause; the enumeration mpit_loss names the slots.",
+          {.block = BLOCK_LOSSES, .weight = 1, .first = 0, .run = 1, .stride = 1}),
+    OTHER("mpit_buffer_bytes", SIZE, "bytes", 0, 1, SOURCE_BUFFER_BYTES, NAMES_NONE,
+          "Memory that the recorder has mapped for events and tallies, in bytes."),
+    OTHER("mpit_size_bucket_limit", SIZE, "bytes", 0, BUCKET_COUNT, SOURCE_BUCKET_LIMIT, NAMES_NONE,
+          "Largest message size of each slot of the *_size_* variables, in bytes."),
+
+    OTHER("mpit_comm_size", SIZE, "", 1, 1, SOURCE_COMM_SIZE, NAMES_NONE, "Processes in the communicator."),
+    VARIABLE("mpit_comm_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+             "Time inside any call charged to the communicator, in nanoseconds.", COMM_RUN(p2p_time, 5),
+             COMM_RUN(coll_time, COLLECTIVE_COUNT)),
+    EXTREME_VARIABLE("mpit_comm_span", TIMER, "ticks", COMBINE_SPAN, EXTREME_SPAN_FIRST,
+                     "From the begin of the first communication in the window to the end of the last one that "
+                     "completed in it, in nanoseconds.",
+                     COMM_CELL(span_last), COMM_CELL(span_first), {0}, CLOSED(EXTREME_SPAN_FIRST)),
+    VARIABLE("mpit_p2p_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+             "Time inside point-to-point calls, in nanoseconds.", COMM_CELL(p2p_time)),
+    VARIABLE("mpit_wait_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+             "Time inside completion calls, shared evenly by the requests that each completed, in nanoseconds.",
+             COMM_CELL(wait_time)),
+    VARIABLE("mpit_p2p_transfer_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+             "Sum over messages of return of the completing call - begin of the posting call, in nanoseconds.",
+             COMM_CELL(transfer_time)),
+    VARIABLE("mpit_coll_time", TIMER, "ticks", 1, 1, COMBINE_SUM, "Time inside collectives, in nanoseconds.",
+             COMM_RUN(coll_time, COLLECTIVE_COUNT)),
+    NAMED("mpit_coll_op_time", TIMER, "ticks", 1, COLLECTIVE_COUNT, NAMES_COLL,
+          "Time inside collectives by kind, in nanoseconds; the enumeration mpit_coll names the slots.",
+          COMM_SLOTS(coll_time)),
+    NAMED("mpit_coll_op_count", COUNTER, "", 1, COLLECTIVE_COUNT, NAMES_COLL,
+          "Collectives completed by kind; the enumeration mpit_coll names the slots.", COMM_SLOTS(coll_count)),
+    VARIABLE("mpit_p2p_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages completed, sent + received.",
+             COMM_CELL(p2p_done)),
+    VARIABLE("mpit_send_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages sent, counted when posted.",
+             COMM_RUN(send_count, BUCKET_COUNT)),
+    VARIABLE("mpit_recv_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages received.",
+             COMM_RUN(recv_count, BUCKET_COUNT)),
+    VARIABLE("mpit_coll_count", COUNTER, "", 1, 1, COMBINE_SUM, "Collectives completed.",
+             COMM_RUN(coll_count, COLLECTIVE_COUNT)),
+    VARIABLE("mpit_p2p_timeouts", COUNTER, "", 1, 1, COMBINE_SUM,
+             "Messages whose transfer time went over mpit_p2p_timeout_ns.", COMM_CELL(timeouts)),
+
+    VARIABLE("mpit_send_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of the messages sent.",
+             COMM_RUN(send_bytes, BUCKET_COUNT)),
+    VARIABLE("mpit_recv_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of the messages received.",
+             COMM_RUN(recv_bytes, BUCKET_COUNT)),
+    VARIABLE("mpit_coll_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
+             "Bytes that this process put into collectives and got out of them.", COMM_CELL(coll_bytes)),
+    VARIABLE("mpit_send_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
+             "Messages sent by size; mpit_size_bucket_limit gives each slot's largest size.", COMM_SLOTS(send_count)),
+    VARIABLE("mpit_recv_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
+             "Messages received by size; mpit_size_bucket_limit gives each slot's largest size.",
+             COMM_SLOTS(recv_count)),
+    VARIABLE("mpit_coll_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
+             "Collectives completed by bytes put in + got out; mpit_size_bucket_limit gives each slot's largest size.",
+             COMM_SLOTS(coll_size_count)),
+    VARIABLE("mpit_send_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, COMBINE_SUM,
+             "Bytes sent by size of the message.", COMM_SLOTS(send_bytes)),
+    VARIABLE("mpit_recv_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, COMBINE_SUM,
+             "Bytes received by size of the message.", COMM_SLOTS(recv_bytes)),
+    VARIABLE("mpit_small_count", COUNTER, "", 1, 1, COMBINE_SUM,
+             "Messages below mpit_large_message_bytes, sent + received.", COMM_RUN(send_count, BUCKET_COUNT),
+             COMM_RUN(recv_count, BUCKET_COUNT), MINUS(BLOCK_COMM, comm_cells, large)),
+    VARIABLE("mpit_large_count", COUNTER, "", 1, 1, COMBINE_SUM,
+             "Messages at or over mpit_large_message_bytes, sent + received.", COMM_CELL(large)),
+    VARIABLE("mpit_peer_send_count", COUNTER, "", 1, 0, COMBINE_SUM, "Messages sent, by rank of the receiver.",
+             PEER_SLOTS(send_count)),
+    VARIABLE("mpit_peer_recv_count", COUNTER, "", 1, 0, COMBINE_SUM, "Messages received, by rank of the sender.",
+             PEER_SLOTS(recv_count)),
+    VARIABLE("mpit_peer_send_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes sent, by rank of the receiver.",
+             PEER_SLOTS(send_bytes)),
+    VARIABLE("mpit_peer_recv_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes received, by rank of the sender.",
+             PEER_SLOTS(recv_bytes)),
+    EXTREME_VARIABLE("mpit_message_bytes", HIGHWATERMARK, "bytes", COMBINE_HIGH, EXTREME_MESSAGE_HIGH,
+                     "Largest message since start or reset, in bytes; 0 before the first one.",
+                     COMM_CELL(message_high), CLOSED(EXTREME_MESSAGE_HIGH)),
+    EXTREME_VARIABLE("mpit_message_bytes", LOWWATERMARK, "bytes", COMBINE_LOW, EXTREME_MESSAGE_LOW,
+                     "Smallest message since start or reset, in bytes; 2^64 - 1 before the first one.",
+                     COMM_CELL(message_low), CLOSED(EXTREME_MESSAGE_LOW)),
+    LEVELS("mpit_pending_sends", "", sends, EXTREME_SENDS_HIGH, EXTREME_SENDS_LOW,
+           "Nonblocking sends posted and not yet completed"),
+    LEVELS("mpit_pending_recvs", "", recvs, EXTREME_RECVS_HIGH, EXTREME_RECVS_LOW,
+           "Nonblocking receives posted and not yet completed"),
+    LEVELS("mpit_pending_bytes", "bytes", bytes, EXTREME_BYTES_HIGH, EXTREME_BYTES_LOW,
+           "Bytes of the nonblocking sends posted and not yet completed"),
+};
+
+const size_t variable_count = sizeof variables / sizeof variables[0];
+
+void variable_clear(const struct variable_record *variable, uint64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = variable->combine == COMBINE_LOW ? LOW_NEUTRAL : 0;
+    if (variable->combine == COMBINE_SPAN)
+        values[1] = LOW_NEUTRAL;
+}
+
+static void value_take(const struct variable_record *variable, unsigned term, uint64_t cell, uint64_t *value)
+{
+    switch (variable->combine) {
+    case COMBINE_SUM:
+        *value += (uint64_t)(int64_t)variable->terms[term].weight * cell;
+        break;
+    case COMBINE_HIGH:
+        if (cell > *value)
+            *value = cell;
+        break;
+    case COMBINE_LOW:
+        if (cell < *value)
+            *value = cell;
+        break;
+    case COMBINE_SPAN: /* the first term is the end; the others are begins */
+        if (term == 0 ? cell > value[0] : cell < value[1])
+            value[term != 0] = cell;
+        break;
+    default:
+        break;
+    }
+}
+
+void variable_take(const struct variable_record *variable, unsigned block_kind, unsigned page, const uint64_t *cells,
+                   size_t cell_count, uint64_t *values, size_t count)
+{
+    size_t base = block_kind == BLOCK_PEERS ? (size_t)page * PEERS_PER_PAGE : 0;
+    size_t slots = block_kind == BLOCK_PEERS ? PEERS_PER_PAGE : count;
+    for (unsigned t = 0; t < VARIABLE_TERMS; t++) {
+        const struct variable_term *term = &variable->terms[t];
+        if (term->block != block_kind)
+            continue;
+        for (size_t i = 0; i < slots && base + i < count; i++)
+            for (size_t j = 0; j < term->run; j++) {
+                size_t at = term->first + i * term->stride + j;
+                if (at >= cell_count)
+                    break;
+                value_take(variable, t, cell_load(&cells[at]), &values[base + i]);
+            }
+    }
+}
+
+void variable_finish(const struct variable_record *variable, uint64_t *values)
+{
+    if (variable->combine == COMBINE_SPAN)
+        values[0] = values[0] > values[1] ? values[0] - values[1] : 0;
+}
+
+static const char *const loss_names[LOSS_COUNT] = {
+#define LOSS_NAME(id, name) name,
+    LOSS_CAUSES(LOSS_NAME)
+#undef LOSS_NAME
+};
+
+const char *variable_slot_name(enum variable_names names, size_t slot)
+{
+    switch (names) {
+    case NAMES_CALL:
+        return slot < CALL_COUNT ? call_table[slot].name : NULL;
+    case NAMES_COLL:
+        return slot < COLLECTIVE_COUNT ? collective_names[slot] : NULL;
+    case NAMES_LOSS:
+        return slot < LOSS_COUNT ? loss_names[slot] : NULL;
+    default:
+        return NULL;
+    }
+}

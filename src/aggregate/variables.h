@@ -1,0 +1,100 @@
+/*
+ * The variables that mpit makes out of tally cells: their names, classes and units are a contract (the catalogue).
+ *
+ * The same definitions serve the MPI_T surface, the summary and the readers of run files, which find them in the file.
+ */
+#ifndef MPIT_AGGREGATE_VARIABLES_H
+#define MPIT_AGGREGATE_VARIABLES_H
+
+#include "cells.h"
+#include "runfile.h"
+
+#include <stddef.h>
+
+enum variable_class {
+    VARIABLE_STATE = 1,
+    VARIABLE_LEVEL,
+    VARIABLE_SIZE,
+    VARIABLE_PERCENTAGE,
+    VARIABLE_HIGHWATERMARK,
+    VARIABLE_LOWWATERMARK,
+    VARIABLE_COUNTER,
+    VARIABLE_AGGREGATE,
+    VARIABLE_TIMER,
+    VARIABLE_GENERIC,
+};
+
+enum variable_combine {
+    COMBINE_SUM = 1,
+    COMBINE_HIGH, /* the largest */
+    COMBINE_LOW,  /* the smallest; LOW_NEUTRAL when there is none */
+    COMBINE_SPAN, /* largest of the first term - smallest of the second; 0 when there is none */
+    COMBINE_NONE, /* not made of cells */
+};
+
+/* Block kinds that exist beside enum block_kind: the header's losses. */
+enum { BLOCK_LOSSES = 5 };
+
+/* Which cells of shared_cells.closed keep the extremes of closed segments. */
+enum extreme {
+    EXTREME_MESSAGE_HIGH,
+    EXTREME_MESSAGE_LOW,
+    EXTREME_SENDS_HIGH,
+    EXTREME_SENDS_LOW,
+    EXTREME_RECVS_HIGH,
+    EXTREME_RECVS_LOW,
+    EXTREME_BYTES_HIGH,
+    EXTREME_BYTES_LOW,
+    EXTREME_SPAN_FIRST,
+    EXTREME_COUNT,
+    EXTREME_NONE = EXTREME_COUNT,
+};
+
+enum variable_source { /* of COMBINE_NONE */
+    SOURCE_CELLS,
+    SOURCE_COMM_SIZE,
+    SOURCE_BUCKET_LIMIT,
+    SOURCE_CURRENT_CALL,
+    SOURCE_BUFFER_BYTES,
+};
+
+enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS };
+
+struct variable {
+    struct variable_record record;
+    enum extreme extreme;        /* that windows of it use */
+    enum variable_source source;
+    enum variable_names names;   /* the enumeration that names its slots */
+    const char *description;
+};
+
+extern const struct variable variables[];
+extern const size_t variable_count;
+
+/* Accumulators for one variable: values[count], SPAN needs two. */
+void variable_clear(const struct variable_record *variable, uint64_t *values, size_t count);
+/* Takes one block in. `page` is the block's page of peers (0 in other kinds). */
+void variable_take(const struct variable_record *variable, unsigned block_kind, unsigned page, const uint64_t *cells,
+                   size_t cell_count, uint64_t *values, size_t count);
+/* Turns accumulators into values. */
+void variable_finish(const struct variable_record *variable, uint64_t *values);
+
+/* Name of slot i of an enumeration, or NULL behind its end. */
+const char *variable_slot_name(enum variable_names names, size_t slot);
+
+/* The neutral value of an extreme. */
+static inline uint64_t extreme_neutral(enum extreme extreme)
+{
+    switch (extreme) {
+    case EXTREME_MESSAGE_LOW:
+    case EXTREME_SENDS_LOW:
+    case EXTREME_RECVS_LOW:
+    case EXTREME_BYTES_LOW:
+    case EXTREME_SPAN_FIRST:
+        return LOW_NEUTRAL;
+    default:
+        return 0;
+    }
+}
+
+#endif

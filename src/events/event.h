@@ -1,0 +1,94 @@
+/*
+ * An event: one finished action of the program, 32 bytes.
+ *
+ *   byte  0        8      12    14    16     20     24        32
+ *        +--------+------+-----+-----+------+------+---------+
+ *        | begin  | dur- |kind |comm | peer | tag  | bytes   |
+ *        | ticks  | ation|     |slot |      |      |         |
+ *        +--------+------+-----+-----+------+------+---------+
+ *
+ * A call is one event, written when the call has returned, followed by the records that belong to it:
+ *
+ *   [ call | extension? | part of the call ... ]
+ *
+ *   extension    the fields that did not fit (EVENT_WIDE is set in the call's kind)
+ *   receive      the receiving half of a sendrecv
+ *   *_posted     one persistent request that the call started
+ *   *_done       one request that the call completed; begin = when it was posted, duration = kind of the posting call
+ *   created      the communicator that the call created
+ *
+ * Invariant: a record whose kind is 0 was never written. The number of records that a thread has written is its
+ * tally cell `events_recorded`; a record is complete before that cell counts it.
+ */
+#ifndef MPIT_EVENTS_EVENT_H
+#define MPIT_EVENTS_EVENT_H
+
+#include <stdint.h>
+
+struct event {
+    uint64_t begin;    /* ticks of the run's clock */
+    uint32_t duration; /* ticks; EVENT_DURATION_WIDE where the extension has it */
+    uint16_t kind;     /* EVENT_KIND_MASK: a call of the table or a record kind; the rest: flags */
+    uint16_t comm;     /* slot of the communicator in this process; 0 = none */
+    int32_t peer;      /* rank in the communicator, root, or how many requests a completion call completed */
+    int32_t tag;       /* of a message; collectives: bytes got out; completion calls: number of requests passed */
+    uint64_t bytes;    /* of the message; collectives: bytes put in; a test that failed: when its request was posted */
+};
+
+_Static_assert(sizeof(struct event) == 32, "an event is 32 bytes");
+
+struct event_extension {
+    uint64_t duration; /* ticks */
+    uint32_t reserved;
+    uint16_t kind; /* RECORD_EXTENSION, at the offset of event.kind */
+    uint16_t comm;
+    uint64_t bytes_out; /* what a collective got out */
+    uint64_t reserved2;
+};
+
+_Static_assert(sizeof(struct event_extension) == sizeof(struct event), "an extension takes an event's place");
+
+enum {
+    EVENT_KIND_MASK = 0x07ff,
+    EVENT_WIDE = 0x8000,    /* an extension record follows */
+    EVENT_LARGE = 0x4000,   /* the message was at or over mpit_large_message_bytes when it was recorded */
+    EVENT_TIMEOUT = 0x2000, /* its transfer took longer than mpit_p2p_timeout_ns */
+    EVENT_FAILED = 0x1000,  /* the call returned an error: a call, and no message */
+    EVENT_NESTED = 0x0800,  /* the call was made from inside another recorded call of the same thread */
+};
+
+#define EVENT_DURATION_WIDE UINT32_MAX
+
+/* Kinds below RECORD_FIRST are calls (calls.h); these are the records that follow a call. */
+enum record_kind {
+    RECORD_FIRST = 0x400,
+    RECORD_EXTENSION = RECORD_FIRST,
+    RECORD_RECEIVE,   /* receiving half of a sendrecv: peer, tag, bytes */
+    RECORD_SEND_POSTED, /* a persistent send was started */
+    RECORD_RECV_POSTED, /* a persistent receive was started */
+    RECORD_SEND_DONE, /* a nonblocking send completed */
+    RECORD_RECV_DONE, /* a nonblocking receive completed: the peer, tag and bytes that arrived */
+    RECORD_COLL_DONE, /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
+    RECORD_COMM_DONE, /* a nonblocking communicator creation completed */
+    RECORD_CANCELLED, /* a request completed as cancelled: no message */
+    RECORD_FREED,     /* a request was freed while it was active */
+    RECORD_CREATED,   /* comm = the new communicator's slot, peer = its parent's */
+    RECORD_END,
+};
+
+/* Peers that are no rank; the values are mpit's own, whatever the MPI uses. */
+enum { PEER_NONE = -1, PEER_PROC_NULL = -2, PEER_ANY = -3, PEER_ROOT = -4 };
+enum { TAG_ANY = -1 };
+
+static inline unsigned event_kind(const struct event *event)
+{
+    return event->kind & EVENT_KIND_MASK;
+}
+
+/* The record's duration in ticks; `next` is the record behind it (may be NULL when the event is not wide). */
+static inline uint64_t event_duration(const struct event *event, const struct event_extension *next)
+{
+    return (event->kind & EVENT_WIDE) && next ? next->duration : event->duration;
+}
+
+#endif

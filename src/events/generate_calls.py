@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Turns calls.table into C.
+
+    generate_calls.py header  TABLE                    the event kinds (calls.h)
+    generate_calls.py source  TABLE                    their names, classes, roles (calls.c)
+    generate_calls.py wrappers TABLE PREPROCESSED_MPI_H  the wrappers for one MPI
+    generate_calls.py next    TABLE PREPROCESSED_MPI_H  the list of functions that are wrapped for one MPI
+
+Writes to standard output. A line of the table that cannot be read is an error with its number.
+"""
+import re
+import sys
+
+CLASSES = ["process", "p2p", "completion", "collective", "communicator", "rma", "io", "other"]
+ROLES = ["OTHER", "POINT2POINT", "BARRIER", "COLL_ONE2ALL", "COLL_ALL2ONE", "COLL_ALL2ALL", "COLL_OTHER", "RMA",
+         "FILE_IO"]
+COLLECTIVES = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall",
+               "alltoallv", "alltoallw", "allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan",
+               "exscan"]
+
+
+# What the fold makes of an event, by the shape of its wrapper.
+FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
+         "send": "SEND", "recv": "RECV", "sendrecv": "SENDRECV", "sendrecv_replace": "SENDRECV",
+         "isend": "POST_SEND", "irecv": "POST_RECV", "probe": "P2P", "iprobe": "P2P",
+         "send_init": "P2P", "recv_init": "P2P", "start": "START", "startall": "START",
+         "wait": "COMPLETION", "waitall": "COMPLETION", "waitany": "COMPLETION", "waitsome": "COMPLETION",
+         "test": "COMPLETION", "testall": "COMPLETION", "testany": "COMPLETION", "testsome": "COMPLETION",
+         "request_free": "COMPLETION", "cancel": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
+         "comm_create": "COMM", "comm_idup": "COMM", "comm_split": "COMM", "comm_free": "COMM"}
+
+
+class Call:
+    def __init__(self, number, words):
+        if len(words) < 5:
+            sys.exit(f"calls.table:{number}: needs name, class, shape, detail and role")
+        self.name, self.klass, self.shape, self.detail, self.role = words[:5]
+        self.arguments = words[5:]
+        if self.klass not in CLASSES:
+            sys.exit(f"calls.table:{number}: class '{self.klass}' is none of {', '.join(CLASSES)}")
+        if self.role not in ROLES:
+            sys.exit(f"calls.table:{number}: role '{self.role}' is none of {', '.join(ROLES)}")
+        if self.shape not in FOLDS:
+            sys.exit(f"calls.table:{number}: shape '{self.shape}' is none of {', '.join(FOLDS)}")
+        if self.klass == "collective" and self.detail not in COLLECTIVES:
+            sys.exit(f"calls.table:{number}: collective '{self.detail}' is none of {', '.join(COLLECTIVES)}")
+
+
+def table_read(path):
+    calls = []
+    for number, line in enumerate(open(path), 1):
+        words = line.split("#")[0].split()
+        if words:
+            calls.append(Call(number, words))
+    names = [c.name for c in calls]
+    for name in names:
+        if names.count(name) > 1:
+            sys.exit(f"calls.table: {name} stands twice")
+    return calls
+
+
+def prototypes_read(path):
+    """name -> list of C parameter declarations, from a preprocessed mpi.h"""
+    text = " ".join(line for line in open(path) if not line.startswith("#"))
+    text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", text)
+    found = {}
+    for match in re.finditer(r"\bint\s+(MPI_\w+)\s*\(([^;{}]*?)\)\s*;", text):
+        name, parameters = match.groups()
+        if parameters.strip() in ("void", ""):
+            found[name] = []
+        elif "(" not in parameters:
+            found[name] = [" ".join(p.split()) for p in parameters.split(",")]
+    return found
+
+
+def parameter_type(parameter):
+    """'const int displs[]' -> ('const int ', '[]')"""
+    match = re.match(r"^(.*?)(\b\w+) ?((?:\[[^\]]*\])*)$", parameter)
+    kind, _, suffix = match.groups()
+    return " ".join(kind.split()).replace(" *", " *"), suffix.replace(" ", "")
+
+
+def declaration(types, names):
+    out = []
+    for (kind, suffix), name in zip(types, names):
+        space = "" if kind.endswith("*") else " "
+        out.append(f"{kind}{space}{name}{suffix}")
+    return ", ".join(out) if out else "void"
+
+
+def generate_header(calls):
+    print("/* Generated from calls.table. */\n#ifndef MPIT_EVENTS_CALLS_H\n#define MPIT_EVENTS_CALLS_H\n")
+    print("#include <stdint.h>\n")
+    print("enum call_class {")
+    for c in CLASSES:
+        print(f"    CLASS_{c.upper()},")
+    print("    CLASS_COUNT\n};\n\nenum call_role {")
+    for r in ROLES:
+        print(f"    ROLE_{r},")
+    print("    ROLE_COUNT\n};\n\n/* What the fold makes of a call's event (src/aggregate/fold.h). */\nenum fold_shape {")
+    for f in dict.fromkeys(FOLDS.values()):
+        print(f"    FOLD_{f},")
+    print("    FOLD_COUNT\n};\n\n/* Slot 0 is \"none\". */\nenum collective {\n    COLLECTIVE_NONE,")
+    for c in COLLECTIVES:
+        print(f"    COLLECTIVE_{c.upper()},")
+    print("    COLLECTIVE_COUNT\n};\n\n/* The kinds of events that are calls. */\nenum call {\n    CALL_NONE,")
+    for c in calls:
+        print(f"    CALL_{c.name},")
+    print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n};\n")
+    print("extern const struct call_description call_table[CALL_COUNT];")
+    print("extern const char *const collective_names[COLLECTIVE_COUNT];\n\n#endif")
+
+
+def generate_source(calls):
+    print("/* Generated from calls.table. */\n#include \"calls.h\"\n")
+    print("const struct call_description call_table[CALL_COUNT] = {\n    {\"none\", CLASS_OTHER, ROLE_OTHER, 0, FOLD_CALL},")
+    for c in calls:
+        op = f"COLLECTIVE_{c.detail.upper()}" if c.klass == "collective" else "0"
+        print(f"    {{\"{c.name}\", CLASS_{c.klass.upper()}, ROLE_{c.role}, {op}, FOLD_{FOLDS[c.shape]}}},")
+    print("};\n\nconst char *const collective_names[COLLECTIVE_COUNT] = {\n    \"none\",")
+    for c in COLLECTIVES:
+        print(f"    \"MPI_{c.capitalize()}\",")
+    print("};")
+
+
+def declared(calls, prototypes):
+    """(call, C name, parameter types, large) for each function of the table that this mpi.h declares"""
+    for call in calls:
+        for name, large in ((call.name, False), (call.name + "_c", True)):
+            if name not in prototypes:
+                continue
+            types = [parameter_type(p) for p in prototypes[name]]
+            if len(types) != len(call.arguments):
+                sys.exit(f"{name}: mpi.h has {len(types)} parameters, calls.table {len(call.arguments)}")
+            yield call, name, types, large
+
+
+def generate_next(calls, prototypes):
+    print("/* Generated from calls.table and mpi.h: X(name) for each function that is wrapped. */\n#define NEXT_CALLS(X) \\")
+    print(" \\\n".join(f"    X({name})" for _, name, _, _ in declared(calls, prototypes)))
+
+
+def generate_wrappers(calls, prototypes):
+    print("/* Generated from calls.table and mpi.h. */\n#include \"shapes.h\"\n")
+    for call, name, types, large in declared(calls, prototypes):
+        names = call.arguments
+        arguments = ", ".join(names)
+        # collectives: the communicator and the request first, the operation's own arguments behind them
+        first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
+        shaped = ", ".join(first + [n for n in names if n not in first])
+        print(f"WRAPPER int {name}({declaration(types, names)})\n{{")
+        print(f"    SHAPE_{call.shape.upper()}(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
+              f" {int(large)}, ({arguments}){', ' + shaped if shaped else ''});\n}}\n")
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] not in ("header", "source", "wrappers", "next"):
+        sys.exit(__doc__)
+    calls = table_read(sys.argv[2])
+    if sys.argv[1] == "header":
+        generate_header(calls)
+    elif sys.argv[1] == "source":
+        generate_source(calls)
+    else:
+        prototypes = prototypes_read(sys.argv[3])
+        (generate_wrappers if sys.argv[1] == "wrappers" else generate_next)(calls, prototypes)
+
+
+main()

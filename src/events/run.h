@@ -1,0 +1,62 @@
+/*
+ * The writer of a run file (runfile.h): one for each process.
+ *
+ * Everything here but run_lost is for slow paths: it takes the run's lock and may enter the kernel. Nothing here fails
+ * loudly: where the file or the memory gives out, the loss is counted by cause and the caller gets NULL, or memory that
+ * only this process sees.
+ */
+#ifndef MPIT_EVENTS_RUN_H
+#define MPIT_EVENTS_RUN_H
+
+#include "event.h"
+#include "runfile.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct run {
+    struct run_header *header; /* NULL until run_open */
+    int fd;                    /* -1: the run lives in memory only */
+    bool broken;               /* the file could not grow; later pieces live in memory */
+    uint64_t virtual_bytes;    /* offsets given out */
+    uint64_t memory_bytes;     /* mapped now */
+    uint64_t memory_limit;     /* bound on memory_bytes */
+    uint64_t trace_bytes;
+    uint64_t trace_limit; /* 0 = none */
+    char *arena;
+    uint64_t arena_offset; /* of `arena` in the file; 0 = not in the file */
+    size_t arena_used, arena_size;
+    pthread_mutex_t lock;
+    char path[4096]; /* "" = no file */
+};
+
+/* Why run_open had to fall back to memory; "" when it did not. */
+struct run_problem {
+    char text[4400]; /* a path and a reason */
+};
+
+/*
+ * Starts a run: a new file in `dir` (made if need be; NULL: no file). Returns 0, or -1 when there is no memory at all.
+ */
+int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit, struct run_problem *problem);
+
+/* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
+void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
+
+/* A chunk for events of one thread; NULL: counted as lost. Close it when the thread has filled it. */
+struct chunk_header *run_chunk_open(struct run *run, enum chunk_kind kind, uint32_t thread, uint32_t capacity);
+void run_chunk_close(struct run *run, struct chunk_header *chunk);
+
+/* Links a finished record or block at the front of its list. `next` is the record's own field. */
+void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);
+
+/* Async-signal-safe and wait-free. */
+void run_lost(struct run *run, enum loss_cause cause, uint64_t count);
+
+/* Ends the run; the file stays only if `keep`. The mapped memory stays readable in this process. */
+void run_close(struct run *run, enum run_phase phase, bool keep);
+
+/* Makes `dir` and its parents. Returns 0 or an errno. */
+int run_directory_make(const char *dir);
+
+#endif

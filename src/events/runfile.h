@@ -1,0 +1,186 @@
+/*
+ * The run file: what a process records, one file a process, mapped while the program runs.
+ *
+ *   offset 0                 4096
+ *          +----------------+---------------+---------------+---------------+--
+ *          | run_header     | chunk         | chunk         | chunk         |  ...  up to header.file_bytes
+ *          +----------------+---------------+---------------+---------------+--
+ *                            each: chunk_header (64 bytes) | payload, a whole number of pages together
+ *
+ *   CHUNK_ARENA   small objects one behind the other, each aligned to 64 bytes; objects refer to each other by file
+ *                 offset (0 = none), so a reader maps the file and adds its base:
+ *
+ *      header.first_thread -> thread_record -> thread_record -> ...      one a thread that called MPI
+ *      header.first_comm   -> comm_record   -> comm_record   -> ...      one a communicator
+ *      header.first_block  -> tally_block   -> tally_block   -> ...      tally cells (which: kind, thread, comm, page)
+ *      header.variables    -> variable_record[]                          what the cells mean
+ *      header.calls        -> call_record[]                              the names of event kinds
+ *
+ *   CHUNK_TRACE   events of one thread, in order; capacity events, the first of which is the thread's event first_event
+ *   CHUNK_RING    the last `capacity` events of one thread: event number n lies in place n % capacity
+ *
+ * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked at
+ * the front of their list with a release store after they are complete: a reader of a living file sees whole records.
+ * The list heads, the cells and the thread states change while the program runs; everything else is written once.
+ *
+ * Who may touch it: the process that made it writes (a cell: its one thread; lists and chunks: under the run's lock);
+ * any process may read at any time. All integers are in the byte order of the machine that wrote them.
+ */
+#ifndef MPIT_EVENTS_RUNFILE_H
+#define MPIT_EVENTS_RUNFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RUN_MAGIC "mpit-run"
+#define RUN_FILE_SUFFIX ".mpit"
+enum { RUN_VERSION = 1, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+
+enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
+
+/* Why something was not recorded; enum mpit_loss, the slots of mpit_events_lost. */
+#define LOSS_CAUSES(X)                                                                                                 \
+    X(NO_MEMORY, "no_memory")           /* the memory limit, or the system had no more */                              \
+    X(NO_FILE, "no_file")               /* the run directory could not be written */                                   \
+    X(DISK_FULL, "disk_full")           /* no space for the next piece of the trace */                                 \
+    X(TRACE_LIMIT, "trace_limit")       /* mpit_trace_limit_bytes reached */                                           \
+    X(UNKNOWN_REQUEST, "unknown_request") /* completed a request that was not seen posted */                           \
+    X(UNKNOWN_COMM, "unknown_comm")     /* no slot left for the communicator */                                        \
+    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */                                   \
+    X(NESTED_CALL, "nested_call")       /* an MPI call made from inside an MPI call on the same thread */
+
+enum loss_cause {
+#define LOSS_ENUM(id, name) LOSS_##id,
+    LOSS_CAUSES(LOSS_ENUM)
+#undef LOSS_ENUM
+        LOSS_COUNT
+};
+
+struct run_header {
+    char magic[8]; /* RUN_MAGIC, without the NUL */
+    uint32_t version;
+    uint32_t byte_order;
+    uint32_t header_bytes;
+    uint32_t page_bytes;
+    uint64_t file_bytes; /* allocated so far */
+    uint32_t phase;      /* enum run_phase */
+    uint32_t pid;
+    uint64_t job; /* the same in all processes of one MPI_COMM_WORLD */
+    int32_t world_rank;
+    int32_t world_size; /* 0 until MPI_Init has returned */
+    uint32_t clock_kind;
+    uint32_t traced; /* events are kept from the first to the last */
+    uint64_t clock_mult;
+    uint64_t begin_ticks, begin_realtime_ns;
+    uint64_t end_ticks, end_realtime_ns; /* 0 while it runs */
+    uint64_t init_ticks;                 /* when MPI_Init had returned */
+    uint64_t first_thread, first_comm, first_block;
+    uint64_t variables, variable_count;
+    uint64_t calls, call_count;
+    uint64_t lost[16]; /* by enum loss_cause */
+    char mpi[64];      /* the MPI library's own words */
+    char host[64];
+    char boot[40];     /* identifies the running kernel: processes with the same one share the counter */
+    char program[256];
+};
+
+_Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");
+_Static_assert(LOSS_COUNT <= 16, "header.lost has a place for each cause");
+
+enum chunk_kind { CHUNK_ARENA = 1, CHUNK_TRACE, CHUNK_RING };
+enum { CHUNK_MAGIC = 0x6b6e6863 };
+
+struct chunk_header {
+    uint32_t magic;
+    uint32_t kind;  /* enum chunk_kind */
+    uint64_t bytes; /* with this header; a multiple of the page size */
+    uint32_t thread;
+    uint32_t capacity;    /* events, in CHUNK_TRACE and CHUNK_RING */
+    uint64_t first_event; /* in CHUNK_TRACE */
+    uint64_t reserved[4];
+};
+
+_Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");
+
+/* What a thread is doing now. `call` is 0 outside of MPI; written by the thread alone. */
+struct thread_state {
+    uint64_t since; /* ticks */
+    uint32_t call;  /* kind; 0 = not in MPI */
+    uint32_t comm;  /* slot; 0 = none or not yet known */
+    int32_t peer;
+    int32_t reserved;
+};
+
+struct thread_record {
+    uint64_t next;
+    uint32_t index; /* 0, 1, ... in order of their first MPI call */
+    int32_t tid;
+    uint64_t begin_ticks;
+    uint64_t end_ticks;   /* 0 while it lives */
+    uint64_t events_cell; /* offset of the cell that counts its events */
+    uint64_t reserved;
+    struct thread_state state;
+};
+
+enum { COMM_NAME_BYTES = 128 };
+enum comm_flags { COMM_INTER = 1, COMM_FREED = 2 };
+
+struct comm_record {
+    uint64_t next;
+    uint32_t slot;
+    uint32_t parent; /* slot; 0 = none */
+    int32_t size;    /* processes in the (local) group */
+    int32_t rank;    /* this process's */
+    int32_t remote_size;
+    uint32_t flags;
+    uint64_t created_ticks, freed_ticks;
+    char name[COMM_NAME_BYTES]; /* the same on all ranks of the communicator */
+};
+
+enum block_kind { BLOCK_THREAD = 1, BLOCK_COMM, BLOCK_PEERS, BLOCK_SHARED };
+
+struct tally_block {
+    uint64_t next;
+    uint32_t kind; /* enum block_kind */
+    uint32_t thread;
+    uint32_t comm;  /* slot; 0 in BLOCK_THREAD */
+    uint32_t page;  /* in BLOCK_PEERS: which page of peers */
+    uint32_t cells; /* behind this header, 8 bytes each */
+    uint32_t reserved[9];
+};
+
+_Static_assert(sizeof(struct tally_block) == RUN_ALIGN, "cells are aligned");
+
+enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
+
+/*
+ * How a variable's values come out of the cells: value[i] = combination over the terms of cell[first + i * stride + j],
+ * j = 0 .. run-1, of each block of that kind (of the communicator, where it is bound to one).
+ */
+struct variable_term {
+    uint16_t block; /* enum block_kind; 0 = no term */
+    int16_t weight; /* added so many times; in extremes: 1 */
+    uint32_t first;
+    uint32_t run;    /* cells that are combined into one value */
+    uint32_t stride; /* from one value to the next */
+};
+
+struct variable_record {
+    char name[VARIABLE_NAME_BYTES];
+    char unit[VARIABLE_UNIT_BYTES]; /* "ticks" (nanoseconds at the edge), "bytes", "" */
+    uint32_t class;                 /* enum variable_class */
+    uint32_t bound;                 /* 1: to a communicator */
+    uint32_t count;                 /* 0: one value for each process of the (remote) group */
+    uint32_t combine;               /* enum variable_combine */
+    struct variable_term terms[VARIABLE_TERMS];
+};
+
+enum { CALL_NAME_BYTES = 40 };
+
+struct call_record {
+    char name[CALL_NAME_BYTES];
+    uint8_t class, role, op, reserved;
+    uint32_t reserved2;
+};
+
+#endif

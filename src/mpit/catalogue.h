@@ -1,0 +1,38 @@
+/*
+ * The catalogue of performance variables: own ones first, then the library's as they appear.
+ *
+ *   index   0 .. variable_count-1      own (aggregate/variables.c)
+ *           variable_count ..          native, in the order in which their get_info first succeeded
+ *
+ * An index that was given out never moves and what get_info says of it never changes: a native variable enters with a
+ * copy of what its own get_info says, once that succeeds; a name and class that are there already do not enter again.
+ * Names are found through a hash table, without a walk. Entries are published with a release store of the count.
+ */
+#ifndef MPIT_MPIT_CATALOGUE_H
+#define MPIT_MPIT_CATALOGUE_H
+
+#include "native.h"
+#include "variables.h"
+
+#include <stdbool.h>
+
+struct catalogue_entry {
+    const struct variable *own; /* NULL: native */
+    int native_index;
+    char *name, *description;
+    int verbosity, class, bind, readonly, continuous, atomic;
+    MPI_Datatype datatype;
+    MPI_T_enum enumtype;
+    int same_hash; /* next entry in the bucket, -1 = none */
+};
+
+/* Looks for native variables that have come; returns how many entries there are. */
+int catalogue_refresh(void);
+/* NULL: no such index. */
+const struct catalogue_entry *catalogue_at(int index);
+/* -1: no such name and class. */
+int catalogue_find(const char *name, int class);
+/* The index of a native variable, or -1 when it has not entered. */
+int catalogue_of_native(int native_index);
+
+#endif

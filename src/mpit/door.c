@@ -1,0 +1,54 @@
+#define _GNU_SOURCE
+#include "door.h"
+
+#include <string.h>
+
+struct door door;
+pthread_mutex_t door_lock = PTHREAD_MUTEX_INITIALIZER;
+int door_users;
+
+bool door_open(void)
+{
+    pthread_mutex_lock(&door_lock);
+    if (!door.open && native_find()) {
+#define DOOR_FIND(name) door.name = (__typeof__(door.name))native_symbol("MPI_T_" #name);
+        DOOR_CALLS(DOOR_FIND)
+#undef DOOR_FIND
+        int provided;
+        door.open = door.init_thread && door.init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS;
+    }
+    pthread_mutex_unlock(&door_lock);
+    return door.open;
+}
+
+void string_return(const char *text, char *buffer, int *length)
+{
+    int needed = (int)strlen(text) + 1;
+    if (!length)
+        return;
+    if (buffer && *length > 0) {
+        int fits = needed <= *length ? needed : *length;
+        memcpy(buffer, text, (size_t)fits - 1);
+        buffer[fits - 1] = '\0';
+    }
+    *length = needed;
+}
+
+SURFACE(init_thread);
+int MPI_T_init_thread(int required, int *provided)
+{
+    if (!door_open())
+        return MPI_T_ERR_CANNOT_INIT;
+    __atomic_add_fetch(&door_users, 1, __ATOMIC_RELAXED);
+    if (provided) /* own calls need no lock, and those into the library have one */
+        *provided = required > MPI_THREAD_MULTIPLE || required < MPI_THREAD_SINGLE ? MPI_THREAD_MULTIPLE : required;
+    return MPI_SUCCESS;
+}
+
+SURFACE(finalize);
+int MPI_T_finalize(void)
+{
+    CHECK_INITIALIZED();
+    __atomic_sub_fetch(&door_users, 1, __ATOMIC_RELAXED);
+    return MPI_SUCCESS;
+}

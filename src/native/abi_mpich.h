@@ -1,0 +1,40 @@
+/* What only MPICH's ABI knows (Intel MPI, MVAPICH and Cray MPICH share it). Handles are integers. */
+#ifndef MPIT_NATIVE_ABI_MPICH_H
+#define MPIT_NATIVE_ABI_MPICH_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ABI_NAME "MPICH"
+#define ABI_IN_PLACE ((void *)-1)
+
+/* A predefined type carries its size in its handle: 0x4c00SSii. */
+static inline bool abi_type_size(MPI_Datatype type, uint32_t *size)
+{
+    *size = ((uint32_t)type >> 8) & 0xff;
+    return ((uint32_t)type & 0xffff0000u) == 0x4c000000u;
+}
+
+static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
+{
+    return (uint32_t)comm;
+}
+
+static inline uint64_t abi_handle_of_request(MPI_Request request)
+{
+    return (uint32_t)request;
+}
+
+/* The count is 63 bits wide: count_lo and the upper bits of count_hi_and_cancelled; the lowest bit there: cancelled. */
+static inline uint64_t abi_status_bytes(const MPI_Status *status)
+{
+    return (uint32_t)status->count_lo | ((uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32);
+}
+
+static inline bool abi_status_cancelled(const MPI_Status *status)
+{
+    return status->count_hi_and_cancelled & 1;
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* What only Open MPI's ABI knows. Handles are pointers to objects; predefined ones are symbols of the library. */
+#ifndef MPIT_NATIVE_ABI_OPENMPI_H
+#define MPIT_NATIVE_ABI_OPENMPI_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ABI_NAME "Open MPI"
+#define ABI_IN_PLACE ((void *)1)
+
+/* Sizes of predefined types, by their addresses: built once, then only read. */
+enum { ABI_TYPE_PLACES = 256 };
+struct abi_type {
+    MPI_Datatype type;
+    uint32_t size;
+};
+extern struct abi_type abi_types[ABI_TYPE_PLACES];
+
+static inline unsigned abi_type_place(MPI_Datatype type)
+{
+    return (unsigned)(((uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+}
+
+static inline bool abi_type_size(MPI_Datatype type, uint32_t *size)
+{
+    const struct abi_type *known = &abi_types[abi_type_place(type)];
+    *size = known->size;
+    return known->type == type;
+}
+
+static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
+{
+    return (uint64_t)(uintptr_t)comm;
+}
+
+static inline uint64_t abi_handle_of_request(MPI_Request request)
+{
+    return (uint64_t)(uintptr_t)request;
+}
+
+static inline uint64_t abi_status_bytes(const MPI_Status *status)
+{
+    return status->_ucount;
+}
+
+static inline bool abi_status_cancelled(const MPI_Status *status)
+{
+    return status->_cancelled != 0;
+}
+
+#endif

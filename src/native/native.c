@@ -1,0 +1,196 @@
+#define _GNU_SOURCE
+#include "native.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct native native;
+
+static void *library; /* where the MPI was loaded out of the global scope (a Python extension, say) */
+
+void native_say(const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line - 1, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    if ((size_t)n > sizeof line - 2)
+        n = sizeof line - 2;
+    line[n] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)n + 1) < 0)
+        return; /* there is nobody left to tell */
+}
+
+void *native_symbol(const char *name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (!symbol && library)
+        symbol = dlsym(library, name);
+    return symbol;
+}
+
+/* The program may hold the library's data objects itself (copy relocations): the global definition is the one in use. */
+void *native_object(const char *name)
+{
+    void *object = dlsym(RTLD_DEFAULT, name);
+    if (!object && library)
+        object = dlsym(library, name);
+    return object;
+}
+
+/* An MPI library that only its user sees: loaded with RTLD_LOCAL. */
+static int library_look(struct dl_phdr_info *info, size_t size, void *found)
+{
+    (void)size;
+    const char *base = strrchr(info->dlpi_name, '/');
+    base = base ? base + 1 : info->dlpi_name;
+    if (strncmp(base, "libmpi", 6) != 0 && strncmp(base, "libmpich", 8) != 0)
+        return 0;
+    snprintf(found, 4096, "%s", info->dlpi_name);
+    return strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0;
+}
+
+static void library_find(void)
+{
+    char path[4096] = "";
+    dl_iterate_phdr(library_look, path);
+    if (!path[0])
+        return;
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle && dlsym(handle, "PMPI_Init"))
+        library = handle;
+}
+
+#if defined(OPEN_MPI)
+
+struct abi_type abi_types[ABI_TYPE_PLACES];
+
+/* The frequent ones last: of two that want one place the later one gets it. */
+static const char *const type_names[] = {
+    "ompi_mpi_2cplex", "ompi_mpi_2dblcplex", "ompi_mpi_2dblprec", "ompi_mpi_2int", "ompi_mpi_2integer",
+    "ompi_mpi_2real", "ompi_mpi_cxx_bool", "ompi_mpi_logical", "ompi_mpi_character", "ompi_mpi_cplex",
+    "ompi_mpi_dblcplex", "ompi_mpi_c_bool", "ompi_mpi_c_float_complex", "ompi_mpi_c_double_complex",
+    "ompi_mpi_c_long_double_complex", "ompi_mpi_float_int", "ompi_mpi_double_int", "ompi_mpi_long_int",
+    "ompi_mpi_short_int", "ompi_mpi_longdbl_int", "ompi_mpi_wchar", "ompi_mpi_aint", "ompi_mpi_offset",
+    "ompi_mpi_count", "ompi_mpi_packed", "ompi_mpi_long_double", "ompi_mpi_int8_t", "ompi_mpi_int16_t",
+    "ompi_mpi_int32_t", "ompi_mpi_int64_t", "ompi_mpi_uint8_t", "ompi_mpi_uint16_t", "ompi_mpi_uint32_t",
+    "ompi_mpi_uint64_t", "ompi_mpi_signed_char", "ompi_mpi_unsigned_char", "ompi_mpi_short",
+    "ompi_mpi_unsigned_short", "ompi_mpi_unsigned", "ompi_mpi_unsigned_long", "ompi_mpi_unsigned_long_long",
+    "ompi_mpi_long_long_int", "ompi_mpi_integer", "ompi_mpi_real", "ompi_mpi_dblprec", "ompi_mpi_long",
+    "ompi_mpi_char", "ompi_mpi_float", "ompi_mpi_byte", "ompi_mpi_int", "ompi_mpi_double",
+};
+
+static void types_find(void)
+{
+    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
+        MPI_Datatype type = native_object(type_names[i]);
+        MPI_Count size = 0;
+        if (type && native.Type_size_x(type, &size) == MPI_SUCCESS && size > 0)
+            abi_types[abi_type_place(type)] = (struct abi_type){type, (uint32_t)size};
+    }
+}
+
+static void constants_find(void)
+{
+    native.comm_world = native_object("ompi_mpi_comm_world");
+    native.comm_self = native_object("ompi_mpi_comm_self");
+    native.comm_null = native_object("ompi_mpi_comm_null");
+    native.request_null = native_object("ompi_request_null");
+    native.group_null = native_object("ompi_mpi_group_null");
+    native.errors_return = native_object("ompi_mpi_errors_return");
+    native.byte = native_object("ompi_mpi_byte");
+    native.int_ = native_object("ompi_mpi_int");
+    native.double_ = native_object("ompi_mpi_double");
+    native.unsigned_long_long = native_object("ompi_mpi_unsigned_long_long");
+    native.sum = native_object("ompi_mpi_op_sum");
+}
+
+#else
+
+static void types_find(void)
+{
+}
+
+static void constants_find(void)
+{
+    native.comm_world = MPI_COMM_WORLD;
+    native.comm_self = MPI_COMM_SELF;
+    native.comm_null = MPI_COMM_NULL;
+    native.request_null = MPI_REQUEST_NULL;
+    native.group_null = MPI_GROUP_NULL;
+    native.errors_return = MPI_ERRORS_RETURN;
+    native.byte = MPI_BYTE;
+    native.int_ = MPI_INT;
+    native.double_ = MPI_DOUBLE;
+    native.unsigned_long_long = MPI_UNSIGNED_LONG_LONG;
+    native.sum = MPI_SUM;
+}
+
+#endif
+
+static bool abi_fits(void)
+{
+    int length = 0;
+    if (native.Get_library_version(native.version, &length) != MPI_SUCCESS)
+        return false;
+    native.version[strcspn(native.version, "\n\t")] = '\0';
+    bool open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
+    bool fits = open_mpi == (strcmp(ABI_NAME, "Open MPI") == 0);
+    if (!fits)
+        native_say("mpit: this preload is for the %s ABI, but the program uses \"%s\"; nothing is recorded. "
+                   "mpit-run chooses the right one by itself.",
+                   ABI_NAME, native.version);
+    return fits;
+}
+
+static void find(void)
+{
+    if (!dlsym(RTLD_NEXT, "PMPI_Init"))
+        library_find();
+    bool complete = true;
+#define PMPI_FIND(name)                                                                                                \
+    native.name = (__typeof__(native.name))native_symbol("PMPI_" #name);                                               \
+    complete = complete && native.name;
+    PMPI_CALLS(PMPI_FIND)
+#undef PMPI_FIND
+    if (!complete || !abi_fits())
+        return;
+    constants_find();
+    native.present = true;
+}
+
+bool native_find(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool told;
+    if (__atomic_load_n(&native.present, __ATOMIC_ACQUIRE))
+        return true;
+    pthread_mutex_lock(&lock);
+    if (!native.present && !told) {
+        find();
+        told = native.Get_library_version != NULL && !native.present;
+    }
+    pthread_mutex_unlock(&lock);
+    return native.present;
+}
+
+void native_types_find(void)
+{
+    types_find();
+}
+
+uint64_t native_bytes_slow(int64_t count, MPI_Datatype type)
+{
+    MPI_Count size = 0;
+    if (count <= 0 || native.Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
+        return 0;
+    return (uint64_t)count * (uint64_t)size;
+}

@@ -1,0 +1,90 @@
+/*
+ * The door to the MPI library: the only place where its symbols are found, and what differs between MPI ABIs.
+ *
+ * Nothing here links against MPI. Functions and predefined objects are looked up behind this library when the program
+ * has (or loads) an MPI, so that the same preload is harmless in a process that has none.
+ */
+#ifndef MPIT_NATIVE_NATIVE_H
+#define MPIT_NATIVE_NATIVE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(OPEN_MPI)
+#include "abi_openmpi.h"
+#else
+#include "abi_mpich.h"
+#endif
+
+/* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
+#define PMPI_CALLS(X)                                                                                                  \
+    X(Abort)                                                                                                           \
+    X(Allreduce)                                                                                                       \
+    X(Bcast)                                                                                                           \
+    X(Comm_dup)                                                                                                        \
+    X(Comm_free)                                                                                                       \
+    X(Comm_group)                                                                                                      \
+    X(Comm_rank)                                                                                                       \
+    X(Comm_remote_size)                                                                                                \
+    X(Comm_set_errhandler)                                                                                             \
+    X(Comm_size)                                                                                                       \
+    X(Comm_test_inter)                                                                                                 \
+    X(Error_class)                                                                                                     \
+    X(Finalized)                                                                                                       \
+    X(Get_library_version)                                                                                             \
+    X(Group_free)                                                                                                      \
+    X(Group_size)                                                                                                      \
+    X(Group_translate_ranks)                                                                                           \
+    X(Initialized)                                                                                                     \
+    X(Query_thread)                                                                                                    \
+    X(Recv)                                                                                                            \
+    X(Send)                                                                                                            \
+    X(Type_size_x)
+
+struct native {
+    bool present; /* an MPI library of this ABI is in the process */
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    MPI_Comm comm_world, comm_self, comm_null;
+    MPI_Request request_null;
+    MPI_Group group_null;
+    MPI_Errhandler errors_return;
+    MPI_Datatype byte, int_, double_, unsigned_long_long;
+    MPI_Op sum;
+#define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
+    PMPI_CALLS(PMPI_FIELD)
+#undef PMPI_FIELD
+};
+
+extern struct native native;
+
+/*
+ * Looks for the MPI library behind this one; false when there is none, or one of the other ABI (said once on stderr).
+ * Cheap when it was found before. Thread-safe; not for signal handlers.
+ */
+bool native_find(void);
+
+/* The definition of the function `name` behind this library's own, or NULL. */
+void *native_symbol(const char *name);
+
+/* A data object of the library, or NULL. */
+void *native_object(const char *name);
+
+/* Learns the sizes of predefined types; once, when MPI is initialized. */
+void native_types_find(void);
+
+/* Bytes of data in `count` elements of the type; 0 when the type is not valid. */
+uint64_t native_bytes_slow(int64_t count, MPI_Datatype type);
+
+static inline uint64_t native_bytes(int64_t count, MPI_Datatype type)
+{
+    uint32_t size;
+    if (__builtin_expect(abi_type_size(type, &size), 1))
+        return count > 0 ? (uint64_t)count * size : 0;
+    return native_bytes_slow(count, type);
+}
+
+/* One line on stderr, once for each text; MPIT_QUIET does not silence it. */
+void native_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,304 @@
+#include "completion.h"
+
+#include "communicator.h"
+#include "shapes.h"
+
+static size_t scratch_layout(struct completion *c, void *memory, int count, bool own_statuses)
+{
+    size_t n = (size_t)count, at = 0;
+    char *base = memory;
+#define PLACE(field, type)                                                                                             \
+    do {                                                                                                               \
+        if (base)                                                                                                      \
+            c->field = (type *)(void *)(base + at);                                                                    \
+        at += (n * sizeof(type) + 15) / 16 * 16;                                                                       \
+    } while (0)
+    PLACE(saved, uint64_t);
+    PLACE(done, struct request *);
+    PLACE(status, const MPI_Status *);
+    if (book.concurrent)
+        PLACE(taken, struct request *);
+    if (own_statuses)
+        PLACE(statuses, MPI_Status);
+#undef PLACE
+    return at;
+}
+
+bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
+{
+    if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
+        return false;
+    c->kind = kind;
+    c->handles = handles;
+    c->count = count > 0 && handles ? count : 0;
+    c->taken = NULL;
+    c->statuses = NULL;
+    c->done_count = 0;
+    void *memory = log_scratch(c->probe.log, scratch_layout(c, NULL, c->count, own_statuses));
+    if (!memory)
+        c->count = 0;
+    else
+        scratch_layout(c, memory, c->count, own_statuses);
+    for (int i = 0; i < c->count; i++)
+        c->saved[i] = abi_handle_of_request(handles[i]);
+    for (int i = 0; c->taken && i < c->count; i++)
+        c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->saved[i]);
+    return true;
+}
+
+bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *handle)
+{
+    if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
+        return false;
+    c->kind = kind;
+    c->handles = handle;
+    c->count = handle ? 1 : 0;
+    c->statuses = NULL;
+    c->done_count = 0;
+    c->saved = &c->one_saved;
+    c->done = &c->one_done;
+    c->status = &c->one_status;
+    c->taken = NULL;
+    if (handle) {
+        c->one_saved = abi_handle_of_request(*handle);
+        if (__builtin_expect(book.concurrent, 0)) {
+            c->taken = &c->one_taken;
+            c->one_taken = *handle == native.request_null ? NULL : request_take(c->one_saved);
+        }
+    }
+    return true;
+}
+
+void completion_done(struct completion *c, int index, const MPI_Status *status)
+{
+    if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
+        return;
+    struct request *request = c->taken ? c->taken[index] : request_take(c->saved[index]);
+    if (!request) {
+        run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
+        return;
+    }
+    if (c->taken)
+        c->taken[index] = NULL;
+    if (!request->active) { /* an inactive persistent request completes nothing */
+        request_put(request, c->saved[index]);
+        return;
+    }
+    c->done[c->done_count] = request;
+    c->status[c->done_count++] = status;
+}
+
+bool completion_ended(const struct completion *c, int index, int result)
+{
+    if (result == MPI_SUCCESS)
+        return true;
+    if (index >= c->count)
+        return false;
+    if (c->handles[index] == native.request_null)
+        return true;
+    return receive_arrived_slow(result); /* a persistent request keeps its handle */
+}
+
+void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
+{
+    int class = MPI_SUCCESS;
+    if (result != MPI_SUCCESS)
+        native.Error_class(result, &class);
+    for (int i = 0; i < c->count; i++) {
+        const MPI_Status *status = statuses ? &statuses[i] : NULL;
+        bool ended = result == MPI_SUCCESS ||
+                     (class == MPI_ERR_IN_STATUS && status ? status->MPI_ERROR != MPI_ERR_PENDING
+                                                           : completion_ended(c, i, result));
+        if (ended)
+            completion_done(c, i, status);
+    }
+}
+
+void completion_done_some(struct completion *c, int result, int outcount, const int *indices,
+                          const MPI_Status *statuses)
+{
+    int class = MPI_SUCCESS;
+    if (result != MPI_SUCCESS)
+        native.Error_class(result, &class);
+    if (class != MPI_SUCCESS && class != MPI_ERR_IN_STATUS)
+        return;
+    for (int i = 0; i < outcount && i < c->count; i++)
+        completion_done(c, indices[i], statuses ? &statuses[i] : NULL);
+}
+
+bool receive_arrived_slow(int result)
+{
+    int class = MPI_ERR_OTHER;
+    native.Error_class(result, &class);
+    return class == MPI_ERR_TRUNCATE;
+}
+
+static bool was_cancelled(const struct request *request, const MPI_Status *status)
+{
+    return request->type <= REQUEST_RECV && status && abi_status_cancelled(status);
+}
+
+static void timeout_mark(struct event *event, const struct tally *tally)
+{
+    if (tally->end - event->begin > __atomic_load_n(&knob_timeout_ticks, __ATOMIC_RELAXED))
+        event->kind |= EVENT_TIMEOUT;
+}
+
+/* What a completed receive brought stands in its status; without one nothing is known of it. */
+static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
+{
+    event->kind = RECORD_RECV_DONE;
+    event->peer = request->peer;
+    event->tag = request->tag;
+    if (!status) {
+        if (request->peer != PEER_PROC_NULL) {
+            event->kind |= EVENT_FAILED;
+            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
+        }
+        return;
+    }
+    event->peer = status->MPI_SOURCE >= 0 ? status->MPI_SOURCE : request->peer;
+    event->tag = status->MPI_SOURCE >= 0 ? status->MPI_TAG : request->tag;
+    event->bytes = abi_status_bytes(status);
+    event->kind |= size_flag(event->bytes);
+}
+
+static void request_record(struct completion *c, struct request *request, const MPI_Status *status, bool failed)
+{
+    struct log *log = c->probe.log;
+    struct view *view = request->comm ? book_view(log->ledger, request->comm) : NULL;
+    struct event event = {.begin = request->begin, .duration = request->kind, .peer = request->peer,
+                          .tag = request->tag, .bytes = request->bytes};
+    uint64_t bytes_out = 0;
+    if (was_cancelled(request, status)) {
+        event.kind = RECORD_CANCELLED;
+        event.tag = request->type == REQUEST_RECV;
+    } else if (request->type == REQUEST_RECV) {
+        received_fill(&event, request, failed ? NULL : status);
+    } else if (request->type == REQUEST_SEND) {
+        event.kind = RECORD_SEND_DONE;
+    } else {
+        event.kind = request->type == REQUEST_COLL ? RECORD_COLL_DONE : RECORD_COMM_DONE;
+        bytes_out = request->bytes_out;
+    }
+    if (failed)
+        event.kind |= EVENT_FAILED;
+    if (view && event.peer >= 0)
+        view_page_select(view, event.peer);
+    timeout_mark(&event, &log->ledger->tally);
+    log_record(log, view, &event, bytes_out);
+    if (request->type == REQUEST_COMM && request->newcomm && !failed) {
+        struct comm_origin origin = {.operation = "idup", .number = request->number};
+        comm_created(log, view, &origin, *request->newcomm);
+    }
+}
+
+/* Did this request fail? A truncated message has arrived, in the size that there was room for. */
+static bool request_failed(const MPI_Status *status, int result)
+{
+    int error = result, class = MPI_SUCCESS;
+    if (result == MPI_SUCCESS)
+        return false;
+    native.Error_class(result, &class);
+    if (class == MPI_ERR_IN_STATUS) {
+        if (!status)
+            return true;
+        error = status->MPI_ERROR;
+        if (error == MPI_SUCCESS)
+            return false;
+        native.Error_class(error, &class);
+    }
+    return class != MPI_ERR_TRUNCATE || !status; /* a message that was cut off has arrived */
+}
+
+static void untaken_put_back(struct completion *c)
+{
+    for (int i = 0; c->taken && i < c->count; i++)
+        if (c->taken[i])
+            request_put(c->taken[i], c->saved[i]);
+}
+
+/* A test that failed names the request by when it was posted. */
+static uint64_t tested_begin(const struct completion *c)
+{
+    if (c->kind != CALL_MPI_Test || c->count != 1 || c->done_count)
+        return 0;
+    const struct request *request = c->taken ? c->one_taken : request_peek(c->saved[0]);
+    return request && request->active ? request->begin : 0;
+}
+
+void completion_flush(struct completion *c, int result)
+{
+    struct event event = {.kind = (uint16_t)(c->kind | (result != MPI_SUCCESS ? EVENT_FAILED : 0)),
+                          .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
+    untaken_put_back(c);
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, event, 0);
+    for (int i = 0; i < c->done_count; i++) {
+        struct request *request = c->done[i];
+        request_record(c, request, c->status[i], request_failed(c->status[i], result));
+        if (request->persistent) {
+            request->active = false;
+            request_put(request, request->handle);
+        } else {
+            request_release(request);
+        }
+    }
+}
+
+static void started_record(struct completion *c, struct request *request)
+{
+    struct log *log = c->probe.log;
+    struct view *view = request->comm ? book_view(log->ledger, request->comm) : NULL;
+    bool send = request->type == REQUEST_SEND;
+    struct event event = {.begin = c->probe.begin, .duration = request->kind, .peer = request->peer,
+                          .kind = send ? RECORD_SEND_POSTED : RECORD_RECV_POSTED, .tag = request->tag,
+                          .bytes = request->bytes};
+    if (send)
+        event.kind |= size_flag(request->bytes);
+    if (view && event.peer >= 0)
+        view_page_select(view, event.peer);
+    request->begin = c->probe.begin;
+    request->active = true;
+    log_record(log, view, &event, 0);
+}
+
+void completion_started(struct completion *c, int result)
+{
+    for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
+        struct request *request = c->taken ? c->taken[i] : request_peek(c->saved[i]);
+        if (!request)
+            run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
+        else if (request->persistent)
+            c->done[c->done_count++] = request;
+    }
+    struct event event = {.kind = (uint16_t)(c->kind | (result != MPI_SUCCESS ? EVENT_FAILED : 0)),
+                          .peer = c->done_count, .tag = c->count};
+    probe_leave(&c->probe, FOLD_START, 0, NULL, event, 0);
+    for (int i = 0; i < c->done_count; i++)
+        started_record(c, c->done[i]);
+    untaken_put_back(c);
+}
+
+void completion_freed(struct completion *c, int result)
+{
+    struct request *request = NULL;
+    if (result == MPI_SUCCESS && c->count)
+        request = c->taken ? c->one_taken : request_take(c->one_saved);
+    if (request && c->taken)
+        c->one_taken = NULL;
+    untaken_put_back(c);
+    bool active = request && request->active;
+    struct event event = {.kind = (uint16_t)(c->kind | (result != MPI_SUCCESS ? EVENT_FAILED : 0)),
+                          .peer = active, .tag = c->count};
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, event, 0);
+    if (active) {
+        struct view *view = request->comm ? book_view(c->probe.log->ledger, request->comm) : NULL;
+        struct event freed = {.begin = request->begin, .duration = request->kind, .kind = RECORD_FREED,
+                              .peer = request->peer, .tag = request->type == REQUEST_RECV, .bytes = request->bytes};
+        log_record(c->probe.log, view, &freed, 0);
+        if (request->type == REQUEST_RECV && request->peer != PEER_PROC_NULL)
+            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
+    }
+    if (request)
+        request_release(request);
+}

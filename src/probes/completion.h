@@ -1,0 +1,54 @@
+/*
+ * Completion calls: which requests each one completed, and what they brought.
+ *
+ *   completion_enter   remembers the handles (MPI overwrites them); takes the requests out when threads run at once
+ *   the MPI call
+ *   completion_flush   emits the call's event; then for each request that it completed one record
+ */
+#ifndef MPIT_PROBES_COMPLETION_H
+#define MPIT_PROBES_COMPLETION_H
+
+#include "request.h"
+
+struct completion {
+    struct probe probe;
+    enum call kind;
+    int count;                 /* of the program's array */
+    MPI_Request *handles;      /* the program's array */
+    uint64_t *saved;           /* the handles before the call */
+    struct request **taken;    /* under MPI_THREAD_MULTIPLE: what they stand for; else NULL */
+    struct request **done;     /* what the call completed, in order */
+    const MPI_Status **status; /* beside `done` */
+    MPI_Status *statuses;      /* in place of MPI_STATUSES_IGNORE */
+    int done_count;
+    uint64_t one_saved;
+    struct request *one_taken, *one_done;
+    const MPI_Status *one_status;
+};
+
+/* Enters a call on `count` requests. `own_statuses`: room for statuses is wanted. False: nothing is recorded. */
+bool completion_enter(struct completion *completion, enum call kind, int count, MPI_Request *handles, bool own_statuses);
+/* Enters a call on one request. */
+bool completion_enter_one(struct completion *completion, enum call kind, MPI_Request *handle);
+
+/* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
+void completion_done(struct completion *completion, int index, const MPI_Status *status);
+/* All of them; an error in some statuses leaves those that are pending. */
+void completion_done_all(struct completion *completion, int result, const MPI_Status *statuses);
+/* The ones that `indices` names. */
+void completion_done_some(struct completion *completion, int result, int outcount, const int *indices,
+                          const MPI_Status *statuses);
+
+/* Leaves the call. */
+void completion_flush(struct completion *completion, int result);
+
+/* Leaves MPI_Start or MPI_Startall: the requests are under way. */
+void completion_started(struct completion *completion, int result);
+
+/* MPI_Request_free: what it frees while active is gone without a message. */
+void completion_freed(struct completion *completion, int result);
+
+/* The call returned an error for one request: did it complete it all the same? */
+bool completion_ended(const struct completion *completion, int index, int result);
+
+#endif

@@ -1,0 +1,204 @@
+#define _GNU_SOURCE
+#include "log.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread struct log *thread_log __attribute__((tls_model("initial-exec")));
+bool recorder_on;
+
+static struct log *idle_logs; /* of threads that have ended; under logs_lock */
+static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t thread_end_key;
+
+/* A thread ends: its tallies stay, its log waits for the next thread. */
+static void thread_end(void *value)
+{
+    struct log *log = value;
+    thread_log = NULL;
+    book_thread_state = NULL;
+    __atomic_store_n(&log->ledger->record->end_ticks, clock_now(), __ATOMIC_RELAXED);
+    if (log->tracing)
+        return; /* one location a thread: its stream ends here */
+    pthread_mutex_lock(&logs_lock);
+    log->next = idle_logs;
+    idle_logs = log;
+    pthread_mutex_unlock(&logs_lock);
+}
+
+static void key_make(void)
+{
+    pthread_key_create(&thread_end_key, thread_end);
+}
+
+static struct log *log_take_idle(void)
+{
+    pthread_mutex_lock(&logs_lock);
+    struct log *log = idle_logs;
+    if (log)
+        idle_logs = log->next;
+    pthread_mutex_unlock(&logs_lock);
+    if (log) {
+        log->ledger->record->tid = (int32_t)syscall(SYS_gettid);
+        __atomic_store_n(&log->ledger->record->end_ticks, 0, __ATOMIC_RELAXED);
+    }
+    return log;
+}
+
+static struct log *log_make(void)
+{
+    struct log *log = calloc(1, sizeof *log);
+    struct ledger *ledger = log ? book_thread_add((int)syscall(SYS_gettid)) : NULL;
+    if (!ledger) {
+        free(log);
+        return NULL;
+    }
+    log->ledger = ledger;
+    log->state = &ledger->record->state;
+    log->tracing = knob_load(KNOB_TRACE) != 0;
+    log_turn(log);
+    return log;
+}
+
+struct log *log_attach(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static __thread bool attaching;
+    if (attaching || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
+        return NULL;
+    attaching = true; /* an allocator that calls MPI must not come back here */
+    pthread_once(&once, key_make);
+    struct log *log = log_take_idle();
+    if (!log)
+        log = log_make();
+    if (log) {
+        pthread_setspecific(thread_end_key, log);
+        book_thread_state = log->state;
+        thread_log = log;
+    }
+    attaching = false;
+    return log;
+}
+
+static void buffer_set(struct log *log, struct chunk_header *chunk)
+{
+    log->chunk = chunk;
+    log->cursor = (struct event *)(chunk + 1);
+    log->limit = log->cursor + chunk->capacity;
+}
+
+/* Where nothing else can be had: events are counted and fall into this place. */
+static void buffer_set_none(struct log *log)
+{
+    log->chunk = NULL;
+    log->cursor = &log->nowhere;
+    log->limit = &log->nowhere + 1;
+}
+
+static bool trace_extend(struct log *log)
+{
+    struct chunk_header *chunk = run_chunk_open(&book.run, CHUNK_TRACE, log->ledger->index, TRACE_CHUNK_EVENTS);
+    if (!chunk)
+        return false;
+    chunk->first_event = log->events;
+    if (log->chunk)
+        run_chunk_close(&book.run, log->chunk);
+    buffer_set(log, chunk);
+    return true;
+}
+
+void log_turn(struct log *log)
+{
+    if (log->tracing) {
+        if (trace_extend(log))
+            return;
+        log->tracing = false; /* run_chunk_open has counted why; the flight recorder goes on */
+        if (log->chunk)
+            run_chunk_close(&book.run, log->chunk);
+        log->chunk = NULL;
+    }
+    if (log->chunk) { /* a ring that is full begins again */
+        log->cursor = (struct event *)(log->chunk + 1);
+        return;
+    }
+    uint64_t capacity = knob_load(KNOB_FLIGHT_EVENTS);
+    struct chunk_header *ring =
+        capacity ? run_chunk_open(&book.run, CHUNK_RING, log->ledger->index, (uint32_t)capacity) : NULL;
+    if (!ring) {
+        buffer_set_none(log);
+        return;
+    }
+    buffer_set(log, ring);
+    log->cursor += log->events % ring->capacity; /* event n lies in place n % capacity */
+}
+
+void *log_scratch(struct log *log, size_t bytes)
+{
+    if (bytes <= log->scratch_bytes)
+        return log->scratch;
+    size_t size = log->scratch_bytes ? log->scratch_bytes : 4096;
+    while (size < bytes)
+        size *= 2;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        return NULL;
+    }
+    if (log->scratch)
+        munmap(log->scratch, log->scratch_bytes);
+    log->scratch = memory;
+    log->scratch_bytes = size;
+    return memory;
+}
+
+static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_out)
+{
+    union {
+        struct event_extension extension;
+        struct event event;
+    } more = {.extension = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out}};
+    log_commit(log, &more.event);
+}
+
+void probe_emit_wide(struct probe *probe, struct comm_tally *comm, struct event *event, uint64_t duration,
+                     uint64_t bytes_out)
+{
+    unsigned kind = event_kind(event);
+    struct event_extension more = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out};
+    event->kind |= EVENT_WIDE;
+    event->duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE;
+    fold_call(call_table[kind].fold, call_table[kind].op, &probe->log->ledger->tally, comm, event, &more);
+    log_commit(probe->log, event);
+    extension_commit(probe->log, duration, bytes_out);
+}
+
+void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
+{
+    struct event_extension more = {.kind = RECORD_EXTENSION, .bytes_out = bytes_out};
+    event->comm = view ? (uint16_t)view->comm->slot : 0;
+    bool collective = event_kind(event) == RECORD_COLL_DONE;
+    if (collective && bytes_out > INT32_MAX)
+        event->kind |= EVENT_WIDE;
+    else if (collective)
+        event->tag = (int32_t)bytes_out;
+    if (view)
+        fold_record(&log->ledger->tally, &view->tally, event, &more);
+    log_commit(log, event);
+    if (event->kind & EVENT_WIDE)
+        extension_commit(log, 0, bytes_out);
+}
+
+/* The child of a fork shares the parent's mapping: it must not write there. */
+static void fork_child(void)
+{
+    __atomic_store_n(&recorder_on, false, __ATOMIC_RELAXED);
+    thread_log = NULL;
+    book_thread_state = NULL;
+}
+
+void log_fork_prepare(void)
+{
+    pthread_atfork(NULL, NULL, fork_child);
+}

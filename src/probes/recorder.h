@@ -1,0 +1,26 @@
+/*
+ * The recorder's life in a process: from MPI_Init to MPI_Finalize.
+ */
+#ifndef MPIT_PROBES_RECORDER_H
+#define MPIT_PROBES_RECORDER_H
+
+#include "log.h"
+
+/* MPI_Init begins: starts the run. False: this process takes no part (other ABI, MPIT_DISABLE). True and probe->log NULL:
+ * it records nothing (no memory) but goes along with the others in what they do together. */
+bool recorder_start(struct probe *probe, enum call kind);
+/* MPI_Init has returned. */
+void recorder_started(struct probe *probe, enum call kind, int result);
+
+/* MPI_Finalize begins: makes the summary of the job. */
+bool recorder_finish(struct probe *probe);
+/* MPI_Finalize has returned: ends the run. */
+void recorder_finished(struct probe *probe, int result);
+
+/* MPI_Abort begins. */
+void recorder_aborting(struct probe *probe);
+
+/* The run directory, or NULL. */
+const char *recorder_directory(void);
+
+#endif

@@ -1,0 +1,113 @@
+#define _GNU_SOURCE
+#include "reduction.h"
+
+#include "log.h"
+#include "recorder.h"
+#include "summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAG_SIZE = 1, TAG_PART = 2 };
+
+/* Takes in the part of the process `source`. False: it did not arrive or could not be taken. */
+static bool part_receive(MPI_Comm comm, int source, struct summary *summary)
+{
+    unsigned long long size = 0;
+    char error[128];
+    if (native.Recv(&size, 1, native.unsigned_long_long, source, TAG_SIZE, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return false;
+    if (!size || size > INT32_MAX)
+        return false;
+    void *data = malloc(size);
+    struct summary part = {0};
+    if (!data) { /* what was announced must be received all the same */
+        native.Recv(NULL, 0, native.byte, source, TAG_PART, comm, MPI_STATUS_IGNORE);
+        return false;
+    }
+    bool good = native.Recv(data, (int)size, native.byte, source, TAG_PART, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+                summary_unpack(&part, data, size, error) == 0;
+    good = good && summary_merge(summary, &part) == 0;
+    summary_release(&part);
+    free(data);
+    return good;
+}
+
+static bool part_send(MPI_Comm comm, int target, const struct summary *summary)
+{
+    size_t bytes = 0;
+    void *data = summary->ranks ? summary_pack(summary, &bytes) : NULL;
+    if (bytes > INT32_MAX)
+        bytes = 0;
+    unsigned long long size = data ? bytes : 0;
+    bool good = native.Send(&size, 1, native.unsigned_long_long, target, TAG_SIZE, comm) == MPI_SUCCESS;
+    if (good && size)
+        good = native.Send(data, (int)size, native.byte, target, TAG_PART, comm) == MPI_SUCCESS;
+    free(data);
+    return good && size;
+}
+
+static bool file_write(const struct summary *summary)
+{
+    char path[4096 + 128], temporary[4096 + 136], host[64] = "localhost";
+    size_t bytes;
+    void *data = summary_pack(summary, &bytes);
+    if (!data)
+        return false;
+    gethostname(host, sizeof host - 1);
+    snprintf(path, sizeof path, "%s/%s.%d%s", recorder_directory(), host, (int)getpid(), SUMMARY_SUFFIX);
+    snprintf(temporary, sizeof temporary, "%s.part", path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    ssize_t written = fd >= 0 ? write(fd, data, bytes) : -1;
+    bool good = written == (ssize_t)bytes;
+    int error = errno;
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    if (good && rename(temporary, path) != 0) {
+        good = false;
+        error = errno;
+    }
+    if (!good) {
+        native_say("mpit: cannot write the summary %s: %s", path, strerror(error));
+        if (fd >= 0)
+            unlink(temporary);
+    }
+    free(data);
+    return good;
+}
+
+static bool tree_reduce(MPI_Comm comm, int rank, int size, struct summary *summary)
+{
+    for (int bit = 1; bit < size; bit <<= 1) {
+        if (rank & bit)
+            return part_send(comm, rank - bit, summary);
+        if (rank + bit < size && !part_receive(comm, rank + bit, summary))
+            summary->ended_badly++; /* at least one process is missing in the sums; readers see ranks < world_size */
+    }
+    return summary->ranks && file_write(summary);
+}
+
+bool reduction_run(bool recording)
+{
+    MPI_Comm comm = native.comm_null;
+    struct summary summary = {0};
+    int rank = 0, size = 1;
+    if (recording && summary_of_book(&summary, clock_now()) != 0)
+        summary.ranks = 0;
+    if (native.Comm_dup(native.comm_world, &comm) != MPI_SUCCESS) {
+        summary_release(&summary);
+        return false;
+    }
+    native.Comm_set_errhandler(comm, native.errors_return);
+    native.Comm_rank(comm, &rank);
+    native.Comm_size(comm, &size);
+    int good = tree_reduce(comm, rank, size, &summary);
+    native.Bcast(&good, 1, native.int_, 0, comm); /* all keep their run files if rank 0 has no summary */
+    native.Comm_free(&comm);
+    summary_release(&summary);
+    return good;
+}

@@ -176,6 +176,21 @@ static void comm_mark(struct comm *comm, bool freed)
     __atomic_store_n(&comm->record->flags, freed ? flags | COMM_FREED : flags, __ATOMIC_RELAXED);
 }
 
+/*
+ * Takes the handle out of all threads' caches. Another thread may be in its cache meanwhile, but not for this handle: to
+ * use a communicator while it is being freed is an error of the program.
+ */
+static void caches_forget(uint64_t handle)
+{
+    for (struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
+        if (RELAXED_LOAD(&l->last.handle) == handle)
+            RELAXED_STORE(&l->last.handle, 0);
+        for (unsigned i = 0; i < COMM_CACHE_PLACES; i++)
+            if (RELAXED_LOAD(&l->cache[i].handle) == handle)
+                RELAXED_STORE(&l->cache[i].handle, 0);
+    }
+}
+
 void book_comm_retire(struct comm *comm)
 {
     pthread_mutex_lock(&book.lock);
@@ -183,7 +198,7 @@ void book_comm_retire(struct comm *comm)
         if (comm_map_find(&book.map, comm->handle) == comm)
             comm_map_set(&book.map, comm->handle, NULL);
         comm_mark(comm, true);
-        __atomic_add_fetch(&book.generation, 1, __ATOMIC_RELEASE);
+        caches_forget(comm->handle);
     }
     pthread_mutex_unlock(&book.lock);
 }
@@ -215,6 +230,7 @@ static struct view *view_make(struct ledger *ledger, struct comm *comm)
         return NULL;
     }
     view->comm = comm;
+    view->slot = comm->slot;
     view->thread = ledger->index;
     view->root = root;
     view->tally.cells = (struct comm_cells *)(block + 1);

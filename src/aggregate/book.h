@@ -32,7 +32,7 @@ struct view {
     struct comm_tally tally;
     struct comm *comm;
     struct view *next; /* of the same communicator */
-    uint32_t thread;
+    uint32_t thread, slot;
     struct peer_leaf **root; /* leaf number peer >> 13 */
 };
 
@@ -48,8 +48,17 @@ struct comm {
     char name[COMM_NAME_BYTES];
 };
 
+enum { COMM_CACHE_PLACES = 16 };
+
+struct comm_cache_entry {
+    uint64_t handle; /* 0 = empty */
+    struct view *view;
+};
+
 struct ledger {
     struct tally tally;
+    struct comm_cache_entry last; /* the communicator of the thread's last call, */
+    struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before; emptied when a communicator is freed */
     struct ledger *next;
     uint32_t index;
     struct thread_record *record;
@@ -67,7 +76,6 @@ struct book {
     uint32_t thread_count;
     struct comm **comms; /* by slot */
     uint32_t comm_count; /* slots given out + 1 */
-    uint32_t generation; /* grows when a communicator is freed: caches of handles are stale then */
     struct comm_map *map;
     bool concurrent;
 };
@@ -101,6 +109,12 @@ void book_comm_restore(struct comm *comm);
 
 /* The thread's cells for the communicator; makes them at first use. NULL: counted as lost. */
 struct view *book_view(struct ledger *ledger, struct comm *comm);
+
+static inline struct view *view_of(struct ledger *ledger, struct comm *comm)
+{
+    struct view *view = comm->slot < ledger->view_count ? ledger->views[comm->slot] : NULL;
+    return __builtin_expect(view != NULL, 1) ? view : book_view(ledger, comm);
+}
 
 /* Makes `peer`'s page the view's current one; makes it at first use. Without memory (counted as lost) that is a page
  * which nobody reads, so that the fold need not ask. */

@@ -8,9 +8,10 @@
 
 enum { BUCKET_COUNT = 40 };
 
+/* Sizes are below 2^63, as MPI_Count is. */
 static inline unsigned bucket_of(uint64_t bytes)
 {
-    unsigned bucket = bytes ? 64u - (unsigned)__builtin_clzll(bytes) : 0;
+    unsigned bucket = 63u - (unsigned)__builtin_clzll(2 * bytes | 1);
     return bucket < BUCKET_COUNT ? bucket : BUCKET_COUNT - 1;
 }
 

@@ -33,6 +33,11 @@ struct thread_cells {
     uint64_t call_time[CALL_COUNT];
 };
 
+/* Side by side, since they change together. */
+struct message_cells {
+    uint64_t count, bytes;
+};
+
 struct comm_cells {
     uint64_t p2p_time, wait_time, comm_time; /* comm_time: inside communicator creation and the like */
     uint64_t rma_time, io_time, rma_bytes, io_bytes;
@@ -44,15 +49,15 @@ struct comm_cells {
     uint64_t span_first; /* extreme: begin of the first one */
     uint64_t message_low, message_high; /* extremes */
     uint64_t coll_bytes;
-    uint64_t send_count[BUCKET_COUNT], send_bytes[BUCKET_COUNT];
-    uint64_t recv_count[BUCKET_COUNT], recv_bytes[BUCKET_COUNT];
+    struct message_cells send[BUCKET_COUNT], recv[BUCKET_COUNT]; /* by size */
     uint64_t coll_size_count[BUCKET_COUNT];
     uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT];
 };
 
 struct peer_cells {
-    uint64_t send_count[PEERS_PER_PAGE], send_bytes[PEERS_PER_PAGE];
-    uint64_t recv_count[PEERS_PER_PAGE], recv_bytes[PEERS_PER_PAGE];
+    struct {
+        struct message_cells send, recv;
+    } peer[PEERS_PER_PAGE];
 };
 
 /* Pending operations: how many now, and the extremes of the current segment. */
@@ -66,14 +71,27 @@ struct shared_cells {
     uint64_t closed[9];
 };
 
+/*
+ * Relaxed: whole, once, and in no order to anything else. A volatile access of an aligned word is just that on the
+ * machines that mpit runs on, and does not make the compiler forget what it knows of other memory, as an atomic builtin
+ * does. The thread sanitizer is told the truth.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define RELAXED_LOAD(address) __atomic_load_n((address), __ATOMIC_RELAXED)
+#define RELAXED_STORE(address, value) __atomic_store_n((address), (value), __ATOMIC_RELAXED)
+#else
+#define RELAXED_LOAD(address) (*(const volatile __typeof__(*(address)) *)(address))
+#define RELAXED_STORE(address, value) ((void)(*(volatile __typeof__(*(address)) *)(address) = (value)))
+#endif
+
 static inline uint64_t cell_load(const uint64_t *cell)
 {
-    return __atomic_load_n(cell, __ATOMIC_RELAXED);
+    return RELAXED_LOAD(cell);
 }
 
 static inline void cell_store(uint64_t *cell, uint64_t value)
 {
-    __atomic_store_n(cell, value, __ATOMIC_RELAXED);
+    RELAXED_STORE(cell, value);
 }
 
 /* Adds to a cell that only this thread writes. */

@@ -86,14 +86,14 @@ FOLD void fold_span(struct comm_tally *comm, uint64_t begin, uint64_t end)
     cell_store(&comm->cells->span_last, end);
 }
 
-FOLD void fold_message(struct comm_tally *comm, const struct event *event, uint64_t *count, uint64_t *bytes,
-                       uint64_t *peer_count, uint64_t *peer_bytes)
+FOLD void fold_message(struct comm_tally *comm, const struct event *event, struct message_cells *by_size,
+                       struct message_cells *by_peer)
 {
-    unsigned bucket = bucket_of(event->bytes), place = (unsigned)event->peer % PEERS_PER_PAGE;
-    cell_add(&count[bucket], 1);
-    cell_add(&bytes[bucket], event->bytes);
-    cell_add(&peer_count[place], 1);
-    cell_add(&peer_bytes[place], event->bytes);
+    struct message_cells *size = &by_size[bucket_of(event->bytes)];
+    cell_add(&size->count, 1);
+    cell_add(&size->bytes, event->bytes);
+    cell_add(&by_peer->count, 1);
+    cell_add(&by_peer->bytes, event->bytes);
     if (event->kind & EVENT_LARGE)
         cell_add(&comm->cells->large, 1);
     cell_raise(&comm->cells->message_high, event->bytes);
@@ -102,14 +102,12 @@ FOLD void fold_message(struct comm_tally *comm, const struct event *event, uint6
 
 FOLD void fold_sent(struct comm_tally *comm, const struct event *event)
 {
-    fold_message(comm, event, comm->cells->send_count, comm->cells->send_bytes, comm->page->send_count,
-                 comm->page->send_bytes);
+    fold_message(comm, event, comm->cells->send, &comm->page->peer[(unsigned)event->peer % PEERS_PER_PAGE].send);
 }
 
 FOLD void fold_received(struct comm_tally *comm, const struct event *event)
 {
-    fold_message(comm, event, comm->cells->recv_count, comm->cells->recv_bytes, comm->page->recv_count,
-                 comm->page->recv_bytes);
+    fold_message(comm, event, comm->cells->recv, &comm->page->peer[(unsigned)event->peer % PEERS_PER_PAGE].recv);
 }
 
 FOLD void fold_transfer(struct comm_tally *comm, const struct event *event, uint64_t ticks)

@@ -6,6 +6,8 @@
 #ifndef MPIT_AGGREGATE_KNOBS_H
 #define MPIT_AGGREGATE_KNOBS_H
 
+#include "cells.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +40,7 @@ extern uint64_t knob_timeout_ticks;
 
 static inline uint64_t knob_load(enum knob knob)
 {
-    return __atomic_load_n(&knobs[knob], __ATOMIC_RELAXED);
+    return RELAXED_LOAD(&knobs[knob]);
 }
 
 /* Stores a value that was checked against the description. */

@@ -1,20 +1,28 @@
 #include "variables.h"
 
 #define CELL(type, field) (offsetof(struct type, field) / sizeof(uint64_t))
-#define TERM(kind, type, field, cells, step)                                                                           \
+#define TERM(kind, type, field, cells, far)                                                                            \
     {                                                                                                                  \
-        .block = (kind), .weight = 1, .first = CELL(type, field), .run = (cells), .stride = (step)                     \
+        .block = (kind), .weight = 1, .first = CELL(type, field), .run = (cells), .step = 1, .stride = (far)           \
     }
 #define MINUS(kind, type, field)                                                                                       \
     {                                                                                                                  \
-        .block = (kind), .weight = -1, .first = CELL(type, field), .run = 1, .stride = 0                               \
+        .block = (kind), .weight = -1, .first = CELL(type, field), .run = 1, .step = 1, .stride = 0                    \
     }
 #define THREAD_CELL(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 0)
 #define THREAD_SLOTS(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 1)
 #define COMM_CELL(field) TERM(BLOCK_COMM, comm_cells, field, 1, 0)
 #define COMM_RUN(field, n) TERM(BLOCK_COMM, comm_cells, field, n, 0)
 #define COMM_SLOTS(field) TERM(BLOCK_COMM, comm_cells, field, 1, 1)
-#define PEER_SLOTS(field) TERM(BLOCK_PEERS, peer_cells, field, 1, 1)
+/* count or bytes of messages: summed over the sizes, by size, by peer */
+#define MESSAGE_CELLS (sizeof(struct message_cells) / sizeof(uint64_t))
+#define MESSAGE_SUM(field)                                                                                             \
+    {                                                                                                                  \
+        .block = BLOCK_COMM, .weight = 1, .first = CELL(comm_cells, field), .run = BUCKET_COUNT,                       \
+        .step = MESSAGE_CELLS                                                                                          \
+    }
+#define MESSAGE_SLOTS(field) TERM(BLOCK_COMM, comm_cells, field, 1, MESSAGE_CELLS)
+#define PEER_SLOTS(field) TERM(BLOCK_PEERS, peer_cells, peer[0].field, 1, 2 * MESSAGE_CELLS)
 #define SHARED_CELL(field) TERM(BLOCK_SHARED, shared_cells, field, 1, 0)
 #define CLOSED(extreme) TERM(BLOCK_SHARED, shared_cells, closed[extreme], 1, 0)
 
@@ -69,7 +77,7 @@ const struct variable variables[] = {
              THREAD_CELL(events)),
     NAMED("mpit_events_lost", COUNTER, "", 0, LOSS_COUNT, NAMES_LOSS,
           "What could not be recorded, by cause; the enumeration mpit_loss names the slots.",
-          {.block = BLOCK_LOSSES, .weight = 1, .first = 0, .run = 1, .stride = 1}),
+          {.block = BLOCK_LOSSES, .weight = 1, .first = 0, .run = 1, .step = 1, .stride = 1}),
     OTHER("mpit_buffer_bytes", SIZE, "bytes", 0, 1, SOURCE_BUFFER_BYTES, NAMES_NONE,
           "Memory that the recorder has mapped for events and tallies, in bytes."),
     OTHER("mpit_size_bucket_limit", SIZE, "bytes", 0, BUCKET_COUNT, SOURCE_BUCKET_LIMIT, NAMES_NONE,
@@ -101,45 +109,45 @@ const struct variable variables[] = {
     VARIABLE("mpit_p2p_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages completed, sent + received.",
              COMM_CELL(p2p_done)),
     VARIABLE("mpit_send_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages sent, counted when posted.",
-             COMM_RUN(send_count, BUCKET_COUNT)),
+             MESSAGE_SUM(send[0].count)),
     VARIABLE("mpit_recv_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages received.",
-             COMM_RUN(recv_count, BUCKET_COUNT)),
+             MESSAGE_SUM(recv[0].count)),
     VARIABLE("mpit_coll_count", COUNTER, "", 1, 1, COMBINE_SUM, "Collectives completed.",
              COMM_RUN(coll_count, COLLECTIVE_COUNT)),
     VARIABLE("mpit_p2p_timeouts", COUNTER, "", 1, 1, COMBINE_SUM,
              "Messages whose transfer time went over mpit_p2p_timeout_ns.", COMM_CELL(timeouts)),
 
     VARIABLE("mpit_send_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of the messages sent.",
-             COMM_RUN(send_bytes, BUCKET_COUNT)),
+             MESSAGE_SUM(send[0].bytes)),
     VARIABLE("mpit_recv_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of the messages received.",
-             COMM_RUN(recv_bytes, BUCKET_COUNT)),
+             MESSAGE_SUM(recv[0].bytes)),
     VARIABLE("mpit_coll_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
              "Bytes that this process put into collectives and got out of them.", COMM_CELL(coll_bytes)),
     VARIABLE("mpit_send_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Messages sent by size; mpit_size_bucket_limit gives each slot's largest size.", COMM_SLOTS(send_count)),
+             "Messages sent by size; mpit_size_bucket_limit gives each slot's largest size.", MESSAGE_SLOTS(send[0].count)),
     VARIABLE("mpit_recv_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
              "Messages received by size; mpit_size_bucket_limit gives each slot's largest size.",
-             COMM_SLOTS(recv_count)),
+             MESSAGE_SLOTS(recv[0].count)),
     VARIABLE("mpit_coll_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
              "Collectives completed by bytes put in + got out; mpit_size_bucket_limit gives each slot's largest size.",
              COMM_SLOTS(coll_size_count)),
     VARIABLE("mpit_send_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Bytes sent by size of the message.", COMM_SLOTS(send_bytes)),
+             "Bytes sent by size of the message.", MESSAGE_SLOTS(send[0].bytes)),
     VARIABLE("mpit_recv_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Bytes received by size of the message.", COMM_SLOTS(recv_bytes)),
+             "Bytes received by size of the message.", MESSAGE_SLOTS(recv[0].bytes)),
     VARIABLE("mpit_small_count", COUNTER, "", 1, 1, COMBINE_SUM,
-             "Messages below mpit_large_message_bytes, sent + received.", COMM_RUN(send_count, BUCKET_COUNT),
-             COMM_RUN(recv_count, BUCKET_COUNT), MINUS(BLOCK_COMM, comm_cells, large)),
+             "Messages below mpit_large_message_bytes, sent + received.", MESSAGE_SUM(send[0].count),
+             MESSAGE_SUM(recv[0].count), MINUS(BLOCK_COMM, comm_cells, large)),
     VARIABLE("mpit_large_count", COUNTER, "", 1, 1, COMBINE_SUM,
              "Messages at or over mpit_large_message_bytes, sent + received.", COMM_CELL(large)),
     VARIABLE("mpit_peer_send_count", COUNTER, "", 1, 0, COMBINE_SUM, "Messages sent, by rank of the receiver.",
-             PEER_SLOTS(send_count)),
+             PEER_SLOTS(send.count)),
     VARIABLE("mpit_peer_recv_count", COUNTER, "", 1, 0, COMBINE_SUM, "Messages received, by rank of the sender.",
-             PEER_SLOTS(recv_count)),
+             PEER_SLOTS(recv.count)),
     VARIABLE("mpit_peer_send_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes sent, by rank of the receiver.",
-             PEER_SLOTS(send_bytes)),
+             PEER_SLOTS(send.bytes)),
     VARIABLE("mpit_peer_recv_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes received, by rank of the sender.",
-             PEER_SLOTS(recv_bytes)),
+             PEER_SLOTS(recv.bytes)),
     EXTREME_VARIABLE("mpit_message_bytes", HIGHWATERMARK, "bytes", COMBINE_HIGH, EXTREME_MESSAGE_HIGH,
                      "Largest message since start or reset, in bytes; 0 before the first one.",
                      COMM_CELL(message_high), CLOSED(EXTREME_MESSAGE_HIGH)),
@@ -192,13 +200,15 @@ void variable_take(const struct variable_record *variable, unsigned block_kind, 
 {
     size_t base = block_kind == BLOCK_PEERS ? (size_t)page * PEERS_PER_PAGE : 0;
     size_t slots = block_kind == BLOCK_PEERS ? PEERS_PER_PAGE : count;
+    if (variable->combine == COMBINE_SPAN)
+        slots = 1; /* the second accumulator belongs to the one value */
     for (unsigned t = 0; t < VARIABLE_TERMS; t++) {
         const struct variable_term *term = &variable->terms[t];
         if (term->block != block_kind)
             continue;
         for (size_t i = 0; i < slots && base + i < count; i++)
             for (size_t j = 0; j < term->run; j++) {
-                size_t at = term->first + i * term->stride + j;
+                size_t at = term->first + i * term->stride + j * term->step;
                 if (at >= cell_count)
                     break;
                 value_take(variable, t, cell_load(&cells[at]), &values[base + i]);

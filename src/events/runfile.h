@@ -154,14 +154,16 @@ _Static_assert(sizeof(struct tally_block) == RUN_ALIGN, "cells are aligned");
 enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
 
 /*
- * How a variable's values come out of the cells: value[i] = combination over the terms of cell[first + i * stride + j],
- * j = 0 .. run-1, of each block of that kind (of the communicator, where it is bound to one).
+ * How a variable's values come out of the cells: value[i] = combination over the terms of
+ * cell[first + i * stride + j * step], j = 0 .. run-1, of each block of that kind (of the communicator, where it is bound
+ * to one).
  */
 struct variable_term {
     uint16_t block; /* enum block_kind; 0 = no term */
     int16_t weight; /* added so many times; in extremes: 1 */
     uint32_t first;
-    uint32_t run;    /* cells that are combined into one value */
+    uint16_t run;    /* cells that are combined into one value */
+    uint16_t step;   /* from one of them to the next */
     uint32_t stride; /* from one value to the next */
 };
 

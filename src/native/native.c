@@ -141,7 +141,10 @@ static bool abi_fits(void)
     int length = 0;
     if (native.Get_library_version(native.version, &length) != MPI_SUCCESS)
         return false;
-    native.version[strcspn(native.version, "\n\t")] = '\0';
+    native.version[strcspn(native.version, "\n,")] = '\0'; /* package and identifier tell no more */
+    for (char *c = native.version; *c; c++)
+        if (*c == '\t')
+            *c = ' ';
     bool open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
     bool fits = open_mpi == (strcmp(ABI_NAME, "Open MPI") == 0);
     if (!fits)

@@ -5,20 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct comm_cache_entry *cache_place(struct log *log, uint64_t handle)
+{
+    return &log->ledger->cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
+}
+
 static struct view *cache_put(struct log *log, uint64_t handle, struct comm *comm)
 {
     struct view *view = book_view(log->ledger, comm);
     if (view)
-        log->cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60] = (struct comm_cache_entry){handle, view};
+        log->ledger->last = *cache_place(log, handle) = (struct comm_cache_entry){handle, view};
     return view;
 }
 
 struct view *comm_view_find(struct log *log, uint64_t handle)
 {
-    uint32_t generation = __atomic_load_n(&book.generation, __ATOMIC_ACQUIRE);
-    if (log->generation != generation) {
-        memset(log->cache, 0, sizeof log->cache);
-        log->generation = generation;
+    const struct comm_cache_entry *known = cache_place(log, handle);
+    if (handle && known->handle == handle) {
+        log->ledger->last = *known;
+        return known->view;
     }
     struct comm *comm = book_comm_find(handle);
     return comm ? cache_put(log, handle, comm) : NULL;

@@ -12,19 +12,17 @@
 
 #include "log.h"
 
-/* Looks the handle up in the book and puts it into the thread's cache; NULL when it is not known. */
+/* Looks the handle up in the thread's cache and in the book; NULL when it is not known. */
 struct view *comm_view_find(struct log *log, uint64_t handle);
 /* Takes a communicator in that was made out of mpit's sight; the handle must be valid. NULL: counted as lost. */
 struct view *comm_view_learn(struct log *log, MPI_Comm comm);
 
-static inline struct view *comm_view(struct log *log, MPI_Comm comm)
+HOT struct view *comm_view(struct log *log, MPI_Comm comm)
 {
     uint64_t handle = abi_handle_of_comm(comm);
-    const struct comm_cache_entry *entry =
-        &log->cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
-    if (__builtin_expect(entry->handle == handle, 1) &&
-        __builtin_expect(log->generation == __atomic_load_n(&book.generation, __ATOMIC_ACQUIRE), 1))
-        return entry->view;
+    struct ledger *ledger = log->ledger;
+    if (__builtin_expect(RELAXED_LOAD(&ledger->last.handle) == handle, 1))
+        return ledger->last.view;
     return comm_view_find(log, handle);
 }
 

@@ -42,38 +42,51 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     for (int i = 0; i < c->count; i++)
         c->saved[i] = abi_handle_of_request(handles[i]);
     for (int i = 0; c->taken && i < c->count; i++)
-        c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->saved[i]);
+        c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->probe.log, c->saved[i]);
     return true;
+}
+
+/* One request: its handle before the call, and what it stood for under MPI_THREAD_MULTIPLE. */
+static void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
+                               struct request *taken)
+{
+    c->kind = kind;
+    c->handles = handle;
+    c->count = handle ? 1 : 0;
+    c->statuses = NULL;
+    c->done_count = 0;
+    c->one_saved = saved;
+    c->one_taken = taken;
+    c->saved = &c->one_saved;
+    c->done = &c->one_done;
+    c->status = &c->one_status;
+    c->taken = book.concurrent ? &c->one_taken : NULL;
 }
 
 bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *handle)
 {
     if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
         return false;
-    c->kind = kind;
-    c->handles = handle;
-    c->count = handle ? 1 : 0;
-    c->statuses = NULL;
-    c->done_count = 0;
-    c->saved = &c->one_saved;
-    c->done = &c->one_done;
-    c->status = &c->one_status;
-    c->taken = NULL;
-    if (handle) {
-        c->one_saved = abi_handle_of_request(*handle);
-        if (__builtin_expect(book.concurrent, 0)) {
-            c->taken = &c->one_taken;
-            c->one_taken = *handle == native.request_null ? NULL : request_take(c->one_saved);
-        }
-    }
+    uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
+    completion_set_one(c, kind, handle, saved, handle ? single_take(c->probe.log, saved) : NULL);
     return true;
+}
+
+void single_leave_slow(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                       int result, bool ended, const MPI_Status *status)
+{
+    struct completion c = {.probe = *probe};
+    completion_set_one(&c, kind, handle, saved, taken);
+    if (ended && completion_ended(&c, 0, result))
+        completion_done(&c, 0, status);
+    completion_flush(&c, result);
 }
 
 void completion_done(struct completion *c, int index, const MPI_Status *status)
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
-    struct request *request = c->taken ? c->taken[index] : request_take(c->saved[index]);
+    struct request *request = c->taken ? c->taken[index] : request_take(c->probe.log, c->saved[index]);
     if (!request) {
         run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
         return;
@@ -135,12 +148,12 @@ bool receive_arrived_slow(int result)
 
 static bool was_cancelled(const struct request *request, const MPI_Status *status)
 {
-    return request->type <= REQUEST_RECV && status && abi_status_cancelled(status);
+    return request->posted.type <= REQUEST_RECV && status && abi_status_cancelled(status);
 }
 
 static void timeout_mark(struct event *event, const struct tally *tally)
 {
-    if (tally->end - event->begin > __atomic_load_n(&knob_timeout_ticks, __ATOMIC_RELAXED))
+    if (tally->end - event->begin > RELAXED_LOAD(&knob_timeout_ticks))
         event->kind |= EVENT_TIMEOUT;
 }
 
@@ -148,17 +161,17 @@ static void timeout_mark(struct event *event, const struct tally *tally)
 static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
 {
     event->kind = RECORD_RECV_DONE;
-    event->peer = request->peer;
-    event->tag = request->tag;
+    event->peer = request->posted.peer;
+    event->tag = request->posted.tag;
+    if (request->posted.peer == PEER_PROC_NULL)
+        return;
     if (!status) {
-        if (request->peer != PEER_PROC_NULL) {
-            event->kind |= EVENT_FAILED;
-            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
-        }
+        event->kind |= EVENT_FAILED;
+        run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
         return;
     }
-    event->peer = status->MPI_SOURCE >= 0 ? status->MPI_SOURCE : request->peer;
-    event->tag = status->MPI_SOURCE >= 0 ? status->MPI_TAG : request->tag;
+    event->peer = status->MPI_SOURCE >= 0 ? status->MPI_SOURCE : request->posted.peer;
+    event->tag = status->MPI_SOURCE >= 0 ? status->MPI_TAG : request->posted.tag;
     event->bytes = abi_status_bytes(status);
     event->kind |= size_flag(event->bytes);
 }
@@ -166,19 +179,19 @@ static void received_fill(struct event *event, const struct request *request, co
 static void request_record(struct completion *c, struct request *request, const MPI_Status *status, bool failed)
 {
     struct log *log = c->probe.log;
-    struct view *view = request->comm ? book_view(log->ledger, request->comm) : NULL;
-    struct event event = {.begin = request->begin, .duration = request->kind, .peer = request->peer,
-                          .tag = request->tag, .bytes = request->bytes};
+    struct view *view = request->posted.view ? view_of(log->ledger, request->posted.view->comm) : NULL;
+    struct event event = {.begin = request->posted.begin, .duration = request->posted.kind, .peer = request->posted.peer,
+                          .tag = request->posted.tag, .bytes = request->posted.bytes};
     uint64_t bytes_out = 0;
     if (was_cancelled(request, status)) {
         event.kind = RECORD_CANCELLED;
-        event.tag = request->type == REQUEST_RECV;
-    } else if (request->type == REQUEST_RECV) {
+        event.tag = request->posted.type == REQUEST_RECV;
+    } else if (request->posted.type == REQUEST_RECV) {
         received_fill(&event, request, failed ? NULL : status);
-    } else if (request->type == REQUEST_SEND) {
+    } else if (request->posted.type == REQUEST_SEND) {
         event.kind = RECORD_SEND_DONE;
     } else {
-        event.kind = request->type == REQUEST_COLL ? RECORD_COLL_DONE : RECORD_COMM_DONE;
+        event.kind = request->posted.type == REQUEST_COLL ? RECORD_COLL_DONE : RECORD_COMM_DONE;
         bytes_out = request->bytes_out;
     }
     if (failed)
@@ -187,7 +200,7 @@ static void request_record(struct completion *c, struct request *request, const 
         view_page_select(view, event.peer);
     timeout_mark(&event, &log->ledger->tally);
     log_record(log, view, &event, bytes_out);
-    if (request->type == REQUEST_COMM && request->newcomm && !failed) {
+    if (request->posted.type == REQUEST_COMM && request->newcomm && !failed) {
         struct comm_origin origin = {.operation = "idup", .number = request->number};
         comm_created(log, view, &origin, *request->newcomm);
     }
@@ -223,16 +236,17 @@ static uint64_t tested_begin(const struct completion *c)
 {
     if (c->kind != CALL_MPI_Test || c->count != 1 || c->done_count)
         return 0;
-    const struct request *request = c->taken ? c->one_taken : request_peek(c->saved[0]);
-    return request && request->active ? request->begin : 0;
+    if (!c->taken)
+        return request_begin(c->saved[0]);
+    return c->one_taken && c->one_taken->active ? c->one_taken->posted.begin : 0;
 }
 
 void completion_flush(struct completion *c, int result)
 {
-    struct event event = {.kind = (uint16_t)(c->kind | (result != MPI_SUCCESS ? EVENT_FAILED : 0)),
+    struct event event = {.kind = (uint16_t)c->kind,
                           .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
     untaken_put_back(c);
-    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, event, 0);
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
         request_record(c, request, c->status[i], request_failed(c->status[i], result));
@@ -240,7 +254,7 @@ void completion_flush(struct completion *c, int result)
             request->active = false;
             request_put(request, request->handle);
         } else {
-            request_release(request);
+            request_release(c->probe.log, request);
         }
     }
 }
@@ -248,16 +262,16 @@ void completion_flush(struct completion *c, int result)
 static void started_record(struct completion *c, struct request *request)
 {
     struct log *log = c->probe.log;
-    struct view *view = request->comm ? book_view(log->ledger, request->comm) : NULL;
-    bool send = request->type == REQUEST_SEND;
-    struct event event = {.begin = c->probe.begin, .duration = request->kind, .peer = request->peer,
-                          .kind = send ? RECORD_SEND_POSTED : RECORD_RECV_POSTED, .tag = request->tag,
-                          .bytes = request->bytes};
+    struct view *view = request->posted.view ? view_of(log->ledger, request->posted.view->comm) : NULL;
+    bool send = request->posted.type == REQUEST_SEND;
+    struct event event = {.begin = c->probe.begin, .duration = request->posted.kind, .peer = request->posted.peer,
+                          .kind = send ? RECORD_SEND_POSTED : RECORD_RECV_POSTED, .tag = request->posted.tag,
+                          .bytes = request->posted.bytes};
     if (send)
-        event.kind |= size_flag(request->bytes);
+        event.kind |= size_flag(request->posted.bytes);
     if (view && event.peer >= 0)
         view_page_select(view, event.peer);
-    request->begin = c->probe.begin;
+    request->posted.begin = c->probe.begin;
     request->active = true;
     log_record(log, view, &event, 0);
 }
@@ -271,9 +285,9 @@ void completion_started(struct completion *c, int result)
         else if (request->persistent)
             c->done[c->done_count++] = request;
     }
-    struct event event = {.kind = (uint16_t)(c->kind | (result != MPI_SUCCESS ? EVENT_FAILED : 0)),
+    struct event event = {.kind = (uint16_t)c->kind,
                           .peer = c->done_count, .tag = c->count};
-    probe_leave(&c->probe, FOLD_START, 0, NULL, event, 0);
+    probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
     for (int i = 0; i < c->done_count; i++)
         started_record(c, c->done[i]);
     untaken_put_back(c);
@@ -283,22 +297,22 @@ void completion_freed(struct completion *c, int result)
 {
     struct request *request = NULL;
     if (result == MPI_SUCCESS && c->count)
-        request = c->taken ? c->one_taken : request_take(c->one_saved);
+        request = c->taken ? c->one_taken : request_take(c->probe.log, c->one_saved);
     if (request && c->taken)
         c->one_taken = NULL;
     untaken_put_back(c);
     bool active = request && request->active;
-    struct event event = {.kind = (uint16_t)(c->kind | (result != MPI_SUCCESS ? EVENT_FAILED : 0)),
+    struct event event = {.kind = (uint16_t)c->kind,
                           .peer = active, .tag = c->count};
-    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, event, 0);
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     if (active) {
-        struct view *view = request->comm ? book_view(c->probe.log->ledger, request->comm) : NULL;
-        struct event freed = {.begin = request->begin, .duration = request->kind, .kind = RECORD_FREED,
-                              .peer = request->peer, .tag = request->type == REQUEST_RECV, .bytes = request->bytes};
+        struct view *view = request->posted.view ? view_of(c->probe.log->ledger, request->posted.view->comm) : NULL;
+        struct event freed = {.begin = request->posted.begin, .duration = request->posted.kind, .kind = RECORD_FREED,
+                              .peer = request->posted.peer, .tag = request->posted.type == REQUEST_RECV, .bytes = request->posted.bytes};
         log_record(c->probe.log, view, &freed, 0);
-        if (request->type == REQUEST_RECV && request->peer != PEER_PROC_NULL)
+        if (request->posted.type == REQUEST_RECV && request->posted.peer != PEER_PROC_NULL)
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
     }
     if (request)
-        request_release(request);
+        request_release(c->probe.log, request);
 }

@@ -102,7 +102,7 @@ static bool trace_extend(struct log *log)
     struct chunk_header *chunk = run_chunk_open(&book.run, CHUNK_TRACE, log->ledger->index, TRACE_CHUNK_EVENTS);
     if (!chunk)
         return false;
-    chunk->first_event = log->events;
+    chunk->first_event = cell_load(&log->ledger->tally.cells->events);
     if (log->chunk)
         run_chunk_close(&book.run, log->chunk);
     buffer_set(log, chunk);
@@ -131,7 +131,7 @@ void log_turn(struct log *log)
         return;
     }
     buffer_set(log, ring);
-    log->cursor += log->events % ring->capacity; /* event n lies in place n % capacity */
+    log->cursor += cell_load(&log->ledger->tally.cells->events) % ring->capacity; /* event n lies in place n % capacity */
 }
 
 void *log_scratch(struct log *log, size_t bytes)
@@ -162,22 +162,35 @@ static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_
     log_commit(log, &more.event);
 }
 
-void probe_emit_wide(struct probe *probe, struct comm_tally *comm, struct event *event, uint64_t duration,
-                     uint64_t bytes_out)
+void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
+                      uint64_t bytes_out)
 {
-    unsigned kind = event_kind(event);
+    struct log *log = probe->log;
+    const struct thread_state *outer = &probe->outer;
+    const struct call_description *call = &call_table[event_kind(&event)];
     struct event_extension more = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out};
-    event->kind |= EVENT_WIDE;
-    event->duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE;
-    fold_call(call_table[kind].fold, call_table[kind].op, &probe->log->ledger->tally, comm, event, &more);
-    log_commit(probe->log, event);
-    extension_commit(probe->log, duration, bytes_out);
+    event.comm = view ? (uint16_t)view->slot : 0;
+    if (outer->call != CALL_NONE)
+        event.kind |= EVENT_NESTED;
+    event.duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE;
+    if (duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX)
+        event.kind |= EVENT_WIDE;
+    else if (call->fold == FOLD_COLL)
+        event.tag = (int32_t)bytes_out;
+    fold_call(call->fold, call->op, &log->ledger->tally, view ? &view->tally : NULL, &event, &more);
+    log_commit(log, &event);
+    if (event.kind & EVENT_WIDE)
+        extension_commit(log, duration, bytes_out);
+    if (outer->call != CALL_NONE)
+        state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
+    else
+        __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
 }
 
 void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
 {
     struct event_extension more = {.kind = RECORD_EXTENSION, .bytes_out = bytes_out};
-    event->comm = view ? (uint16_t)view->comm->slot : 0;
+    event->comm = view ? (uint16_t)view->slot : 0;
     bool collective = event_kind(event) == RECORD_COLL_DONE;
     if (collective && bytes_out > INT32_MAX)
         event->kind |= EVENT_WIDE;

@@ -16,24 +16,20 @@
 #include "knobs.h"
 #include "native.h"
 
-enum { COMM_CACHE_PLACES = 16, TRACE_CHUNK_EVENTS = 8190 };
-
-struct comm_cache_entry {
-    uint64_t handle;
-    struct view *view;
-};
+enum { TRACE_CHUNK_EVENTS = 8190 };
 
 struct log {
     struct ledger *ledger;
     struct thread_state *state;
     struct event *cursor, *limit;
-    uint64_t events;
-    uint32_t generation; /* of the cache */
-    struct comm_cache_entry cache[COMM_CACHE_PLACES];
+    MPI_Datatype type; /* the last predefined one, and its size */
+    uint32_t type_bytes;
     struct chunk_header *chunk;
     bool tracing;     /* the chunk is part of a trace */
     struct log *next; /* in the list of logs that wait for a new thread */
-    void *scratch;    /* arrays of completion calls */
+    struct request *spare; /* requests to use again (request.h) */
+    uint32_t spare_count;
+    void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
     struct event nowhere; /* the buffer of a log that has none */
 };
@@ -49,21 +45,60 @@ void log_turn(struct log *log);
 void *log_scratch(struct log *log, size_t bytes);
 void log_fork_prepare(void);
 
-static inline struct log *log_get(void)
+#define HOT static inline __attribute__((always_inline))
+
+/* A log that outlives MPI_Finalize on another thread goes on in memory that nobody reads; a forked child has none. */
+HOT struct log *log_get(void)
 {
-    if (__builtin_expect(!__atomic_load_n(&recorder_on, __ATOMIC_RELAXED), 0))
-        return NULL;
     struct log *log = thread_log;
     return __builtin_expect(log != NULL, 1) ? log : log_attach();
 }
 
-/* Puts a record into the buffer and counts it: the release pairs with the acquire in event_cursor_open. */
-static inline void log_commit(struct log *log, const struct event *event)
+/* Counts records that are complete: the release pairs with the acquire in event_cursor_open. (On x86 every store is one.) */
+HOT void events_count(struct thread_cells *cells, uint64_t records)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("" ::: "memory");
+    cell_add(&cells->events, records);
+#else
+    __atomic_store_n(&cells->events, cell_load(&cells->events) + records, __ATOMIC_RELEASE);
+#endif
+}
+
+/* Puts a record into the buffer and counts it. */
+HOT void log_commit(struct log *log, const struct event *event)
 {
     *log->cursor++ = *event;
-    __atomic_store_n(&log->ledger->tally.cells->events, ++log->events, __ATOMIC_RELEASE);
+    events_count(log->ledger->tally.cells, 1);
     if (__builtin_expect(log->cursor == log->limit, 0))
         log_turn(log);
+}
+
+/* The same for two that belong together. */
+HOT void log_commit_two(struct log *log, const struct event *first, const struct event *second)
+{
+    if (__builtin_expect(log->limit - log->cursor < 3, 0)) {
+        log_commit(log, first);
+        log_commit(log, second);
+        return;
+    }
+    log->cursor[0] = *first;
+    log->cursor[1] = *second;
+    log->cursor += 2;
+    events_count(log->ledger->tally.cells, 2);
+}
+
+/* Bytes of data in `count` elements. */
+HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
+{
+    uint32_t size = log->type_bytes;
+    if (__builtin_expect(log->type != type, 0)) {
+        if (!abi_type_size(type, &size))
+            return native_bytes_slow(count, type);
+        log->type = type;
+        log->type_bytes = size;
+    }
+    return count > 0 ? (uint64_t)count * size : 0;
 }
 
 /* A call in progress, on the wrapper's stack. */
@@ -73,72 +108,73 @@ struct probe {
     struct thread_state outer; /* of the call around this one; .call = 0 when there is none */
 };
 
-static inline void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int32_t peer, uint64_t since)
+HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int32_t peer, uint64_t since)
 {
-    __atomic_store_n(&state->since, since, __ATOMIC_RELAXED);
-    __atomic_store_n(&state->comm, comm, __ATOMIC_RELAXED);
-    __atomic_store_n(&state->peer, peer, __ATOMIC_RELAXED);
-    __atomic_store_n(&state->call, call, __ATOMIC_RELEASE);
+    RELAXED_STORE(&state->since, since);
+    RELAXED_STORE(&state->comm, comm);
+    RELAXED_STORE(&state->peer, peer);
+    RELAXED_STORE(&state->call, call);
 }
 
-/* Enters a call: no event, only the thread's state. False: nothing is recorded. */
-static inline bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+/* Enters a call: no event, only the thread's state. */
+HOT void probe_begin(struct probe *probe, struct log *log, enum call kind, uint32_t comm, int32_t peer)
 {
-    struct log *log = log_get();
     probe->log = log;
-    if (!log)
-        return false;
     probe->outer.call = log->state->call;
     if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
         probe->outer = *log->state;
     probe->begin = clock_now();
     state_set(log->state, kind, comm, peer, probe->begin);
+}
+
+/* The same for a call on no communicator. False: nothing is recorded. */
+HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+{
+    struct log *log = log_get();
+    probe->log = log;
+    if (__builtin_expect(log == NULL, 0))
+        return false;
+    probe_begin(probe, log, kind, comm, peer);
     return true;
 }
 
-static inline void probe_restore(struct probe *probe)
-{
-    struct thread_state *state = probe->log->state;
-    if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
-        state_set(state, probe->outer.call, probe->outer.comm, probe->outer.peer, probe->outer.since);
-    else
-        __atomic_store_n(&state->call, CALL_NONE, __ATOMIC_RELEASE);
-}
+/* The same for the rare cases, out of line: a call that failed, inside of another, on a communicator that is not known,
+ * of more than a second, or with more bytes than the event has room for. */
+void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
+                      uint64_t bytes_out);
 
-/* Emits a call's event whose duration or bytes got out do not fit. Out of line: a call of more than a second. */
-void probe_emit_wide(struct probe *probe, struct comm_tally *comm, struct event *event, uint64_t duration,
-                     uint64_t bytes_out);
-
-/* Leaves a call: completes its event, folds it, keeps it. */
-static inline __attribute__((always_inline)) void probe_leave(struct probe *probe, enum fold_shape shape, unsigned op,
-                                                              struct view *view, struct event event,
-                                                              uint64_t bytes_out)
+/* Leaves a call: completes its event, folds it, keeps it. `result` is what the call returned. */
+HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
+                     struct event event, uint64_t bytes_out)
 {
-    struct comm_tally *comm = view ? &view->tally : NULL;
+    struct log *log = probe->log;
+    bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
     uint64_t duration = clock_now() - probe->begin;
     event.begin = probe->begin;
-    event.comm = view ? (uint16_t)view->comm->slot : 0;
-    if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
-        event.kind |= EVENT_NESTED;
-    if (shape != FOLD_POST_SEND && shape != FOLD_POST_RECV && shape != FOLD_COMPLETION &&
-        duration > __atomic_load_n(&knob_timeout_ticks, __ATOMIC_RELAXED))
+    if ((shape == FOLD_SEND || shape == FOLD_RECV || shape == FOLD_SENDRECV) &&
+        __builtin_expect(duration > RELAXED_LOAD(&knob_timeout_ticks), 0))
         event.kind |= EVENT_TIMEOUT;
-    if (__builtin_expect(duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX, 0)) {
-        probe_emit_wide(probe, comm, &event, duration, bytes_out);
-    } else {
-        event.duration = (uint32_t)duration;
-        if (shape == FOLD_COLL)
-            event.tag = (int32_t)bytes_out;
-        fold_call(shape, op, &probe->log->ledger->tally, comm, &event, NULL);
-        log_commit(probe->log, &event);
+    if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
+                             duration >= EVENT_DURATION_WIDE || (shape == FOLD_COLL && bytes_out > INT32_MAX),
+                         0)) {
+        if (result != MPI_SUCCESS)
+            event.kind |= EVENT_FAILED;
+        probe_leave_rare(probe, view, event, duration, bytes_out);
+        return;
     }
-    probe_restore(probe);
+    event.comm = bound ? (uint16_t)view->slot : 0;
+    event.duration = (uint32_t)duration;
+    if (shape == FOLD_COLL)
+        event.tag = (int32_t)bytes_out;
+    fold_call(shape, op, &log->ledger->tally, bound ? &view->tally : NULL, &event, NULL);
+    log_commit(log, &event);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
 }
 
 /* Folds and keeps a record behind a call. */
 void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out);
 
-static inline uint16_t size_flag(uint64_t bytes)
+HOT uint16_t size_flag(uint64_t bytes)
 {
     return bytes >= knob_load(KNOB_LARGE_MESSAGE_BYTES) ? EVENT_LARGE : 0;
 }

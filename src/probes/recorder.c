@@ -123,9 +123,9 @@ static void facts_learn(struct probe *probe)
 
 void recorder_started(struct probe *probe, enum call kind, int result)
 {
-    struct event event = {.kind = (uint16_t)(kind | (result != MPI_SUCCESS ? EVENT_FAILED : 0)), .peer = PEER_NONE};
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     if (probe->log)
-        probe_leave(probe, FOLD_CALL, 0, NULL, event, 0);
+        probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     if (result != MPI_SUCCESS)
         return;
     uint64_t job = recorder_directory() ? job_agree() : 1;
@@ -151,9 +151,9 @@ bool recorder_finish(struct probe *probe)
 
 void recorder_finished(struct probe *probe, int result)
 {
-    struct event event = {.kind = (uint16_t)(CALL_MPI_Finalize | (result != MPI_SUCCESS ? EVENT_FAILED : 0)),
+    struct event event = {.kind = CALL_MPI_Finalize,
                           .peer = PEER_NONE};
-    probe_leave(probe, FOLD_CALL, 0, NULL, event, 0);
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     finished = true;
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
     run_close(&book.run, RUN_FINALIZED, kept);

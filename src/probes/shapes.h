@@ -20,31 +20,36 @@
 
 #define WRAPPER __attribute__((visibility("default")))
 
-static inline int32_t peer_rank(int rank)
+HOT int32_t peer_rank(int rank)
 {
     if (__builtin_expect(rank >= 0, 1))
         return rank;
     return rank == MPI_PROC_NULL ? PEER_PROC_NULL : rank == MPI_ANY_SOURCE ? PEER_ANY : rank == MPI_ROOT ? PEER_ROOT : PEER_NONE;
 }
 
-static inline uint16_t kind_of(enum call kind, int result)
-{
-    return (uint16_t)(kind | (__builtin_expect(result != MPI_SUCCESS, 0) ? EVENT_FAILED : 0));
-}
-
 /* Enters a call on a communicator; *view is NULL when that is not known yet. */
-static inline bool enter(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer, struct view **view)
+HOT bool enter(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer, struct view **view)
 {
-    if (!probe_enter(probe, kind, 0, peer))
+    struct log *log = log_get();
+    probe->log = log;
+    if (__builtin_expect(log == NULL, 0))
         return false;
-    *view = comm_view(probe->log, comm);
-    if (__builtin_expect(*view != NULL, 1))
-        __atomic_store_n(&probe->log->state->comm, (*view)->comm->slot, __ATOMIC_RELAXED);
+    *view = comm_view(log, comm);
+    probe_begin(probe, log, kind, *view ? (*view)->slot : 0, peer);
     return true;
 }
 
+/* Nothing about this call is rare: it succeeded, its communicator is known, its peer is a rank, no other call is around it,
+ * threads do not run at once, and its message is not large. */
+HOT bool is_plain(const struct probe *probe, const struct view *view, int result, int peer, uint64_t bytes)
+{
+    return __builtin_expect(result == MPI_SUCCESS && view && peer >= 0 && probe->outer.call == CALL_NONE &&
+                                !probe->log->ledger->tally.concurrent && !size_flag(bytes),
+                            1);
+}
+
 /* A communicator that the call has accepted, and that was made out of sight, gets known now. */
-static inline void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view **view)
+HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view **view)
 {
     if (__builtin_expect(*view == NULL, 0) && result == MPI_SUCCESS)
         *view = comm_view_learn(probe->log, comm);
@@ -80,18 +85,35 @@ static inline void view_settle(struct probe *probe, int result, MPI_Comm comm, s
         return NEXT(name) call;                                                                                        \
     } while (0)
 
-static inline void sent_leave(struct probe *probe, enum fold_shape shape, enum call kind, MPI_Comm comm,
-                              struct view *view, int result, int dest, int tag, int64_t count, MPI_Datatype type)
+/* What a call sent, or would have. */
+HOT uint64_t sent_bytes(struct probe *probe, int result, int dest, int64_t count, MPI_Datatype type)
 {
-    view_settle(probe, result, comm, &view);
-    struct event event = {.kind = kind_of(kind, result), .peer = peer_rank(dest), .tag = tag};
-    if (__builtin_expect(result == MPI_SUCCESS && event.peer >= 0, 1)) {
-        event.bytes = native_bytes(count, type);
-        event.kind |= size_flag(event.bytes);
-        if (view)
-            view_page_select(view, event.peer);
-    }
-    probe_leave(probe, shape, 0, view, event, 0);
+    return __builtin_expect(result == MPI_SUCCESS && dest >= 0, 1) ? log_bytes(probe->log, count, type) : 0;
+}
+
+/* `flag`: size_flag(bytes), which is_plain has found to be 0. */
+HOT void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result, int dest,
+                   int tag, uint64_t bytes, uint16_t flag)
+{
+    struct event event = {.kind = (uint16_t)(kind | flag), .peer = peer_rank(dest), .tag = tag,
+                          .bytes = bytes};
+    if (view && event.peer >= 0)
+        view_page_select(view, event.peer);
+    probe_leave(probe, shape, 0, view, result, event, 0);
+}
+
+/* Out of line, for what is_plain does not hold of; the frequent case is compiled knowing that it does. */
+void sent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
+                     int tag, uint64_t bytes);
+
+HOT void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
+                    int64_t count, MPI_Datatype type)
+{
+    uint64_t bytes = sent_bytes(probe, result, dest, count, type);
+    if (is_plain(probe, view, result, dest, bytes))
+        sent_emit(probe, FOLD_SEND, kind, view, MPI_SUCCESS, dest, tag, bytes, 0);
+    else
+        sent_leave_rare(probe, kind, comm, view, result, dest, tag, bytes);
 }
 
 #define SHAPE_SEND(kind, name, detail, large, call, buf, count, type, dest, tag, comm)                                 \
@@ -101,41 +123,52 @@ static inline void sent_leave(struct probe *probe, enum fold_shape shape, enum c
         if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                                   \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        sent_leave(&probe, FOLD_SEND, kind, comm, view, result, dest, tag, count, type);                               \
+        sent_leave(&probe, kind, comm, view, result, dest, tag, count, type);                               \
         return result;                                                                                                 \
     } while (0)
 
 /* A message that was cut off has arrived: with the size that there was room for. */
 bool receive_arrived_slow(int result);
 
-static inline bool receive_arrived(int result)
+HOT bool receive_arrived(int result)
 {
     return __builtin_expect(result == MPI_SUCCESS, 1) || receive_arrived_slow(result);
 }
 
-/* Fills what a status tells of a received message. */
-static inline void received_event(struct event *event, struct view *view, const MPI_Status *status)
+/* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as it
+ * was: what was asked for decides. */
+HOT void received_event(struct event *event, struct view *view, int source, const MPI_Status *status, bool plain)
 {
-    event->peer = peer_rank(status->MPI_SOURCE);
+    event->peer = source == MPI_PROC_NULL ? PEER_PROC_NULL : peer_rank(status->MPI_SOURCE);
     event->tag = status->MPI_TAG;
     if (event->peer >= 0) {
         event->bytes = abi_status_bytes(status);
-        event->kind |= size_flag(event->bytes);
+        event->kind |= plain ? 0 : size_flag(event->bytes);
         if (view)
             view_page_select(view, event->peer);
     }
 }
 
-static inline void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                  const MPI_Status *status)
+HOT void received_emit(struct probe *probe, enum call kind, struct view *view, int result, int source,
+                       const MPI_Status *status, bool plain)
 {
-    view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    if (receive_arrived(result))
-        received_event(&event, view, status);
+    bool arrived = receive_arrived(result);
+    if (arrived)
+        received_event(&event, view, source, status, plain);
+    probe_leave(probe, FOLD_RECV, 0, view, arrived ? MPI_SUCCESS : result, event, 0);
+}
+
+void received_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
+                         int source, const MPI_Status *status);
+
+HOT void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
+                        int source, const MPI_Status *status)
+{
+    if (source != MPI_PROC_NULL && is_plain(probe, view, result, status->MPI_SOURCE, abi_status_bytes(status)))
+        received_emit(probe, kind, view, MPI_SUCCESS, source, status, true);
     else
-        event.kind |= EVENT_FAILED;
-    probe_leave(probe, FOLD_RECV, 0, view, event, 0);
+        received_leave_rare(probe, kind, comm, view, result, source, status);
 }
 
 #define SHAPE_RECV(kind, name, detail, large, call, buf, count, type, source, tag, comm, status)                       \
@@ -148,26 +181,13 @@ static inline void received_leave(struct probe *probe, enum call kind, MPI_Comm 
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        received_leave(&probe, kind, comm, view, result, status);                                                      \
+        received_leave(&probe, kind, comm, view, result, source, status);                                                      \
         return result;                                                                                                 \
     } while (0)
 
-static inline void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                   int dest, int tag, int64_t count, MPI_Datatype type, const MPI_Status *status)
-{
-    uint64_t begin = probe->begin;
-    struct log *log = probe->log;
-    view_settle(probe, result, comm, &view);
-    struct event received = {.begin = begin, .kind = RECORD_RECEIVE, .peer = PEER_NONE};
-    bool arrived = receive_arrived(result);
-    sent_leave(probe, FOLD_SENDRECV, kind, comm, view, arrived ? MPI_SUCCESS : result, dest, tag, count, type);
-    if (!arrived)
-        return;
-    received_event(&received, view, status);
-    if (log->ledger->tally.end - begin > __atomic_load_n(&knob_timeout_ticks, __ATOMIC_RELAXED))
-        received.kind |= EVENT_TIMEOUT;
-    log_record(log, view, &received, 0);
-}
+void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
+                                   int dest, int tag, int64_t count, MPI_Datatype type, int source,
+                     const MPI_Status *status);
 
 #define SHAPE_SENDRECV(kind, name, detail, large, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,         \
                        recvcount, recvtype, source, recvtag, comm, status)                                             \
@@ -180,7 +200,7 @@ static inline void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        exchanged_leave(&probe, kind, comm, view, result, dest, sendtag, sendcount, sendtype, status);                 \
+        exchanged_leave(&probe, kind, comm, view, result, dest, sendtag, sendcount, sendtype, source, status);                          \
         return result;                                                                                                 \
     } while (0)
 
@@ -190,12 +210,12 @@ static inline void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm
                    recvtag, comm, status)
 
 /* A probe tells of a message and is none. */
-static inline void probed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
+HOT void probed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
                                 int source, int tag)
 {
     view_settle(probe, result, comm, &view);
-    struct event event = {.kind = kind_of(kind, result), .peer = peer_rank(source), .tag = tag};
-    probe_leave(probe, FOLD_P2P, 0, view, event, 0);
+    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
+    probe_leave(probe, FOLD_P2P, 0, view, result, event, 0);
 }
 
 #define SHAPE_PROBE(kind, name, detail, large, call, source, tag, comm, ...)                                           \
@@ -211,26 +231,65 @@ static inline void probed_leave(struct probe *probe, enum call kind, MPI_Comm co
 
 #define SHAPE_IPROBE SHAPE_PROBE
 
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+HOT struct posted posted_of(const struct probe *probe, struct view *view, enum call kind, enum request_type type,
+                            const struct event *event)
+{
+    return (struct posted){.view = view, .begin = probe->begin, .bytes = event->bytes,
+                           .peer = event->peer, .tag = event->tag, .kind = (uint16_t)kind, .type = (uint8_t)type};
+}
+
+/* A request that the call has returned, for the table; the caller puts it in. NULL: counted as lost. */
+struct request *request_of(struct probe *probe, const struct posted *posted);
+/* Puts a plain send or receive into the table behind. */
+void post_behind(struct probe *probe, const struct posted *posted, uint64_t handle);
+
+/* Posts a plain send or receive. */
+HOT void request_post(struct probe *probe, struct view *view, enum call kind, enum request_type type,
+                      const struct event *event, uint64_t handle)
+{
+    struct posted *place = front_post(handle);
+    if (__builtin_expect(place == NULL, 0)) {
+        struct posted posted = posted_of(probe, view, kind, type, event);
+        post_behind(probe, &posted, handle);
+        return;
+    }
+    place->view = view;
+    place->begin = probe->begin;
+    place->bytes = event->bytes;
+    place->peer = event->peer;
+    place->tag = event->tag;
+    place->kind = (uint16_t)kind;
+    place->type = (uint8_t)type;
+}
+
 /* ---- nonblocking and persistent point-to-point ---------------------------------------------------------------- */
 
-static inline void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                               int dest, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
+HOT void isent_emit(struct probe *probe, enum call kind, struct view *view, int result, int dest, int tag,
+                    uint64_t bytes, uint16_t flag, const MPI_Request *request)
 {
-    view_settle(probe, result, comm, &view);
-    struct event event = {.kind = kind_of(kind, result), .peer = peer_rank(dest), .tag = tag};
+    struct event event = {.kind = (uint16_t)(kind | flag), .peer = peer_rank(dest), .tag = tag,
+                          .bytes = bytes};
     if (__builtin_expect(result == MPI_SUCCESS, 1)) {
-        if (event.peer >= 0) {
-            event.bytes = native_bytes(count, type);
-            event.kind |= size_flag(event.bytes);
-            if (view)
-                view_page_select(view, event.peer);
-        }
-        request_post((struct request){.comm = view ? view->comm : NULL, .begin = probe->begin, .bytes = event.bytes,
-                                      .peer = event.peer, .tag = tag, .kind = (uint16_t)kind, .type = REQUEST_SEND,
-                                      .active = true},
-                     abi_handle_of_request(*request));
+        if (view && event.peer >= 0)
+            view_page_select(view, event.peer);
+        request_post(probe, view, kind, REQUEST_SEND, &event, abi_handle_of_request(*request));
     }
-    probe_leave(probe, FOLD_POST_SEND, 0, view, event, 0);
+    probe_leave(probe, FOLD_POST_SEND, 0, view, result, event, 0);
+}
+
+void isent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
+                      int tag, uint64_t bytes, const MPI_Request *request);
+
+HOT void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
+                     int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    uint64_t bytes = sent_bytes(probe, result, dest, count, type);
+    if (is_plain(probe, view, result, dest, bytes))
+        isent_emit(probe, kind, view, MPI_SUCCESS, dest, tag, bytes, 0, request);
+    else
+        isent_leave_rare(probe, kind, comm, view, result, dest, tag, bytes, request);
 }
 
 #define SHAPE_ISEND(kind, name, detail, large, call, buf, count, type, dest, tag, comm, request)                       \
@@ -244,16 +303,25 @@ static inline void isent_leave(struct probe *probe, enum call kind, MPI_Comm com
         return result;                                                                                                 \
     } while (0)
 
-static inline void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                  int source, int tag, const MPI_Request *request)
+HOT void ireceive_emit(struct probe *probe, enum call kind, struct view *view, int result, int source, int tag,
+                       const MPI_Request *request)
 {
-    view_settle(probe, result, comm, &view);
-    struct event event = {.kind = kind_of(kind, result), .peer = peer_rank(source), .tag = tag};
+    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
     if (__builtin_expect(result == MPI_SUCCESS, 1))
-        request_post((struct request){.comm = view ? view->comm : NULL, .begin = probe->begin, .peer = event.peer,
-                                      .tag = tag, .kind = (uint16_t)kind, .type = REQUEST_RECV, .active = true},
-                     abi_handle_of_request(*request));
-    probe_leave(probe, FOLD_POST_RECV, 0, view, event, 0);
+        request_post(probe, view, kind, REQUEST_RECV, &event, abi_handle_of_request(*request));
+    probe_leave(probe, FOLD_POST_RECV, 0, view, result, event, 0);
+}
+
+void ireceive_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                         int tag, const MPI_Request *request);
+
+HOT void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                        int tag, const MPI_Request *request)
+{
+    if (is_plain(probe, view, result, 0, 0))
+        ireceive_emit(probe, kind, view, MPI_SUCCESS, source, tag, request);
+    else
+        ireceive_leave_rare(probe, kind, comm, view, result, source, tag, request);
 }
 
 #define SHAPE_IRECV(kind, name, detail, large, call, buf, count, type, source, tag, comm, request)                     \
@@ -268,18 +336,8 @@ static inline void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm 
     } while (0)
 
 /* A persistent request is made: a call, and no message before it is started. */
-static inline void persistent_leave(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm,
-                                    struct view *view, int result, int peer, int tag, uint64_t bytes,
-                                    const MPI_Request *request)
-{
-    view_settle(probe, result, comm, &view);
-    struct event event = {.kind = kind_of(kind, result), .peer = peer_rank(peer), .tag = tag};
-    if (result == MPI_SUCCESS)
-        request_post((struct request){.comm = view ? view->comm : NULL, .bytes = bytes, .peer = event.peer, .tag = tag,
-                                      .kind = (uint16_t)kind, .type = (uint8_t)type, .persistent = true},
-                     abi_handle_of_request(*request));
-    probe_leave(probe, FOLD_P2P, 0, view, event, 0);
-}
+void persistent_leave(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, struct view *view,
+                      int result, int peer, int tag, uint64_t bytes, const MPI_Request *request);
 
 #define SHAPE_SEND_INIT(kind, name, detail, large, call, buf, count, type, dest, tag, comm, request)                   \
     do {                                                                                                               \
@@ -326,33 +384,90 @@ static inline void persistent_leave(struct probe *probe, enum call kind, enum re
 
 /* ---- completion ------------------------------------------------------------------------------------------------ */
 
+/*
+ * One request, and the frequent case of it: the call has returned it complete, and it is a plain send or receive that was
+ * not cancelled. False: nothing was emitted, and completion.c takes over.
+ */
+HOT bool single_leave(struct probe *probe, enum call kind, uint64_t saved, int result, const MPI_Status *status)
+{
+    struct log *log = probe->log;
+    struct ledger *ledger = log->ledger;
+    struct front_place *place = front_place(saved);
+    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || !saved || probe->outer.call != CALL_NONE, 0))
+        return false;
+    const struct posted *posted = &place->posted;
+    struct view *view = posted->view;
+    uint64_t duration = clock_now() - probe->begin;
+    uint64_t transfer = probe->begin + duration - posted->begin;
+    bool send = posted->type == REQUEST_SEND;
+    if (__builtin_expect(!view || view->thread != ledger->index || duration >= EVENT_DURATION_WIDE ||
+                             transfer > RELAXED_LOAD(&knob_timeout_ticks),
+                         0))
+        return false;
+    if (!send && __builtin_expect(posted->peer == PEER_PROC_NULL || status->MPI_SOURCE < 0 ||
+                                      abi_status_cancelled(status) || size_flag(abi_status_bytes(status)),
+                                  0))
+        return false;
+    struct event call = {.begin = probe->begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = 1,
+                         .tag = 1};
+    struct event event = {.begin = posted->begin, .duration = posted->kind, .peer = posted->peer, .tag = posted->tag,
+                          .bytes = posted->bytes, .comm = (uint16_t)view->slot,
+                          .kind = send ? RECORD_SEND_DONE : RECORD_RECV_DONE};
+    place->handle = 0;
+    fold_call(FOLD_COMPLETION, 0, &ledger->tally, NULL, &call, NULL);
+    if (send) {
+        fold_send_done(&ledger->tally, &view->tally, &event);
+    } else {
+        event.peer = status->MPI_SOURCE;
+        event.tag = status->MPI_TAG;
+        event.bytes = abi_status_bytes(status);
+        view_page_select(view, event.peer);
+        fold_recv_done(&ledger->tally, &view->tally, &event);
+    }
+    log_commit_two(log, &call, &event);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+/* Everything that the frequent case is not. */
+void single_leave_slow(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                       int result, bool ended, const MPI_Status *status);
+
+HOT struct request *single_take(struct log *log, uint64_t saved)
+{
+    return __builtin_expect(book.concurrent, 0) ? request_take(log, saved) : NULL;
+}
+
 #define SHAPE_WAIT(kind, name, detail, large, call, request, status)                                                   \
     do {                                                                                                               \
-        struct completion c;                                                                                           \
+        struct probe probe;                                                                                            \
         MPI_Status own;                                                                                                \
-        if (!completion_enter_one(&c, kind, request))                                                                  \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
+        uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
+        struct request *taken = single_take(probe.log, saved);                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        if (completion_ended(&c, 0, result))                                                                           \
-            completion_done(&c, 0, status);                                                                            \
-        completion_flush(&c, result);                                                                                  \
+        if (!single_leave(&probe, kind, saved, result, status))                                                        \
+            single_leave_slow(&probe, kind, request, saved, taken, result, true, status);                              \
         return result;                                                                                                 \
     } while (0)
 
 #define SHAPE_TEST(kind, name, detail, large, call, request, flag, status)                                             \
     do {                                                                                                               \
-        struct completion c;                                                                                           \
+        struct probe probe;                                                                                            \
         MPI_Status own;                                                                                                \
-        if (!completion_enter_one(&c, kind, request))                                                                  \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
+        uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
+        struct request *taken = single_take(probe.log, saved);                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        if (result == MPI_SUCCESS ? *flag != 0 : completion_ended(&c, 0, result))                                      \
-            completion_done(&c, 0, status);                                                                            \
-        completion_flush(&c, result);                                                                                  \
+        bool ended = result != MPI_SUCCESS || *flag;                                                                   \
+        if (!ended || !single_leave(&probe, kind, saved, result, status))                                              \
+            single_leave_slow(&probe, kind, request, saved, taken, result, ended, status);                             \
         return result;                                                                                                 \
     } while (0)
 
@@ -477,23 +592,25 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
 #define COLL_ROOT_scan(...) PEER_NONE
 #define COLL_ROOT_exscan(...) PEER_NONE
 
-static inline void collective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
+HOT void collective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
                                     struct coll_bytes bytes)
 {
-    struct event event = {.kind = kind_of(kind, result), .peer = root, .bytes = bytes.in};
-    probe_leave(probe, FOLD_COLL, call_table[kind].op, view, event, bytes.out);
+    struct event event = {.kind = (uint16_t)kind, .peer = root, .bytes = bytes.in};
+    probe_leave(probe, FOLD_COLL, call_table[kind].op, view, result, event, bytes.out);
 }
 
 static inline void icollective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
                                      struct coll_bytes bytes, const MPI_Request *request)
 {
-    struct event event = {.kind = kind_of(kind, result), .peer = root};
-    if (result == MPI_SUCCESS)
-        request_post((struct request){.comm = view ? view->comm : NULL, .begin = probe->begin, .bytes = bytes.in,
-                                      .bytes_out = bytes.out, .peer = root, .kind = (uint16_t)kind,
-                                      .type = REQUEST_COLL, .active = true},
-                     abi_handle_of_request(*request));
-    probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, event, 0);
+    struct event event = {.kind = (uint16_t)kind, .peer = root};
+    struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event);
+    posted.bytes = bytes.in;
+    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
+    if (made) {
+        made->bytes_out = bytes.out;
+        request_put(made, abi_handle_of_request(*request));
+    }
+    probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, result, event, 0);
 }
 
 /* The generator hands `comm` (and `request`) over first, so that the rest are the operation's own arguments. */
@@ -536,8 +653,8 @@ static inline void comm_create_leave(struct probe *probe, enum call kind, MPI_Co
     view_settle(probe, result, comm, &view);
     if (result == MPI_SUCCESS && !origin.number)
         origin.number = comm_creation_number(view);
-    struct event event = {.kind = kind_of(kind, result), .peer = PEER_NONE};
-    probe_leave(probe, FOLD_COMM, 0, view, event, 0);
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
     if (result == MPI_SUCCESS)
         comm_created(log, view, &origin, *newcomm);
 }
@@ -577,13 +694,15 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
                               MPI_Comm *newcomm, const MPI_Request *request)
 {
     view_settle(probe, result, comm, &view);
-    struct event event = {.kind = kind_of(kind, result), .peer = PEER_NONE};
-    if (result == MPI_SUCCESS)
-        request_post((struct request){.comm = view ? view->comm : NULL, .begin = probe->begin, .peer = PEER_NONE,
-                                      .kind = (uint16_t)kind, .type = REQUEST_COMM, .active = true,
-                                      .newcomm = newcomm, .number = comm_creation_number(view)},
-                     abi_handle_of_request(*request));
-    probe_leave(probe, FOLD_COMM, 0, view, event, 0);
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    struct posted posted = posted_of(probe, view, kind, REQUEST_COMM, &event);
+    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
+    if (made) {
+        made->newcomm = newcomm;
+        made->number = comm_creation_number(view);
+        request_put(made, abi_handle_of_request(*request));
+    }
+    probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
 }
 
 #define SHAPE_COMM_IDUP(kind, name, detail, large, call, comm, newcomm, request)                                       \
@@ -599,8 +718,8 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
 
 static inline void comm_free_leave(struct probe *probe, enum call kind, struct view *view, int result)
 {
-    struct event event = {.kind = kind_of(kind, result), .peer = PEER_NONE};
-    probe_leave(probe, FOLD_COMM, 0, view, event, 0);
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
     if (result != MPI_SUCCESS && view)
         book_comm_restore(view->comm);
 }

@@ -1,0 +1,320 @@
+#!/bin/bash
+# What mpit-run, mpit-dump and mpit-list promise on the command line: messages, exit statuses, which MPI is chosen,
+# what reaches the program. Usage: test_tools.sh BUILD_DIRECTORY
+set -u
+
+build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
+PATH=$build/bin:$PATH
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LC_ALL=C.UTF-8
+export OMPI_MCA_rmaps_base_oversubscribe=1
+unset LD_PRELOAD MPIT_OUTPUT MPIT_TRACE
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0
+
+ok() {
+    passed=$((passed + 1))
+    echo "ok - $1"
+}
+not_ok() {
+    failed=$((failed + 1))
+    echo "not ok - $1"
+    sed 's/^/#   /' out err 2>/dev/null | head -20
+}
+# gives NAME STATUS COMMAND...: runs it, with what it prints in the files out and err
+gives() {
+    local name=$1 wanted=$2 status
+    shift 2
+    timeout 120 "$@" >out 2>err </dev/null
+    status=$?
+    if [ "$status" = "$wanted" ]; then ok "$name (status $wanted)"; else
+        echo "status $status, wanted $wanted" >>err
+        not_ok "$name"
+    fi
+}
+# says FILE PATTERN: the last command's out or err has a line like it
+says() {
+    if grep -Eq -- "$2" "$1"; then ok "  $1 says: $2"; else not_ok "  $1 says: $2"; fi
+}
+says_not() {
+    if grep -Eq -- "$2" "$1"; then not_ok "  $1 does not say: $2"; else ok "  $1 does not say: $2"; fi
+}
+check() {
+    local name=$1
+    shift
+    if "$@" >check.log 2>&1; then ok "$name"; else
+        sed 's/^/#   /' check.log | head -20
+        not_ok "$name"
+    fi
+}
+has() { [ -e "$build/lib/libmpit-$1.so" ] && command -v "mpicc.$1" >/dev/null && command -v "mpirun.$1" >/dev/null; }
+script() {
+    printf '%s\n' "#!/bin/sh" "${@:2}" >"$1"
+    chmod +x "$1"
+}
+
+cat >ring.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char *argv[])
+{
+    int rank, size, token = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size > 1)
+        MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &token, 1, MPI_INT, (rank + size - 1) % size, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("rank %d of %d\n", rank, size);
+    fflush(stdout);
+    if (argc > 2)
+        abort();
+    MPI_Finalize();
+    return argc > 1 ? atoi(argv[1]) : 0;
+}
+END
+
+echo "# mpit-run: the command line"
+gives "help fits a screen" 0 mpit-run --help
+check "  at most 24 lines" test "$(wc -l <out)" -le 24
+gives "help has an example" 0 mpit-run --help
+says out "^Example: "
+gives "version" 0 mpit-run --version
+says out '^mpit-run [0-9]+\.[0-9]+'
+gives "no command" 2 mpit-run --quiet
+says err "which command"
+gives "an unknown option" 2 mpit-run --frobnicate ls
+says err "unknown option '--frobnicate'"
+says err "mpit-run --help"
+gives "an option without its value" 2 mpit-run --output
+says err "'--output' needs a value"
+gives "an option with a value that it does not take" 2 mpit-run --trace=yes ls
+says err "takes no value"
+gives "an MPI that is none" 2 mpit-run --mpi lam ls
+says err "not 'lam'"
+gives "a command that is not there" 127 mpit-run no-such-command
+says err "no-such-command"
+echo data >plain && chmod 644 plain
+gives "a command that cannot be run" 126 mpit-run ./plain
+says err "plain"
+check "  and no directory is left behind" test -z "$(find . -name 'mpit-run-*')"
+
+echo "# mpit-run: where it writes"
+gives "an output directory that cannot be made" 2 mpit-run --output /proc/mpit/run touch ran
+says err "output directory /proc/mpit/run cannot be used"
+gives "an output directory that is a file" 2 mpit-run --output plain touch ran
+says err "output directory plain"
+mkdir taken && touch taken/host.1.mpit
+gives "an output directory with a run in it" 2 mpit-run --output taken touch ran
+says err "taken holds a recorded run already"
+gives "a summary that cannot be written" 2 mpit-run --summary no/such/dir/x.json touch ran
+says err "summary cannot be written to no/such/dir/x.json"
+check "  the command was run in none of these cases" test ! -e ran
+mkdir -p used/otf2
+gives "an archive that is there already" 2 mpit-run --otf2 --output used true
+says err "used/otf2 exists already"
+
+echo "# mpit-run: programs that are no MPI programs"
+gives "ls" 0 mpit-run ls ring.c
+check "  prints what it prints" test "$(cat out)" = ring.c
+gives "ls" 0 mpit-run ls ring.c
+says err "no MPI process recorded"
+check "  one line of it" test "$(wc -l <err)" -eq 1
+gives "exit status 7" 7 mpit-run sh -c 'exit 7'
+gives "a program that a signal kills" 137 mpit-run sh -c 'kill -9 $$'
+gives "options behind the command are the command's" 0 mpit-run echo --quiet --help
+says out "^--quiet --help$"
+check "standard input reaches the command" test "$(echo through | mpit-run cat 2>/dev/null)" = through
+gives "what was preloaded before stays" 0 env LD_PRELOAD=libm.so.6 mpit-run sh -c 'echo "$LD_PRELOAD"'
+says out '/libmpit-[a-z]+\.so:libm\.so\.6$'
+gives "the run directory is absolute" 0 mpit-run --output some/where --trace sh -c 'echo "$MPIT_OUTPUT $MPIT_TRACE"'
+says out "^$(pwd)/some/where 1$"
+script catch 'trap "echo caught; exit 5" TERM' 'echo ready' 'while :; do sleep 0.05; done'
+mpit-run ./catch >out 2>err &
+runner=$!
+until grep -q ready out; do sleep 0.05; done
+kill -TERM $runner
+wait $runner
+status=$?
+check "SIGTERM is passed on, and the command's answer to it is the status" test "$status" = 5
+
+echo "# mpit-run: which MPI"
+for mpi in openmpi mpich; do
+    if ! has $mpi; then
+        echo "# $mpi is not here: skipped"
+        continue
+    fi
+    gives "launcher of $mpi" 0 mpit-run mpirun.$mpi -n 1 sh -c 'echo "$LD_PRELOAD"'
+    says out "/libmpit-$mpi\.so$"
+    gives "launcher of $mpi behind env and timeout" 0 mpit-run timeout 60 env A=b mpirun.$mpi -n 1 sh -c 'echo "$LD_PRELOAD"'
+    says out "/libmpit-$mpi\.so$"
+    script run-$mpi 'echo "$LD_PRELOAD"' "exec mpirun.$mpi -n 1 true"
+    gives "script with a launcher of $mpi" 0 mpit-run ./run-$mpi
+    says out "/libmpit-$mpi\.so$"
+    gives "shell with a script of $mpi" 0 mpit-run sh ./run-$mpi
+    says out "/libmpit-$mpi\.so$"
+    gives "shell command with a launcher of $mpi" 0 mpit-run sh -c "echo \$LD_PRELOAD; mpirun.$mpi -n 1 true"
+    says out "/libmpit-$mpi\.so$"
+    gives "launcher of $mpi, --version" 0 mpit-run mpirun.$mpi --version
+    check "ring for $mpi is built" mpicc.$mpi ring.c -o ring-$mpi
+    gives "program of $mpi" 3 mpit-run --output one-$mpi mpirun.$mpi -n 2 ./ring-$mpi 3
+    says out "^rank 1 of 2$"
+    says err "MPI_Sendrecv +2 "
+    says err "mpit-dump one-$mpi"
+    check "  prints what it prints without mpit" test "$(sort out)" = "$(mpirun.$mpi -n 2 ./ring-$mpi | sort)"
+    gives "program of $mpi, quietly" 0 mpit-run --quiet --output quiet-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    check "  standard error is empty" test ! -s err
+    gives "program of $mpi without a launcher" 0 mpit-run --output single-$mpi ./ring-$mpi
+    says err "ranks +1;"
+    script hidden-$mpi "# neither mpirun.openmpi nor mpirun.mpich" "./ring-$mpi"
+    gives "script with a program of $mpi" 0 mpit-run --output hidden-run-$mpi ./hidden-$mpi
+    says err "ranks +1;"
+    gives "summary as JSON" 0 mpit-run --summary $mpi.json --output json-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    check "  is JSON with the messages in it" python3 -c "
+import json; job = json.load(open('$mpi.json'))['jobs'][0]
+assert job['calls']['MPI_Sendrecv']['count'] == 2 and job['ranks'] == 2
+assert sum(c['send_count'] for c in job['communicators']) == 2
+assert sum(c['send_bytes'] for c in job['communicators']) == 8"
+    gives "summary to standard output" 0 mpit-run --summary - --output text-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    says out "Sent messages by size"
+    gives "two jobs in one run" 0 mpit-run --output two-$mpi sh -c "mpirun.$mpi -n 2 ./ring-$mpi; mpirun.$mpi -n 1 ./ring-$mpi"
+    says err "job 2 of 2"
+    timeout 120 mpit-run --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
+    status=$?
+    check "a crash is the command's failure" test $status -ne 0
+    gives "  what it left is shown" 0 mpit-dump crash-$mpi
+    says out "did not reach MPI_Finalize"
+done
+if has openmpi && has mpich; then
+    gives "the program counts, not the launcher" 0 mpit-run --output mixed mpirun.openmpi -n 1 ./ring-mpich
+    says err "MPI +MPICH"
+    script both "mpirun.openmpi -n 1 true" "mpirun.mpich -n 1 true"
+    gives "a script with both" 2 mpit-run ./both
+    says err "cannot tell which MPI './both' runs"
+    says err "--mpi"
+    gives "  --mpi decides" 0 mpit-run --mpi mpich ./both
+fi
+printf 'int MPI_Init(void) { return 0; }\n' >strange.c
+printf 'int MPI_Init(void);\nint main(void) { return MPI_Init(); }\n' >caller.c
+cc -shared -fPIC -Wl,-soname,libmpi.so.77 strange.c -o libmpi.so.77
+cc caller.c ./libmpi.so.77 -Wl,-rpath,"$work" -o odd
+gives "an MPI of an unknown kind" 2 mpit-run ./odd
+says err "\./odd loads .*libmpi\.so\.77, an MPI of an unknown kind"
+cc caller.c strange.c -o inside
+gives "a program with MPI linked in" 0 mpit-run ./inside
+says err "no MPI process recorded: ./inside has MPI linked in"
+
+echo "# mpit-run: what launchers are asked to forward"
+mkdir fake && for kind in "Open MPI" HYDRA slurm; do
+    script "fake/mpirun-${kind%% *}" "[ \"\$1\" = --version ] && { echo '$kind 1.0'; exit; }" \
+        'for word; do printf "[%s]" "$word"; done; echo'
+done
+mv fake/mpirun-slurm fake/srun
+gives "Open MPI: each application context" 0 env PATH="$work/fake:$PATH" MPIT_FLIGHT_EVENTS=9 \
+    mpit-run mpirun-Open -n 1 a : -n 2 b
+x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS)\]){3}'
+says out "^$x\[-n\]\[1\]\[a\]\[:\]$x\[-n\]\[2\]\[b\]$"
+gives "Open MPI: the user's own LD_PRELOAD" 0 env PATH="$work/fake:$PATH" mpit-run mpirun-Open -x LD_PRELOAD=own.so a
+says out '\[-x\]\[LD_PRELOAD=[^]]*/libmpit-openmpi\.so:own\.so\]\[a\]$'
+gives "Open MPI: the user's mca_base_env_list" 0 env PATH="$work/fake:$PATH" \
+    mpit-run mpirun-Open --mca mca_base_env_list 'A;B=1' a
+says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1;[^]]*LD_PRELOAD[^]]*\]\[a\]$'
+gives "hydra: nothing where everything is forwarded" 0 env PATH="$work/fake:$PATH" mpit-run mpirun-HYDRA -n 1 a
+says out '^\[-n\]\[1\]\[a\]$'
+gives "hydra: -genvnone" 0 env PATH="$work/fake:$PATH" mpit-run mpirun-HYDRA -genvnone -n 1 a
+says out '^(\[-genv\]\[[A-Z_]+\]\[[^]]+\])+\[-genvnone\]\[-n\]\[1\]\[a\]$'
+gives "srun: --export is spoken of" 0 env PATH="$work/fake:$PATH" mpit-run srun --export=NONE a
+says err "--export"
+if has openmpi; then
+    gives "Open MPI's own: -x of the user" 0 env MINE=2 mpit-run mpirun.openmpi -x MINE -x YOURS=3 -n 1 \
+        sh -c 'echo "$MINE $YOURS $LD_PRELOAD"' : -n 1 -x LD_PRELOAD=libm.so.6 sh -c 'echo "$LD_PRELOAD"'
+    says out '^2 3 .*/libmpit-openmpi\.so$'
+    says out 'libmpit-openmpi\.so:libm\.so\.6$'
+    gives "Open MPI's own: mca_base_env_list" 0 env OMPI_MCA_mca_base_env_list='MINE=2' \
+        mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $LD_PRELOAD"'
+    says out '^2 .*/libmpit-openmpi\.so$'
+fi
+
+echo "# mpit-dump"
+gives "help" 0 mpit-dump --help
+says out "^Example: "
+gives "no run" 2 mpit-dump
+says err "which run"
+gives "an unknown option" 2 mpit-dump --frobnicate x
+says err "unknown option '--frobnicate'"
+gives "two outputs" 2 mpit-dump --json --events x
+says err "only one of"
+gives "a directory that is not there" 1 mpit-dump no-such-run
+says err "there is no no-such-run"
+mkdir empty
+gives "a directory that is no run directory" 1 mpit-dump empty
+says err "empty is no run directory"
+gives "a file that is none" 1 mpit-dump ring.c
+says err "ring.c is no mpit run file"
+gives "an archive that is there already" 1 mpit-dump --otf2 empty no-such-run
+says err "empty exists already"
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    gives "a traced run of $mpi" 0 mpit-run --trace --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    gives "  summary" 0 mpit-dump trace-$mpi
+    says out "MPI_Sendrecv +2 "
+    check "  at most 100 columns" test "$(wc -L <out)" -le 100
+    mpit-dump trace-$mpi >out
+    check "  and in a terminal without UTF-8, ASCII" sh -c "LC_ALL=C mpit-dump trace-$mpi | grep -q '##' && ! LC_ALL=C mpit-dump trace-$mpi | grep -q '█'"
+    gives "  events" 0 mpit-dump --events trace-$mpi
+    says out "MPI_Sendrecv +MPI_COMM_WORLD +[01] +0 +4"
+    says out "\+ received"
+    gives "  JSON" 0 mpit-dump --json trace-$mpi
+    check "  is JSON" sh -c "mpit-dump --json trace-$mpi | python3 -m json.tool >/dev/null"
+    gives "  verify" 0 mpit-dump --verify trace-$mpi
+    says out "rank 1: the replayed trace equals the tallies"
+    gives "  archive" 0 mpit-dump --otf2 archive-$mpi trace-$mpi
+    check "  with an anchor file" test -s archive-$mpi/traces.otf2
+    gives "  an archive of a run without a trace" 1 mpit-dump --otf2 nothing-$mpi one-$mpi
+    says err "no events to convert"
+    check "  leaves nothing behind" test ! -e nothing-$mpi
+    gives "  one file of it" 0 mpit-dump "$(find trace-$mpi -name '*.mpit' | head -1)"
+    says out "1 of them recorded"
+    damaged=$(find trace-$mpi -name '*.mpit' | sort | head -1)
+    cp -r trace-$mpi cut-$mpi
+    truncate -s 5000 "cut-$mpi/${damaged##*/}"
+    gives "  a truncated file is named, the rest shown" 1 mpit-dump cut-$mpi
+    says err "cut-$mpi/${damaged##*/} is truncated"
+    says out "MPI_Sendrecv"
+    gives "  a full disk is told" 1 sh -c "mpit-dump --events trace-$mpi >/dev/full"
+    says err "standard output cannot be written"
+done
+
+echo "# mpit-list"
+gives "help" 0 mpit-list --help
+says out "^Example: "
+gives "an unknown option" 2 mpit-list --frobnicate
+says err "unknown option '--frobnicate'"
+gives "an MPI that is none" 2 mpit-list --mpi lam
+says err "not 'lam'"
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    gives "pvars of $mpi" 0 mpit-list --mpi $mpi --pvars
+    says out "^mpit_send_count +COUNTER +unsigned long long +comm +1 --. mpit"
+    check "  at most 100 columns" sh -c "grep -q '^mpit_' out && ! grep -E '^(mpit| )' out | grep -qE '.{101}'"
+    gives "cvars of $mpi" 0 mpit-list --mpi $mpi --cvars 'mpit_*'
+    says out "^mpit_large_message_bytes .* mpit = 8192"
+    gives "native variables of $mpi" 0 mpit-list --mpi $mpi --native
+    says_not out "mpit_"
+    gives "a pattern that matches nothing" 1 mpit-list --mpi $mpi 'no_such_*'
+    says err "no variable matches 'no_such_\*'"
+    gives "JSON of $mpi" 0 mpit-list --mpi $mpi --json
+    check "  is JSON with native and own variables" sh -c "mpit-list --mpi $mpi --json | python3 -c '
+import json, sys; mpi = json.load(sys.stdin)[\"mpis\"][0]
+assert any(v[\"mpit\"] for v in mpi[\"pvars\"]) and any(not v[\"mpit\"] for v in mpi[\"cvars\"])'"
+done
+cp "$build/bin/mpit-list" "$build/bin/mpit-run" .
+gives "mpit-list without an MPI" 1 ./mpit-list
+says err "no MPI found"
+gives "mpit-run without its libraries" 2 ./mpit-run ls
+says err "was built for no MPI: there is no .*libmpit-"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,24 @@
+/*
+ * Which MPI a command will run: from the programs among its words, else from its launcher, else from what a script in
+ * it names. Nothing is run for it but launchers with --version.
+ */
+#ifndef MPIT_TOOLS_ABICHOICE_H
+#define MPIT_TOOLS_ABICHOICE_H
+
+#include "elfkind.h"
+
+#include <stdbool.h>
+
+struct abi_choice {
+    enum mpi_abi abi;         /* ABI_NONE: nothing of MPI was found, or no answer */
+    bool contradictory;       /* ABI_NONE because scripts name both */
+    char because[768];        /* what was found, as a clause: "./app loads libmpi.so.40" */
+    char static_program[512]; /* a program with MPI linked in, or "" */
+};
+
+void abi_choose(struct abi_choice *choice, char *const words[]);
+
+/* The MPI of the launcher that a shell finds first, or ABI_NONE. */
+enum mpi_abi abi_default(void);
+
+#endif

@@ -1,0 +1,84 @@
+#define _GNU_SOURCE
+#include "archive.h"
+
+#include "otf2.h"
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int archive_target_check(const char *target, char error[512])
+{
+    struct stat st;
+    if (lstat(target, &st) == 0) {
+        snprintf(error, 512, "%.300s exists already; an archive is written to a new directory", target);
+        return -1;
+    }
+    if (errno == ENOENT)
+        return 0;
+    snprintf(error, 512, "%.300s: %s", target, strerror(errno));
+    return -1;
+}
+
+static int job_convert(const struct run_job *job, const char *path, char error[512])
+{
+    struct otf2_report *report = calloc(1, sizeof *report);
+    if (!report) {
+        snprintf(error, 512, "no memory to convert");
+        return -1;
+    }
+    int result = otf2_convert(job->files, job->file_count, path, report);
+    size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
+    for (size_t i = 0; i < kept; i++)
+        warnx("%s", report->warnings[i]);
+    if (kept < report->warning_count)
+        warnx("... and %zu more of the like", report->warning_count - kept);
+    snprintf(error, 512, "%.511s", report->error);
+    free(report);
+    return result;
+}
+
+static bool job_has_trace(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.traced)
+            return true;
+    return false;
+}
+
+int archive_write(const struct run_dir *dir, const char *target, char error[512])
+{
+    size_t traced = 0;
+    if (archive_target_check(target, error) != 0)
+        return -1;
+    for (size_t i = 0; i < dir->job_count; i++)
+        traced += job_has_trace(&dir->jobs[i]);
+    if (!traced) {
+        snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
+        return -1;
+    }
+    if (traced > 1 && mkdir(target, 0777) != 0) {
+        snprintf(error, 512, "%.300s cannot be made: %s", target, strerror(errno));
+        return -1;
+    }
+    for (size_t i = 0; i < dir->job_count; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        char path[PATH_MAX];
+        if (!job_has_trace(job))
+            continue;
+        int length = traced > 1 ? snprintf(path, sizeof path, "%s/%016" PRIx64, target, job->job)
+                                : snprintf(path, sizeof path, "%s", target);
+        if (length >= (int)sizeof path) {
+            snprintf(error, 512, "the path of the archive is too long");
+            return -1;
+        }
+        if (job_convert(job, path, error) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * From a run directory to OTF2: which jobs can be converted, and where their archives go.
+ */
+#ifndef MPIT_TOOLS_ARCHIVE_H
+#define MPIT_TOOLS_ARCHIVE_H
+
+#include "rundir.h"
+
+/* 0 if the target does not exist yet, else -1 with a reason. */
+int archive_target_check(const char *target, char error[512]);
+
+/*
+ * Writes the archive of the run's job to `target`, a directory that must not exist; those of several jobs to
+ * target/JOB. Returns 0, or -1 with a reason.
+ */
+int archive_write(const struct run_dir *dir, const char *target, char error[512]);
+
+#endif

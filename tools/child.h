@@ -1,0 +1,17 @@
+/*
+ * Running a command as a shell would: in the foreground with the same terminal, its signals and its exit status passed.
+ */
+#ifndef MPIT_TOOLS_CHILD_H
+#define MPIT_TOOLS_CHILD_H
+
+/*
+ * Runs words[] with the present environment and waits for it. Returns its exit status, 128 + signal where one killed
+ * it, 127 or 126 where it could not be started (a message has been printed then).
+ *
+ * SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on, but not those that the terminal sends: they
+ * reach the whole process group, and launchers take a second SIGINT for "abort at once". Afterwards they do again what
+ * they did before.
+ */
+int child_run(char *const words[]);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * Where mpit's own files are, seen from the running tool: in a build tree build/bin, build/lib and build/libexec/mpit,
+ * installed the same below a prefix, wherever that has been moved to.
+ */
+#ifndef MPIT_TOOLS_INSTALLATION_H
+#define MPIT_TOOLS_INSTALLATION_H
+
+#include "elfkind.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+/* The library to preload for an MPI. False when this mpit was built without it; path then is where it should be. */
+bool installed_library(enum mpi_abi abi, char path[PATH_MAX]);
+/* The program that lists an MPI's variables, likewise. */
+bool installed_walker(enum mpi_abi abi, char path[PATH_MAX]);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * mpit-list: the performance and control variables that an MPI shows with mpit loaded.
+ */
+#define _GNU_SOURCE
+#include "installation.h"
+#include "listing.h"
+#include "options.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "Usage: mpit-list [options] [PATTERN]\n"
+    "Lists the MPI_T variables that a program finds when mpit is loaded: the MPI's own and mpit's. PATTERN is a\n"
+    "shell pattern for their names.\n"
+    "\n"
+    "  --mpi NAME   openmpi or mpich (default: each that mpit was built for)\n"
+    "  --pvars      performance variables only\n"
+    "  --cvars      control variables only\n"
+    "  --native     without mpit loaded: what the MPI shows by itself\n"
+    "  --json       as JSON\n"
+    "  --help, --version\n"
+    "\n"
+    "The count of a variable of a communicator is that for MPI_COMM_WORLD of one process; \"-\": not asked for,\n"
+    "because handles of native variables can crash the library.\n"
+    "\n"
+    "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n";
+
+struct request {
+    struct listing_choice choice;
+    enum mpi_abi abi;
+    bool native, json;
+};
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"mpi", required_argument, NULL, 'm'}, {"pvars", no_argument, NULL, 'p'},
+                                            {"cvars", no_argument, NULL, 'c'},     {"native", no_argument, NULL, 'n'},
+                                            {"json", no_argument, NULL, 'j'},      {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},   {NULL, 0, NULL, 0}};
+    struct request request = {.abi = ABI_NONE};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'm':
+            if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
+                usage_reject("--mpi is openmpi or mpich, not '%s'", optarg);
+            break;
+        case 'p':
+            request.choice.pvars = true;
+            break;
+        case 'c':
+            request.choice.cvars = true;
+            break;
+        case 'n':
+            request.native = true;
+            break;
+        case 'j':
+            request.json = true;
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-list " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    if (optind + 1 < argc)
+        usage_reject("one pattern at a time: '%s' is one too many", argv[optind + 1]);
+    request.choice.pattern = argv[optind];
+    if (!request.choice.pvars && !request.choice.cvars)
+        request.choice.pvars = request.choice.cvars = true;
+    return request;
+}
+
+/* Asks the MPIs that are wanted. *status becomes 1 when one did not answer. */
+static json_t *listings_ask(const struct request *request, int *status)
+{
+    json_t *listings = json_array();
+    size_t built = 0;
+    for (int abi = ABI_OPENMPI; abi <= ABI_MPICH; abi++) {
+        char path[PATH_MAX], error[512];
+        if (request->abi == ABI_NONE ? !installed_walker((enum mpi_abi)abi, path) : request->abi != (enum mpi_abi)abi)
+            continue;
+        built++;
+        json_t *listing = listing_ask((enum mpi_abi)abi, request->native, error);
+        if (listing)
+            json_array_append_new(listings, listing);
+        else
+            warnx("%s", error);
+        *status |= !listing;
+    }
+    if (!built)
+        errx(1, "no MPI found: this mpit was built for none (no mpit-list-walk-openmpi, no mpit-list-walk-mpich)");
+    return listings;
+}
+
+int main(int argc, char *argv[])
+{
+    struct request request = request_read(argc, argv);
+    int status = 0;
+    json_t *listings = listings_ask(&request, &status);
+    size_t variables = 0;
+    for (size_t i = 0; i < json_array_size(listings); i++)
+        variables += listing_choose(json_array_get(listings, i), &request.choice);
+    if (request.json) {
+        json_t *document = json_pack("{s:i, s:O}", "version", 1, "mpis", listings);
+        json_dumpf(document, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(document);
+    } else {
+        for (size_t i = 0; i < json_array_size(listings); i++) {
+            if (i > 0)
+                putchar('\n');
+            listing_print(json_array_get(listings, i), stdout);
+        }
+    }
+    if (!variables && request.choice.pattern && json_array_size(listings)) {
+        warnx("no variable matches '%s'", request.choice.pattern);
+        status = 1;
+    }
+    json_decref(listings);
+    output_close();
+    return status;
+}

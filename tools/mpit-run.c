@@ -1,0 +1,194 @@
+/*
+ * mpit-run: runs a command with the recorder loaded into the MPI processes that it starts, and shows their summary.
+ */
+#define _GNU_SOURCE
+#include "abichoice.h"
+#include "archive.h"
+#include "child.h"
+#include "forward.h"
+#include "installation.h"
+#include "launcher.h"
+#include "options.h"
+#include "outcome.h"
+#include "outputdir.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: mpit-run [options] COMMAND [arguments]\n"
+    "Runs COMMAND (a launcher line of Open MPI or MPICH, a script, a program) unchanged, records the MPI\n"
+    "processes that it starts, and shows what they did. Its exit status is the command's own.\n"
+    "\n"
+    "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
+    "  --trace          keep every event, for mpit-dump --events and --otf2\n"
+    "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
+    "  --summary FILE   write the summary to FILE (as JSON if it ends in .json), \"-\": to standard output;\n"
+    "                   else it goes to standard error\n"
+    "  --quiet          show no summary\n"
+    "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out\n"
+    "  --help, --version\n"
+    "\n"
+    "Before the command starts, mpit-run ends with 2 if it cannot record, 127 if there is no such command,\n"
+    "126 if it cannot be run; 128 + N means that signal N ended the command.\n"
+    "\n"
+    "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
+
+struct request {
+    const char *output, *summary;
+    bool trace, otf2, quiet;
+    enum mpi_abi abi; /* ABI_NONE: to be found out */
+    char **words;
+};
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"trace", no_argument, NULL, 't'},
+                                            {"otf2", no_argument, NULL, 'a'},
+                                            {"summary", required_argument, NULL, 's'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"mpi", required_argument, NULL, 'm'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {.abi = ABI_NONE};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {
+        switch (option) {
+        case 'o':
+            request.output = optarg;
+            break;
+        case 'a':
+            request.otf2 = request.trace = true;
+            break;
+        case 't':
+            request.trace = true;
+            break;
+        case 's':
+            request.summary = optarg;
+            break;
+        case 'q':
+            request.quiet = true;
+            break;
+        case 'm':
+            if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
+                usage_reject("--mpi is openmpi or mpich, not '%s'", optarg);
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-run " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    if (optind == argc)
+        usage_reject("which command? There is none behind the options");
+    request.words = argv + optind;
+    return request;
+}
+
+static void command_check(const char *word)
+{
+    char path[PATH_MAX];
+    int problem = program_find(word, path);
+    if (problem == ENOENT)
+        errx(127, "%s: there is no such command", word);
+    if (problem != 0)
+        errx(126, "%s: %s", word, strerror(problem));
+}
+
+/* Nothing tells: the only MPI that mpit was built for, else the one whose mpirun the user would get. */
+static enum mpi_abi abi_fall_back(void)
+{
+    char path[PATH_MAX];
+    bool openmpi = installed_library(ABI_OPENMPI, path), mpich = installed_library(ABI_MPICH, path);
+    if (openmpi != mpich)
+        return openmpi ? ABI_OPENMPI : ABI_MPICH;
+    enum mpi_abi abi = abi_default();
+    return abi == ABI_NONE ? ABI_OPENMPI : abi;
+}
+
+/* Ends mpit-run when there is no answer, or no library for it. */
+static void library_choose(const struct request *request, struct abi_choice *choice, char library[PATH_MAX])
+{
+    char other[PATH_MAX];
+    abi_choose(choice, request->words);
+    if (request->abi == ABI_NONE && choice->contradictory)
+        errx(EXIT_USAGE, "cannot tell which MPI '%s' runs: %s; --mpi openmpi or --mpi mpich decides", request->words[0],
+             choice->because);
+    if (request->abi == ABI_NONE && choice->abi == ABI_UNKNOWN)
+        errx(EXIT_USAGE,
+             "%s, an MPI of an unknown kind: neither Open MPI's nor MPICH's; --mpi decides if it is one of "
+             "them after all",
+             choice->because);
+    enum mpi_abi abi = request->abi != ABI_NONE  ? request->abi
+                       : choice->abi != ABI_NONE ? choice->abi
+                                                 : abi_fall_back();
+    if (!installed_library(abi, library)) {
+        enum mpi_abi else_abi = abi == ABI_OPENMPI ? ABI_MPICH : ABI_OPENMPI;
+        errx(EXIT_USAGE, "%s, but this mpit was built %s: there is no %s",
+             request->abi != ABI_NONE ? "--mpi asks for it" : choice->because,
+             installed_library(else_abi, other) ? "for the other MPI alone" : "for no MPI", library);
+    }
+    if (strpbrk(library, " :"))
+        errx(EXIT_USAGE, "%s cannot be preloaded: its path has a space or a colon in it", library);
+    choice->abi = abi;
+}
+
+static void environment_set(const struct request *request, const char *library, const char *output)
+{
+    const char *present = getenv("LD_PRELOAD");
+    char *preload;
+    if (asprintf(&preload, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0)
+        err(EXIT_USAGE, "no memory");
+    if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("MPIT_OUTPUT", output, 1) != 0 ||
+        (request->trace && setenv("MPIT_TRACE", "1", 1) != 0))
+        err(EXIT_USAGE, "no memory");
+    free(preload);
+}
+
+int main(int argc, char *argv[])
+{
+    setlocale(LC_CTYPE, "");
+    struct request request = request_read(argc, argv);
+    struct abi_choice choice;
+    char library[PATH_MAX], note[512];
+    command_check(request.words[0]);
+    library_choose(&request, &choice, library);
+    enum launcher_kind kind;
+    size_t launcher = launcher_word(request.words, &kind);
+    struct output_dir output;
+    output_dir_make(&output, request.output, request.otf2);
+    if (request.summary)
+        output_file_check(request.summary);
+
+    const char *before = getenv("LD_PRELOAD");
+    char *restored = before ? strdup(before) : NULL;
+    environment_set(&request, library, output.path);
+    char **words = forward_words(request.words, launcher, kind, library, note);
+    if (note[0] && !request.quiet)
+        warnx("note: %s", note);
+    int status = child_run(words);
+    forward_free(words);
+    if (restored) /* what mpit-run itself runs from here on is not recorded */
+        setenv("LD_PRELOAD", restored, 1);
+    else
+        unsetenv("LD_PRELOAD");
+
+    struct outcome outcome = {.output = &output,
+                              .choice = &choice,
+                              .library = path_name(library),
+                              .summary = request.summary,
+                              .otf2 = request.otf2,
+                              .quiet = request.quiet};
+    outcome_show(&outcome);
+    free(restored);
+    return status;
+}

@@ -1,0 +1,38 @@
+/*
+ * Run files of one job -> an OTF2 archive, as Vampir and other readers want it.
+ *
+ *   run_reader[] ──> trace_job ──> trace_comms        who is there, one time line, which communicators are the same
+ *                       │
+ *                       │   for each rank                                          (otf2_process.c)
+ *                       └─> call_stream ─> trace_requests ─> nesting ─> events      one OTF2 location a thread
+ *                                                                        │
+ *                           definitions, written last  <─────────────────┘ counts, range of time, what was used
+ *
+ * Memory grows with the requests that are under way, with the depth of nested calls and with the number of
+ * communicators and their members; not with the length of the trace.
+ */
+#ifndef MPIT_TOOLS_OTF2_H
+#define MPIT_TOOLS_OTF2_H
+
+#include "reader.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OTF2_ERROR_BYTES = 512, OTF2_WARNING_BYTES = 256, OTF2_WARNINGS_MAX = 32 };
+
+struct otf2_report {
+    char error[OTF2_ERROR_BYTES]; /* why there is no archive; "" when there is one */
+    size_t locations;
+    uint64_t events;
+    size_t warning_count; /* may be more than OTF2_WARNINGS_MAX: only so many are kept */
+    char warnings[OTF2_WARNINGS_MAX][OTF2_WARNING_BYTES];
+};
+
+/*
+ * Converts all run files of one job into the new directory `directory` (its anchor: traces.otf2). A directory or file
+ * that is already there is an error. Returns 0, or -1 with report->error set; nothing is left behind then.
+ */
+int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report);
+
+#endif

@@ -1,0 +1,93 @@
+#include "otf2_calls.h"
+
+#include <stdlib.h>
+
+/* Reads one record ahead; by value, because a living process may overwrite what it has mapped. */
+static void stream_advance(struct call_stream *stream)
+{
+    uint64_t missing = stream->cursor.missing;
+    const struct event *event = event_cursor_next(&stream->cursor);
+    stream->has_ahead = event != NULL;
+    if (event)
+        stream->ahead = *event;
+    stream->torn = stream->cursor.missing != missing;
+}
+
+void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written)
+{
+    *stream = (struct call_stream){0};
+    event_cursor_open(&stream->cursor, run, thread);
+    if (stream->cursor.end > written)
+        stream->cursor.end = written;
+    stream_advance(stream);
+}
+
+/* The extension behind a record that says it has one. */
+static bool extension_take(struct call_stream *stream, const struct event *event, struct event_extension *extension)
+{
+    if (!(event->kind & EVENT_WIDE) || !stream->has_ahead || stream->torn ||
+        event_kind(&stream->ahead) != RECORD_EXTENSION)
+        return false;
+    __builtin_memcpy(extension, &stream->ahead, sizeof *extension);
+    stream_advance(stream);
+    return true;
+}
+
+static bool call_begins(struct call_stream *stream)
+{
+    while (stream->has_ahead) {
+        unsigned kind = event_kind(&stream->ahead);
+        if (kind > CALL_NONE && kind < CALL_COUNT)
+            return true;
+        if (kind >= RECORD_FIRST && kind < RECORD_END)
+            stream->orphans++;
+        else
+            stream->unknown++;
+        stream_advance(stream);
+    }
+    return false;
+}
+
+static struct call_part *part_add(struct traced_call *call)
+{
+    if (call->part_count == call->part_capacity) {
+        size_t capacity = call->part_capacity ? call->part_capacity * 2 : 4;
+        struct call_part *parts = realloc(call->parts, capacity * sizeof *parts);
+        if (!parts)
+            return NULL;
+        call->parts = parts;
+        call->part_capacity = capacity;
+    }
+    return &call->parts[call->part_count++];
+}
+
+int call_stream_next(struct call_stream *stream, struct traced_call *call)
+{
+    struct event_extension extension;
+    if (!call_begins(stream))
+        return 0;
+    call->event = stream->ahead;
+    call->part_count = 0;
+    call->request = 0;
+    call->number = stream->calls++;
+    stream_advance(stream);
+    bool wide = extension_take(stream, &call->event, &extension);
+    uint64_t duration = event_duration(&call->event, wide ? &extension : NULL);
+    call->bytes_out = wide ? extension.bytes_out : (uint32_t)call->event.tag;
+    if (__builtin_add_overflow(call->event.begin, duration, &call->end))
+        call->end = UINT64_MAX;
+    while (stream->has_ahead && !stream->torn) {
+        unsigned kind = event_kind(&stream->ahead);
+        if (kind < RECORD_FIRST || kind >= RECORD_END)
+            break;
+        struct call_part *part = part_add(call);
+        if (!part)
+            return -1;
+        part->event = stream->ahead;
+        part->request = 0;
+        stream_advance(stream);
+        wide = extension_take(stream, &part->event, &extension);
+        part->bytes_out = wide ? extension.bytes_out : (uint32_t)part->event.tag;
+    }
+    return 1;
+}

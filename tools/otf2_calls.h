@@ -1,0 +1,49 @@
+/*
+ * A thread's events as calls: each with the records that stand behind it.
+ *
+ * A stream hands out calls in the order in which they returned. What a gap in the trace has torn from its call is
+ * skipped and counted.
+ */
+#ifndef MPIT_TOOLS_OTF2_CALLS_H
+#define MPIT_TOOLS_OTF2_CALLS_H
+
+#include "calls.h"
+#include "reader.h"
+
+struct call_part {
+    struct event event;
+    uint64_t bytes_out;
+    uint64_t request; /* id in the archive; 0 = none */
+};
+
+struct traced_call {
+    struct event event;
+    uint64_t end; /* ticks */
+    uint64_t bytes_out;
+    uint64_t request; /* that the call posted or tested; 0 = none */
+    uint64_t number;  /* in the order of return */
+    struct call_part *parts;
+    size_t part_count, part_capacity;
+};
+
+struct call_stream {
+    struct event_cursor cursor;
+    struct event ahead; /* the record behind the last call */
+    bool has_ahead;
+    bool torn; /* there is a gap before `ahead` */
+    uint64_t calls;
+    uint64_t orphans; /* records without their call */
+    uint64_t unknown; /* kinds that this version does not know */
+};
+
+/* `written`: how many records there were when the conversion began; a living process writes on. */
+void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written);
+/* Returns 1 with the next call in *call (its array of parts is used again), 0 at the end, -1 without memory. */
+int call_stream_next(struct call_stream *stream, struct traced_call *call);
+
+static inline enum fold_shape call_shape(const struct traced_call *call)
+{
+    return (enum fold_shape)call_table[event_kind(&call->event)].fold;
+}
+
+#endif

@@ -1,0 +1,273 @@
+#include "otf2_definitions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODE_OF_MACHINE = 0, GROUP_OF_LOCATIONS = 0, NAME_BYTES = 320 };
+
+static const OTF2_RegionRole region_role[ROLE_COUNT] = {
+    [ROLE_OTHER] = OTF2_REGION_ROLE_FUNCTION,
+    [ROLE_POINT2POINT] = OTF2_REGION_ROLE_POINT2POINT,
+    [ROLE_BARRIER] = OTF2_REGION_ROLE_BARRIER,
+    [ROLE_COLL_ONE2ALL] = OTF2_REGION_ROLE_COLL_ONE2ALL,
+    [ROLE_COLL_ALL2ONE] = OTF2_REGION_ROLE_COLL_ALL2ONE,
+    [ROLE_COLL_ALL2ALL] = OTF2_REGION_ROLE_COLL_ALL2ALL,
+    [ROLE_COLL_OTHER] = OTF2_REGION_ROLE_COLL_OTHER,
+    [ROLE_RMA] = OTF2_REGION_ROLE_RMA,
+    [ROLE_FILE_IO] = OTF2_REGION_ROLE_FILE_IO,
+};
+
+/*
+ * The same walk over all definitions is done twice: with `writer` NULL it only gives the strings their ids, because
+ * strings stand before everything that names them.
+ */
+struct definitions {
+    OTF2_GlobalDefWriter *writer;
+    const struct trace_job *job;
+    const struct trace_comms *comms;
+    struct trace_strings *strings;
+    OTF2_GroupRef next_group;
+    OTF2_GroupRef self_group; /* OTF2_UNDEFINED_GROUP until one is needed */
+    OTF2_GroupRef *group_of;  /* by communicator: its group */
+    OTF2_ErrorCode error;
+};
+
+static OTF2_StringRef name(struct definitions *d, const char *text)
+{
+    OTF2_StringRef id = trace_strings_id(d->strings, text);
+    if (id == UINT32_MAX && d->error == OTF2_SUCCESS)
+        d->error = OTF2_ERROR_MEM_ALLOC_FAILED;
+    return id;
+}
+
+/* A writing call of OTF2, made in the second walk alone; the first error stays. */
+#define WRITE(d, call)                                                                                                 \
+    do {                                                                                                               \
+        OTF2_ErrorCode error_ = (d)->writer && (d)->error == OTF2_SUCCESS ? (call) : OTF2_SUCCESS;                     \
+        if (error_ != OTF2_SUCCESS)                                                                                    \
+            (d)->error = error_;                                                                                       \
+    } while (0)
+
+static void strings_write(struct definitions *d)
+{
+    for (uint32_t id = 0; id < d->strings->count; id++)
+        WRITE(d, OTF2_GlobalDefWriter_WriteString(d->writer, id, d->strings->list[id]));
+}
+
+static void paradigm_write(struct definitions *d)
+{
+    OTF2_StringRef mpi = name(d, "MPI");
+    WRITE(d, OTF2_GlobalDefWriter_WriteParadigm(d->writer, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS));
+}
+
+/* One host is the root; several hang below a machine, because readers expect one root. */
+static OTF2_SystemTreeNodeRef node_of_host(const struct trace_job *job, uint32_t host)
+{
+    return job->host_count > 1 ? host + 1 : host;
+}
+
+static void hosts_write(struct definitions *d)
+{
+    OTF2_SystemTreeNodeRef root = OTF2_UNDEFINED_SYSTEM_TREE_NODE;
+    if (d->job->host_count > 1) {
+        OTF2_StringRef machine = name(d, "machine");
+        root = NODE_OF_MACHINE;
+        WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->writer, root, machine, machine,
+                                                          OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+        WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(d->writer, root, OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
+    }
+    OTF2_StringRef class = name(d, "node");
+    for (uint32_t host = 0; host < d->job->host_count; host++) {
+        OTF2_StringRef text = name(d, d->job->hosts[host]->host);
+        OTF2_SystemTreeNodeRef node = node_of_host(d->job, host);
+        WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->writer, node, text, class, root));
+        WRITE(d,
+              OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(d->writer, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
+    }
+}
+
+static void ranks_write(struct definitions *d)
+{
+    char text[NAME_BYTES];
+    for (int32_t r = 0; r < d->job->size; r++) {
+        const struct trace_rank *rank = &d->job->ranks[r];
+        snprintf(text, sizeof text, rank->run ? "MPI Rank %d" : "MPI Rank %d (no run file)", r);
+        OTF2_StringRef id = name(d, text);
+        WRITE(d, OTF2_GlobalDefWriter_WriteLocationGroup(
+                     d->writer, (OTF2_LocationGroupRef)r, id, OTF2_LOCATION_GROUP_TYPE_PROCESS,
+                     node_of_host(d->job, rank->host), OTF2_UNDEFINED_LOCATION_GROUP));
+    }
+}
+
+static void locations_write(struct definitions *d)
+{
+    char text[NAME_BYTES];
+    for (int32_t r = 0; r < d->job->size; r++) {
+        const struct trace_rank *rank = &d->job->ranks[r];
+        uint32_t end = trace_rank_thread_end(rank);
+        for (uint32_t thread = 0; thread < end; thread++) {
+            if (!trace_rank_has_location(rank, thread))
+                continue;
+            snprintf(text, sizeof text, "thread %u", thread);
+            OTF2_StringRef id = name(d, text);
+            WRITE(d, OTF2_GlobalDefWriter_WriteLocation(
+                         d->writer, trace_location(r, thread), id, OTF2_LOCATION_TYPE_CPU_THREAD,
+                         rank->event_count ? rank->event_count[thread] : 0, (OTF2_LocationGroupRef)r));
+        }
+    }
+}
+
+static void regions_write(struct definitions *d)
+{
+    OTF2_StringRef nothing = name(d, "");
+    for (uint32_t region = 0; region < d->job->region_count; region++) {
+        const struct call_description *call = &call_table[d->job->region_kind[region]];
+        OTF2_StringRef text = name(d, call->name);
+        WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, region, text, text, nothing, region_role[call->role],
+                                                  OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));
+    }
+}
+
+static OTF2_GroupRef group_write(struct definitions *d, OTF2_GroupType type, const uint64_t *members, int32_t count)
+{
+    OTF2_GroupRef group = d->next_group++;
+    OTF2_StringRef text = name(d, "");
+    WRITE(d, OTF2_GlobalDefWriter_WriteGroup(d->writer, group, text, type, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
+                                             (uint32_t)count, members));
+    return group;
+}
+
+static OTF2_GroupRef members_write(struct definitions *d, const int32_t *members, int32_t size)
+{
+    uint64_t *wide = malloc((size_t)size * sizeof *wide);
+    if (!wide) {
+        d->error = OTF2_ERROR_MEM_ALLOC_FAILED;
+        return OTF2_UNDEFINED_GROUP;
+    }
+    for (int32_t i = 0; i < size; i++)
+        wide[i] = (uint64_t)members[i];
+    OTF2_GroupRef group = group_write(d, OTF2_GROUP_TYPE_COMM_GROUP, wide, size);
+    free(wide);
+    return group;
+}
+
+/* A duplicate has the members of its parent, and shares its group. */
+static bool comm_has_parents_group(const struct definitions *d, const struct trace_comm *comm)
+{
+    if (comm->parent == NO_COMM || comm->self || comm->inter)
+        return false;
+    const struct trace_comm *parent = &d->comms->list[comm->parent];
+    return !parent->self && !parent->inter && parent->size == comm->size &&
+           memcmp(parent->members, comm->members, (size_t)comm->size * sizeof *comm->members) == 0;
+}
+
+/* The first of the groups: which location stands for which rank. */
+static void locations_group_write(struct definitions *d)
+{
+    uint64_t *members = malloc((size_t)d->job->size * sizeof *members);
+    if (!members) {
+        d->error = OTF2_ERROR_MEM_ALLOC_FAILED;
+        return;
+    }
+    for (int32_t r = 0; r < d->job->size; r++)
+        members[r] = trace_location(r, trace_rank_first_thread(&d->job->ranks[r]));
+    group_write(d, OTF2_GROUP_TYPE_COMM_LOCATIONS, members, d->job->size);
+    free(members);
+}
+
+/* Inter-communicators have two groups, one behind the other. */
+static void groups_write(struct definitions *d)
+{
+    d->next_group = GROUP_OF_LOCATIONS;
+    d->self_group = OTF2_UNDEFINED_GROUP;
+    locations_group_write(d);
+    for (size_t c = 0; c < d->comms->count; c++) {
+        const struct trace_comm *comm = &d->comms->list[c];
+        if (comm->self) {
+            if (d->self_group == OTF2_UNDEFINED_GROUP)
+                d->self_group = group_write(d, OTF2_GROUP_TYPE_COMM_SELF, NULL, 0);
+            d->group_of[c] = d->self_group;
+        } else if (comm_has_parents_group(d, comm)) {
+            d->group_of[c] = d->group_of[comm->parent];
+        } else {
+            d->group_of[c] = members_write(d, comm->members, comm->size);
+        }
+        if (comm->inter)
+            members_write(d, comm->remote, comm->remote_size);
+    }
+}
+
+static void comms_write(struct definitions *d)
+{
+    for (size_t c = 0; c < d->comms->count; c++) {
+        const struct trace_comm *comm = &d->comms->list[c];
+        OTF2_StringRef text = name(d, comm->name);
+        OTF2_CommRef parent = comm->parent == NO_COMM ? OTF2_UNDEFINED_COMM : comm->parent;
+        OTF2_CommFlag flags = comm->has_events ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS : OTF2_COMM_FLAG_NONE;
+        if (comm->inter)
+            WRITE(d, OTF2_GlobalDefWriter_WriteInterComm(d->writer, (OTF2_CommRef)c, text, d->group_of[c],
+                                                         d->group_of[c] + 1, parent, flags));
+        else
+            WRITE(d, OTF2_GlobalDefWriter_WriteComm(d->writer, (OTF2_CommRef)c, text, d->group_of[c], parent, flags));
+    }
+}
+
+static void definitions_walk(struct definitions *d)
+{
+    /* both ends of the range lie within it, for readers that take the length as exclusive */
+    WRITE(d,
+          OTF2_GlobalDefWriter_WriteClockProperties(d->writer, 1000000000, 0, d->job->last_ns + 1, d->job->origin_ns));
+    strings_write(d);
+    paradigm_write(d);
+    hosts_write(d);
+    ranks_write(d);
+    locations_write(d);
+    regions_write(d);
+    groups_write(d);
+    comms_write(d);
+}
+
+/* All times are on one line already; readers want to be told so at both ends. */
+static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, uint64_t location, uint64_t last_ns)
+{
+    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, location);
+    if (!writer)
+        return OTF2_ERROR_FILE_INTERACTION;
+    OTF2_ErrorCode begin = OTF2_DefWriter_WriteClockOffset(writer, 0, 0, 0.0);
+    OTF2_ErrorCode end = OTF2_DefWriter_WriteClockOffset(writer, last_ns + 1, 0, 0.0);
+    OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
+    return begin != OTF2_SUCCESS ? begin : end != OTF2_SUCCESS ? end : closed;
+}
+
+static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct trace_job *job)
+{
+    OTF2_ErrorCode error = OTF2_Archive_OpenDefFiles(archive);
+    for (int32_t r = 0; r < job->size; r++)
+        for (uint32_t thread = 0; thread < trace_rank_thread_end(&job->ranks[r]); thread++)
+            if (error == OTF2_SUCCESS && trace_rank_has_location(&job->ranks[r], thread))
+                error = location_definitions_write(archive, trace_location(r, thread), job->last_ns);
+    OTF2_ErrorCode closed = OTF2_Archive_CloseDefFiles(archive);
+    return error != OTF2_SUCCESS ? error : closed;
+}
+
+int trace_definitions_write(OTF2_Archive *archive, const struct trace_job *job, const struct trace_comms *comms,
+                            struct trace_strings *strings, struct otf2_report *report)
+{
+    struct definitions d = {.job = job, .comms = comms, .strings = strings, .error = OTF2_SUCCESS};
+    d.group_of = malloc((comms->count + 1) * sizeof *d.group_of);
+    if (!d.group_of)
+        return report_no_memory(report);
+    d.error = all_locations_write(archive, job);
+    definitions_walk(&d);
+    d.writer = OTF2_Archive_GetGlobalDefWriter(archive);
+    if (!d.writer && d.error == OTF2_SUCCESS)
+        d.error = OTF2_ERROR_FILE_INTERACTION;
+    definitions_walk(&d);
+    if (d.writer)
+        WRITE(&d, OTF2_Archive_CloseGlobalDefWriter(archive, d.writer));
+    free(d.group_of);
+    if (d.error != OTF2_SUCCESS)
+        return report_error(report, "the definitions could not be written: %s", OTF2_Error_GetDescription(d.error));
+    return 0;
+}

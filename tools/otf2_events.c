@@ -1,0 +1,329 @@
+#include "otf2_events.h"
+
+static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
+    [COLLECTIVE_BARRIER] = OTF2_COLLECTIVE_OP_BARRIER,
+    [COLLECTIVE_BCAST] = OTF2_COLLECTIVE_OP_BCAST,
+    [COLLECTIVE_GATHER] = OTF2_COLLECTIVE_OP_GATHER,
+    [COLLECTIVE_GATHERV] = OTF2_COLLECTIVE_OP_GATHERV,
+    [COLLECTIVE_SCATTER] = OTF2_COLLECTIVE_OP_SCATTER,
+    [COLLECTIVE_SCATTERV] = OTF2_COLLECTIVE_OP_SCATTERV,
+    [COLLECTIVE_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
+    [COLLECTIVE_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
+    [COLLECTIVE_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,
+    [COLLECTIVE_ALLTOALLV] = OTF2_COLLECTIVE_OP_ALLTOALLV,
+    [COLLECTIVE_ALLTOALLW] = OTF2_COLLECTIVE_OP_ALLTOALLW,
+    [COLLECTIVE_ALLREDUCE] = OTF2_COLLECTIVE_OP_ALLREDUCE,
+    [COLLECTIVE_REDUCE] = OTF2_COLLECTIVE_OP_REDUCE,
+    [COLLECTIVE_REDUCE_SCATTER] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER,
+    [COLLECTIVE_REDUCE_SCATTER_BLOCK] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
+    [COLLECTIVE_SCAN] = OTF2_COLLECTIVE_OP_SCAN,
+    [COLLECTIVE_EXSCAN] = OTF2_COLLECTIVE_OP_EXSCAN,
+};
+
+static bool op_has_root(unsigned op)
+{
+    switch (op) {
+    case COLLECTIVE_BCAST:
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_GATHERV:
+    case COLLECTIVE_SCATTER:
+    case COLLECTIVE_SCATTERV:
+    case COLLECTIVE_REDUCE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+uint32_t process_comm(const struct trace_process *process, const struct event *event)
+{
+    return trace_comm_find(process->comms, process->job, process->world_rank, event->comm);
+}
+
+static int32_t peers_of(const struct trace_process *process, const struct event *event)
+{
+    return trace_comm_peers(&process->comms->list[process_comm(process, event)],
+                            process->rank->run->comms[event->comm]);
+}
+
+bool process_has_message(struct trace_process *process, const struct event *event)
+{
+    if (event->peer < 0 || (event->kind & EVENT_FAILED))
+        return false;
+    if (process_comm(process, event) == NO_COMM) {
+        process->unknown_comm++;
+        return false;
+    }
+    if (event->peer >= peers_of(process, event)) {
+        process->bad_peer++;
+        return false;
+    }
+    return true;
+}
+
+bool process_has_receive(const struct trace_process *process, const struct event *event)
+{
+    return event->peer != PEER_PROC_NULL && !(event->kind & EVENT_FAILED) && process_comm(process, event) != NO_COMM;
+}
+
+/* The time to write at: that of `ticks`, or of the last event where that is later. */
+static OTF2_TimeStamp advance(struct trace_location *location, uint64_t ticks)
+{
+    struct trace_process *process = location->process;
+    uint64_t now = trace_time(process->job, process->rank, ticks);
+    if (now > location->last_ns)
+        location->last_ns = now;
+    if (location->last_ns > process->job->last_ns)
+        process->job->last_ns = location->last_ns;
+    return location->last_ns;
+}
+
+static void check(struct trace_location *location, OTF2_ErrorCode error)
+{
+    if (location->process->error == OTF2_SUCCESS)
+        location->process->error = error;
+}
+
+static void write_send(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
+{
+    if (process_has_message(location->process, event))
+        check(location,
+              OTF2_EvtWriter_MpiSend(location->writer, NULL, now, (uint32_t)event->peer,
+                                     process_comm(location->process, event), (uint32_t)event->tag, event->bytes));
+}
+
+static void write_receive(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
+{
+    if (process_has_message(location->process, event))
+        check(location,
+              OTF2_EvtWriter_MpiRecv(location->writer, NULL, now, (uint32_t)event->peer,
+                                     process_comm(location->process, event), (uint32_t)event->tag, event->bytes));
+}
+
+static void write_isend(struct trace_location *location, const struct event *event, uint64_t request,
+                        OTF2_TimeStamp now)
+{
+    if (request)
+        check(location, OTF2_EvtWriter_MpiIsend(location->writer, NULL, now, (uint32_t)event->peer,
+                                                process_comm(location->process, event), (uint32_t)event->tag,
+                                                event->bytes, request));
+}
+
+static void write_irecv_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
+{
+    if (request)
+        check(location, OTF2_EvtWriter_MpiIrecvRequest(location->writer, NULL, now, request));
+}
+
+static void write_collective_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
+{
+    if (request)
+        check(location, OTF2_EvtWriter_NonBlockingCollectiveRequest(location->writer, NULL, now, request));
+}
+
+/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. */
+static bool call_is_collective(struct trace_location *location, const struct traced_call *call)
+{
+    enum fold_shape shape = call_shape(call);
+    if (shape != FOLD_COLL && shape != FOLD_COMM)
+        return false;
+    if ((call->event.kind & EVENT_FAILED) || event_kind(&call->event) == CALL_MPI_Comm_idup)
+        return false;
+    return process_comm(location->process, &call->event) != NO_COMM;
+}
+
+void location_enter(struct trace_location *location, const struct traced_call *call)
+{
+    OTF2_TimeStamp now = advance(location, call->event.begin);
+    uint32_t region = trace_region(location->process->job, event_kind(&call->event));
+    check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    switch (call_shape(call)) {
+    case FOLD_SEND:
+    case FOLD_SENDRECV:
+        write_send(location, &call->event, now);
+        break;
+    case FOLD_POST_SEND:
+        write_isend(location, &call->event, call->request, now);
+        break;
+    case FOLD_POST_RECV:
+        write_irecv_request(location, call->request, now);
+        break;
+    case FOLD_POST_COLL:
+        write_collective_request(location, call->request, now);
+        break;
+    case FOLD_COLL:
+    case FOLD_COMM:
+        write_collective_request(location, call->request, now);
+        if (call_is_collective(location, call))
+            check(location, OTF2_EvtWriter_MpiCollectiveBegin(location->writer, NULL, now));
+        break;
+    default:
+        break;
+    }
+    for (size_t i = 0; i < call->part_count; i++) {
+        const struct call_part *part = &call->parts[i];
+        if (event_kind(&part->event) == RECORD_SEND_POSTED)
+            write_isend(location, &part->event, part->request, now);
+        else if (event_kind(&part->event) == RECORD_RECV_POSTED)
+            write_irecv_request(location, part->request, now);
+    }
+}
+
+static uint32_t root_of(const struct trace_process *process, const struct event *event, unsigned op)
+{
+    if (!op_has_root(op))
+        return OTF2_COLLECTIVE_ROOT_NONE;
+    if (event->peer >= 0 && event->peer < peers_of(process, event))
+        return (uint32_t)event->peer;
+    return event->peer == PEER_ROOT        ? OTF2_COLLECTIVE_ROOT_SELF
+           : event->peer == PEER_PROC_NULL ? OTF2_COLLECTIVE_ROOT_THIS_GROUP
+                                           : OTF2_COLLECTIVE_ROOT_NONE;
+}
+
+static void write_collective_end(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+{
+    struct trace_process *process = location->process;
+    unsigned op = call_table[event_kind(&call->event)].op;
+    check(location, OTF2_EvtWriter_MpiCollectiveEnd(
+                        location->writer, NULL, now, collective_op[op], process_comm(process, &call->event),
+                        root_of(process, &call->event, op), call->event.bytes, call->bytes_out));
+}
+
+/* `part`, if it tells of a new communicator that the archive defines. */
+static void write_created(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
+{
+    struct trace_process *process = location->process;
+    if (event_kind(&part->event) != RECORD_CREATED)
+        return;
+    uint32_t comm = process_comm(process, &part->event);
+    if (comm == NO_COMM || process->created[part->event.comm])
+        return;
+    process->created[part->event.comm] = true;
+    process->comms->list[comm].has_events = true;
+    check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
+}
+
+/* Only what was created before the eyes of the archive is destroyed in it. */
+static void write_comm_end(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+{
+    struct trace_process *process = location->process;
+    unsigned kind = event_kind(&call->event);
+    uint32_t comm = process_comm(process, &call->event);
+    bool ends = kind == CALL_MPI_Comm_free || kind == CALL_MPI_Comm_disconnect;
+    for (size_t i = 0; i < call->part_count; i++)
+        write_created(location, &call->parts[i], now);
+    if (ends && process->created[call->event.comm]) {
+        process->created[call->event.comm] = false;
+        check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
+    }
+    check(location,
+          OTF2_EvtWriter_MpiCollectiveEnd(location->writer, NULL, now,
+                                          ends ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE : OTF2_COLLECTIVE_OP_CREATE_HANDLE,
+                                          comm, OTF2_COLLECTIVE_ROOT_NONE, 0, 0));
+}
+
+static void write_cancelled(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
+{
+    if (request)
+        check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, request));
+}
+
+static void write_received(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
+{
+    struct trace_process *process = location->process;
+    const struct event *event = &part->event;
+    if (!part->request) { /* its post was lost: the message is kept, as one without a request */
+        write_receive(location, event, now);
+        return;
+    }
+    if (!process_has_message(process, event)) {
+        write_cancelled(location, part->request, now);
+        return;
+    }
+    check(location,
+          OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer, process_comm(process, event),
+                                  (uint32_t)event->tag, event->bytes, part->request));
+}
+
+static void write_collective_done(struct trace_location *location, const struct call_part *part,
+                                  const struct call_part *next, OTF2_TimeStamp now)
+{
+    struct trace_process *process = location->process;
+    const struct event *event = &part->event;
+    if (!part->request)
+        return;
+    if (event->kind & EVENT_FAILED) {
+        write_cancelled(location, part->request, now);
+        return;
+    }
+    unsigned op = event->duration < CALL_COUNT ? call_table[event->duration].op : COLLECTIVE_NONE;
+    bool creates = event_kind(event) == RECORD_COMM_DONE;
+    if (creates && next)
+        write_created(location, next, now);
+    check(location, OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                        location->writer, NULL, now, creates ? OTF2_COLLECTIVE_OP_CREATE_HANDLE : collective_op[op],
+                        process_comm(process, event), creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op),
+                        creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
+}
+
+static void write_done(struct trace_location *location, const struct call_part *part, const struct call_part *next,
+                       OTF2_TimeStamp now)
+{
+    switch (event_kind(&part->event)) {
+    case RECORD_RECEIVE:
+        write_receive(location, &part->event, now);
+        break;
+    case RECORD_SEND_DONE:
+        if (part->request)
+            check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+        break;
+    case RECORD_RECV_DONE:
+        write_received(location, part, now);
+        break;
+    case RECORD_COLL_DONE:
+    case RECORD_COMM_DONE:
+        write_collective_done(location, part, next, now);
+        break;
+    case RECORD_CANCELLED:
+        write_cancelled(location, part->request, now);
+        break;
+    case RECORD_FREED: /* OTF2's rule: a send's completion shows its release; nothing is known of a receive */
+        if (part->request && !part->event.tag)
+            check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+        break;
+    default:
+        break;
+    }
+}
+
+void location_leave(struct trace_location *location, const struct traced_call *call)
+{
+    OTF2_TimeStamp now = advance(location, call->end);
+    enum fold_shape shape = call_shape(call);
+    if (shape == FOLD_RECV)
+        write_receive(location, &call->event, now);
+    else if (shape == FOLD_COMPLETION && call->request)
+        check(location, OTF2_EvtWriter_MpiRequestTest(location->writer, NULL, now, call->request));
+    for (size_t i = 0; i < call->part_count; i++)
+        write_done(location, &call->parts[i], i + 1 < call->part_count ? &call->parts[i + 1] : NULL, now);
+    if (call_is_collective(location, call)) {
+        if (shape == FOLD_COLL)
+            write_collective_end(location, call, now);
+        else
+            write_comm_end(location, call, now);
+    }
+    uint32_t region = trace_region(location->process->job, event_kind(&call->event));
+    check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+}
+
+void location_program_begin(struct trace_location *location, OTF2_StringRef program)
+{
+    OTF2_TimeStamp now = advance(location, location->process->rank->run->header.begin_ticks);
+    check(location, OTF2_EvtWriter_ProgramBegin(location->writer, NULL, now, program, 0, NULL));
+}
+
+void location_program_end(struct trace_location *location)
+{
+    OTF2_TimeStamp now = advance(location, location->process->rank->run->header.end_ticks);
+    check(location, OTF2_EvtWriter_ProgramEnd(location->writer, NULL, now, 0));
+}

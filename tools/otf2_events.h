@@ -1,0 +1,48 @@
+/*
+ * The events of one location: calls, in the order of their begin, with what belongs to each.
+ *
+ *   Enter | what was posted, collective begins | calls made from inside | what completed, collective ends | Leave
+ *
+ * Invariants of what is written, whatever the run file holds: times never decrease; a rank lies in its communicator; a
+ * completion stands behind a request.
+ */
+#ifndef MPIT_TOOLS_OTF2_EVENTS_H
+#define MPIT_TOOLS_OTF2_EVENTS_H
+
+#include "otf2_calls.h"
+#include "otf2_communicators.h"
+
+#include <otf2/otf2.h>
+
+/* What a process's events share. */
+struct trace_process {
+    struct trace_job *job;
+    struct trace_comms *comms;
+    const struct trace_rank *rank;
+    int32_t world_rank;
+    bool *created;         /* by slot: its creation is in the archive */
+    uint64_t unknown_comm; /* messages and collectives that could not be placed, by reason */
+    uint64_t bad_peer;
+    uint64_t unmatched;   /* completions of requests that were not seen posted */
+    OTF2_ErrorCode error; /* the first one */
+};
+
+struct trace_location {
+    struct trace_process *process;
+    OTF2_EvtWriter *writer;
+    uint64_t last_ns;
+};
+
+void location_enter(struct trace_location *location, const struct traced_call *call);
+void location_leave(struct trace_location *location, const struct traced_call *call);
+void location_program_begin(struct trace_location *location, OTF2_StringRef program);
+void location_program_end(struct trace_location *location);
+
+/* The communicator of a record, or NO_COMM. */
+uint32_t process_comm(const struct trace_process *process, const struct event *event);
+/* Is there a message between this process and event.peer? Counts what there is and cannot be placed. */
+bool process_has_message(struct trace_process *process, const struct event *event);
+/* Does the record post a receive that can bring a message? */
+bool process_has_receive(const struct trace_process *process, const struct event *event);
+
+#endif

@@ -1,0 +1,227 @@
+#include "otf2_job.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A damaged file may claim any size; every rank without a file costs a location in the archive. */
+enum { WORLD_SIZE_MAX = 1 << 20 };
+
+/* Two of them still add up in 64 bits. */
+#define SPAN_MAX_NS (UINT64_C(1) << 61)
+
+static bool run_has_trace(const struct run_reader *run)
+{
+    if (run->header.traced)
+        return true;
+    for (size_t i = 0; i < run->chunk_count; i++)
+        if (run->chunks[i]->kind == CHUNK_TRACE)
+            return true;
+    return false;
+}
+
+static int run_check(const struct run_reader *run, const struct run_reader *first, struct otf2_report *report)
+{
+    const struct run_header *header = &run->header;
+    if (header->job != first->header.job)
+        return report_error(report,
+                            "the run files belong to different jobs (%" PRIx64 " of process %u, %" PRIx64
+                            " of process %u); convert one job at a time",
+                            header->job, header->pid, first->header.job, first->header.pid);
+    if (!run_has_trace(run))
+        return report_error(report, "the run of rank %d holds no trace; record it with mpit-run --trace",
+                            header->world_rank);
+    if (header->world_size > WORLD_SIZE_MAX || header->world_rank >= WORLD_SIZE_MAX)
+        return report_error(report, "rank %d of %d is more than a job can have: the run file is damaged",
+                            header->world_rank, header->world_size);
+    for (size_t kind = 1; kind < run->call_count; kind++)
+        if (kind >= CALL_COUNT || strcmp(run->calls[kind].name, call_table[kind].name) != 0)
+            return report_error(report,
+                                "the run of rank %d names call %zu %s, and this mpit %s: it was recorded by "
+                                "another version of mpit; convert it with that one",
+                                header->world_rank, kind, run->calls[kind].name,
+                                kind < CALL_COUNT ? call_table[kind].name : "nothing");
+    return 0;
+}
+
+static int rank_place(struct trace_job *job, const struct run_reader *run, struct otf2_report *report)
+{
+    const struct run_header *header = &run->header;
+    struct trace_rank *rank = &job->ranks[header->world_rank];
+    if (rank->run)
+        return report_error(report, "there are two run files of rank %d (processes %u and %u)", header->world_rank,
+                            rank->run->header.pid, header->pid);
+    rank->run = run;
+    rank->ended = header->phase == RUN_FINALIZED && header->end_ticks >= header->begin_ticks;
+    rank->event_count = calloc(run->thread_count + 1, sizeof *rank->event_count);
+    rank->written = calloc(run->thread_count + 1, sizeof *rank->written);
+    if (!rank->event_count || !rank->written)
+        return report_no_memory(report);
+    for (uint32_t thread = 0; thread < run->thread_count; thread++) {
+        struct event_cursor cursor;
+        event_cursor_open(&cursor, run, thread);
+        rank->written[thread] = cursor.end;
+    }
+    return 0;
+}
+
+static int ranks_place(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct run_header *header = &runs[i].header;
+        if (header->world_size > job->size)
+            job->size = header->world_size;
+        if (header->world_rank >= job->size)
+            job->size = header->world_rank + 1;
+    }
+    job->ranks = calloc((size_t)job->size + 1, sizeof *job->ranks);
+    if (!job->ranks)
+        return report_no_memory(report);
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i].header.world_rank < 0)
+            report_warning(report,
+                           "process %u on %s ended before MPI_Init had returned: its rank is not known, and "
+                           "it is left out",
+                           runs[i].header.pid, runs[i].header.host);
+        else if (rank_place(job, &runs[i], report) != 0)
+            return -1;
+    }
+    int32_t missing = 0, first = -1;
+    for (int32_t r = job->size - 1; r >= 0; r--)
+        if (!job->ranks[r].run) {
+            missing++;
+            first = r;
+        }
+    if (missing == job->size)
+        return report_error(report, "none of the processes got through MPI_Init: there is nothing to convert");
+    if (missing)
+        report_warning(report, "%d of %d ranks have no run file (the first: %d); their locations stay empty", missing,
+                       job->size, first);
+    return 0;
+}
+
+static uint32_t host_find(struct trace_job *job, const struct run_header *header)
+{
+    for (size_t i = 0; i < job->host_count; i++)
+        if (strcmp(job->hosts[i]->host, header->host) == 0 && strcmp(job->hosts[i]->boot, header->boot) == 0)
+            return (uint32_t)i;
+    job->hosts[job->host_count] = header;
+    return (uint32_t)job->host_count++;
+}
+
+static bool clock_is_shared(const struct run_header *one, const struct run_header *other)
+{
+    if (one->clock_kind != other->clock_kind || strcmp(one->boot, other->boot) != 0)
+        return false;
+    return one->boot[0] || strcmp(one->host, other->host) == 0; /* a kernel that would not tell its name */
+}
+
+static uint32_t clock_find(struct trace_job *job, const struct run_reader *run)
+{
+    size_t i = 0;
+    while (i < job->clock_count && !clock_is_shared(job->clocks[i].header, &run->header))
+        i++;
+    if (i == job->clock_count)
+        job->clocks[job->clock_count++] = (struct trace_clock){&run->header, run_reader_scale(run)};
+    else if (run->header.begin_ticks < job->clocks[i].header->begin_ticks)
+        job->clocks[i] = (struct trace_clock){&run->header, run_reader_scale(run)};
+    return (uint32_t)i;
+}
+
+/* Only for ticks at or behind the clock's own begin: no process on it began earlier. */
+static uint64_t clock_realtime(const struct trace_clock *clock, uint64_t ticks)
+{
+    unsigned __int128 span = (unsigned __int128)(ticks - clock->header->begin_ticks) * clock->scale.mult >> 32;
+    uint64_t begin = clock->header->begin_realtime_ns;
+    return (begin < SPAN_MAX_NS ? begin : SPAN_MAX_NS) + (span < SPAN_MAX_NS ? (uint64_t)span : SPAN_MAX_NS);
+}
+
+static int clocks_find(struct trace_job *job, struct otf2_report *report)
+{
+    job->hosts = calloc((size_t)job->size, sizeof *job->hosts);
+    job->clocks = calloc((size_t)job->size, sizeof *job->clocks);
+    if (!job->hosts || !job->clocks)
+        return report_no_memory(report);
+    for (int32_t r = 0; r < job->size; r++) {
+        struct trace_rank *rank = &job->ranks[r];
+        if (!rank->run)
+            continue;
+        rank->host = host_find(job, &rank->run->header);
+        rank->clock = clock_find(job, rank->run);
+    }
+    job->origin_ns = UINT64_MAX;
+    for (size_t i = 0; i < job->clock_count; i++) {
+        uint64_t begin = clock_realtime(&job->clocks[i], job->clocks[i].header->begin_ticks);
+        if (begin < job->origin_ns)
+            job->origin_ns = begin;
+    }
+    return 0;
+}
+
+int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
+{
+    *job = (struct trace_job){0};
+    if (count == 0)
+        return report_error(report, "there are no run files to convert");
+    const struct run_reader *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i].header.world_rank < 0)
+            continue; /* it had not learnt yet which job it belonged to */
+        if (!first)
+            first = &runs[i];
+        if (run_check(&runs[i], first, report) != 0)
+            return -1;
+    }
+    if (ranks_place(job, runs, count, report) != 0)
+        return -1;
+    return clocks_find(job, report);
+}
+
+void trace_job_release(struct trace_job *job)
+{
+    for (int32_t r = 0; job->ranks && r < job->size; r++) {
+        free(job->ranks[r].event_count);
+        free(job->ranks[r].written);
+    }
+    free(job->ranks);
+    free(job->hosts);
+    free(job->clocks);
+    *job = (struct trace_job){0};
+}
+
+uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
+{
+    const struct run_header *header = &rank->run->header;
+    if (ticks < header->begin_ticks)
+        ticks = header->begin_ticks;
+    if (rank->ended && ticks > header->end_ticks)
+        ticks = header->end_ticks;
+    return clock_realtime(&job->clocks[rank->clock], ticks) - job->origin_ns;
+}
+
+uint32_t trace_rank_first_thread(const struct trace_rank *rank)
+{
+    for (uint32_t thread = 0; rank->run && thread < rank->run->thread_count; thread++)
+        if (rank->run->threads[thread])
+            return thread;
+    return 0;
+}
+
+bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread)
+{
+    return thread == trace_rank_first_thread(rank) || (rank->run && rank->run->threads[thread]);
+}
+
+uint32_t trace_rank_thread_end(const struct trace_rank *rank)
+{
+    return rank->run && rank->run->thread_count ? (uint32_t)rank->run->thread_count : 1;
+}
+
+uint32_t trace_region(struct trace_job *job, unsigned kind)
+{
+    if (!job->region_of[kind]) {
+        job->region_kind[job->region_count] = (uint16_t)kind;
+        job->region_of[kind] = ++job->region_count;
+    }
+    return job->region_of[kind] - 1;
+}

@@ -1,0 +1,71 @@
+/*
+ * The job that the run files belong to: its ranks, their hosts, and one time line for all of them.
+ *
+ *   ranks[world rank] ──> run file, or NULL where there is none
+ *        │ host  ──> hosts[]     one for each host name on each running kernel
+ *        └ clock ──> clocks[]    one for each running kernel: its processes share the counter
+ *
+ * A clock maps ticks to real time by one point and one factor, both from the process that began first. One mapping for
+ * all processes of a kernel keeps the order that the counter has; mappings of their own would differ by the error of
+ * the calibration, which over a long run is more than a message takes.
+ *
+ * Times of the archive are nanoseconds since the begin of the first process (origin_ns).
+ */
+#ifndef MPIT_TOOLS_OTF2_JOB_H
+#define MPIT_TOOLS_OTF2_JOB_H
+
+#include "calls.h"
+#include "otf2_report.h"
+
+#include <stdbool.h>
+
+struct trace_clock {
+    const struct run_header *header; /* of the process that began first */
+    struct clock_scale scale;
+};
+
+struct trace_rank {
+    const struct run_reader *run; /* NULL: no file */
+    uint32_t host, clock;
+    bool ended;            /* it reached MPI_Finalize: its end is known */
+    uint64_t *event_count; /* of the archive, by thread */
+    uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */
+};
+
+struct trace_job {
+    struct trace_rank *ranks;
+    int32_t size;
+    const struct run_header **hosts; /* of one process on each */
+    size_t host_count;
+    struct trace_clock *clocks;
+    size_t clock_count;
+    uint64_t origin_ns;               /* real time of 0 */
+    uint64_t last_ns;                 /* of the events written so far, since the origin */
+    uint32_t region_of[CALL_COUNT];   /* + 1; 0: not used yet. Readers want regions numbered in order, without gaps */
+    uint16_t region_kind[CALL_COUNT]; /* by region */
+    uint32_t region_count;
+};
+
+/* Returns 0, or -1 with the report's error set. Release it in both cases. */
+int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report);
+void trace_job_release(struct trace_job *job);
+
+/* Nanoseconds since the origin. What lies outside of the process's life is moved to its nearer end. */
+uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
+
+/* The thread that stands for the process; 0 when it has none. */
+uint32_t trace_rank_first_thread(const struct trace_rank *rank);
+/* Does this thread have a location in the archive? The first one has, whether the file knows it or not. */
+bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread);
+/* How many threads to ask for. */
+uint32_t trace_rank_thread_end(const struct trace_rank *rank);
+
+/* The region of a call, a new one when it is used first. */
+uint32_t trace_region(struct trace_job *job, unsigned kind);
+
+static inline uint64_t trace_location(int32_t world_rank, uint32_t thread)
+{
+    return (uint64_t)thread << 32 | (uint32_t)world_rank;
+}
+
+#endif

@@ -1,0 +1,314 @@
+#include "otf2_process.h"
+
+#include "otf2_events.h"
+#include "otf2_requests.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Calls inside one call that never returns: more than this are written before it, and not inside of it. */
+enum { NEST_MAX = 1 << 16 };
+
+/* Calls of a thread that have returned, and whose outermost call has not. */
+struct nest {
+    struct traced_call *calls;
+    size_t count, capacity;
+    size_t *open; /* while it is written: indexes of the calls that are entered */
+};
+
+struct lane {
+    struct trace_location location;
+    struct call_stream stream;
+    struct traced_call next;
+    bool has_next;
+    struct nest nest;
+    uint32_t thread;
+};
+
+struct lanes {
+    struct trace_process process;
+    struct trace_requests requests;
+    struct lane *list;
+    size_t count;
+    struct otf2_report *report;
+};
+
+static int lane_advance(struct lanes *lanes, struct lane *lane)
+{
+    int got = call_stream_next(&lane->stream, &lane->next);
+    lane->has_next = got > 0;
+    return got < 0 ? report_no_memory(lanes->report) : 0;
+}
+
+static struct lane *lane_first_returned(struct lanes *lanes)
+{
+    struct lane *first = NULL;
+    for (size_t i = 0; i < lanes->count; i++)
+        if (lanes->list[i].has_next && (!first || lanes->list[i].next.end < first->next.end))
+            first = &lanes->list[i];
+    return first;
+}
+
+static int request_post(struct lanes *lanes, enum request_class class, const struct event *post, uint64_t *id)
+{
+    *id = trace_requests_add(&lanes->requests, class, post);
+    return *id ? 0 : report_no_memory(lanes->report);
+}
+
+static int call_match(struct lanes *lanes, struct traced_call *call)
+{
+    const struct event *event = &call->event;
+    bool placed = !(event->kind & EVENT_FAILED) && process_comm(&lanes->process, event) != NO_COMM;
+    switch (call_shape(call)) {
+    case FOLD_POST_SEND:
+        return process_has_message(&lanes->process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &call->request)
+                                                           : 0;
+    case FOLD_POST_RECV:
+        return process_has_receive(&lanes->process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &call->request)
+                                                           : 0;
+    case FOLD_POST_COLL:
+        return placed ? request_post(lanes, REQUEST_IS_COLL, event, &call->request) : 0;
+    case FOLD_COMM:
+        return placed && event_kind(event) == CALL_MPI_Comm_idup
+                   ? request_post(lanes, REQUEST_IS_COMM, event, &call->request)
+                   : 0;
+    case FOLD_COMPLETION: /* a test that failed says of which request */
+        if (event->peer <= 0 && event->bytes && !(event->kind & EVENT_FAILED))
+            call->request = trace_requests_find(&lanes->requests, event->bytes);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* What kind of request ended without a message. */
+static enum request_class unfinished_class(const struct event *event)
+{
+    unsigned class = event->duration < CALL_COUNT ? call_table[event->duration].class : CLASS_OTHER;
+    if (class == CLASS_COLLECTIVE)
+        return REQUEST_IS_COLL;
+    if (class == CLASS_COMMUNICATOR)
+        return REQUEST_IS_COMM;
+    return event->tag ? REQUEST_IS_RECV : REQUEST_IS_SEND;
+}
+
+static int part_match(struct lanes *lanes, struct call_part *part)
+{
+    const struct event *event = &part->event;
+    struct trace_process *process = &lanes->process;
+    enum request_class class;
+    switch (event_kind(event)) {
+    case RECORD_SEND_POSTED:
+        return process_has_message(process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &part->request) : 0;
+    case RECORD_RECV_POSTED:
+        return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
+    case RECORD_SEND_DONE:
+        class = REQUEST_IS_SEND;
+        break;
+    case RECORD_RECV_DONE:
+        class = REQUEST_IS_RECV;
+        break;
+    case RECORD_COLL_DONE:
+        class = REQUEST_IS_COLL;
+        break;
+    case RECORD_COMM_DONE:
+        class = REQUEST_IS_COMM;
+        break;
+    case RECORD_CANCELLED:
+    case RECORD_FREED:
+        class = unfinished_class(event);
+        break;
+    default:
+        return 0;
+    }
+    part->request = trace_requests_take(&lanes->requests, class, event);
+    bool collective = class == REQUEST_IS_COLL || class == REQUEST_IS_COMM;
+    if (!part->request && (collective || event->peer != PEER_PROC_NULL) && process_comm(process, event) != NO_COMM)
+        process->unmatched++;
+    return 0;
+}
+
+/* Outer calls first: they began earlier, or in the same tick and returned later. */
+static int call_order(const void *one, const void *other)
+{
+    const struct traced_call *a = one, *b = other;
+    if (a->event.begin != b->event.begin)
+        return a->event.begin < b->event.begin ? -1 : 1;
+    return (a->number < b->number) - (a->number > b->number);
+}
+
+/* A call lies inside of each call that began before it and returned after it. */
+static void nest_write(struct nest *nest, struct trace_location *location)
+{
+    size_t open = 0;
+    if (nest->count > 1)
+        qsort(nest->calls, nest->count, sizeof *nest->calls, call_order);
+    for (size_t i = 0; i < nest->count; i++) {
+        while (open && nest->calls[nest->open[open - 1]].number < nest->calls[i].number)
+            location_leave(location, &nest->calls[nest->open[--open]]);
+        location_enter(location, &nest->calls[i]);
+        nest->open[open++] = i;
+    }
+    while (open)
+        location_leave(location, &nest->calls[nest->open[--open]]);
+    nest->count = 0;
+}
+
+/* Takes the call over, and gives back an array of parts to use again. */
+static int nest_push(struct nest *nest, struct traced_call *call)
+{
+    if (nest->count == nest->capacity) {
+        size_t capacity = nest->capacity ? nest->capacity * 2 : 4;
+        struct traced_call *calls = realloc(nest->calls, capacity * sizeof *calls);
+        if (!calls)
+            return -1;
+        nest->calls = calls;
+        for (size_t i = nest->capacity; i < capacity; i++)
+            calls[i] = (struct traced_call){0};
+        nest->capacity = capacity;
+        size_t *open = realloc(nest->open, capacity * sizeof *open);
+        if (!open)
+            return -1;
+        nest->open = open;
+    }
+    struct traced_call spare = nest->calls[nest->count];
+    nest->calls[nest->count++] = *call;
+    *call = spare;
+    return 0;
+}
+
+static int lane_step(struct lanes *lanes, struct lane *lane)
+{
+    struct traced_call *call = &lane->next;
+    bool outermost = !(call->event.kind & EVENT_NESTED);
+    if (call_match(lanes, call) != 0)
+        return -1;
+    for (size_t i = 0; i < call->part_count; i++)
+        if (part_match(lanes, &call->parts[i]) != 0)
+            return -1;
+    if (nest_push(&lane->nest, call) != 0)
+        return report_no_memory(lanes->report);
+    if (outermost || lane->nest.count == NEST_MAX)
+        nest_write(&lane->nest, &lane->location);
+    if (lanes->process.error != OTF2_SUCCESS)
+        return report_error(lanes->report, "an event of rank %d could not be written: %s", lanes->process.world_rank,
+                            OTF2_Error_GetDescription(lanes->process.error));
+    return lane_advance(lanes, lane);
+}
+
+static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
+{
+    const struct trace_process *process = &lanes->process;
+    const struct trace_rank *rank = process->rank;
+    uint32_t end = trace_rank_thread_end(rank);
+    lanes->list = calloc(end, sizeof *lanes->list);
+    if (!lanes->list)
+        return report_no_memory(lanes->report);
+    for (uint32_t thread = 0; thread < end; thread++) {
+        if (!trace_rank_has_location(rank, thread))
+            continue;
+        struct lane *lane = &lanes->list[lanes->count++];
+        lane->thread = thread;
+        lane->location.process = &lanes->process;
+        lane->location.writer = OTF2_Archive_GetEvtWriter(archive, trace_location(process->world_rank, thread));
+        if (!lane->location.writer)
+            return report_error(lanes->report, "no events can be written for thread %u of rank %d", thread,
+                                process->world_rank);
+        if (!rank->run || thread >= rank->run->thread_count)
+            continue;
+        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread]);
+        if (lane_advance(lanes, lane) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void losses_tell(const struct lanes *lanes)
+{
+    uint64_t missing = 0, orphans = 0, unknown = 0;
+    for (size_t i = 0; i < lanes->count; i++) {
+        missing += lanes->list[i].stream.cursor.missing;
+        orphans += lanes->list[i].stream.orphans;
+        unknown += lanes->list[i].stream.unknown;
+    }
+    const struct trace_process *process = &lanes->process;
+    const struct {
+        uint64_t count;
+        const char *text;
+    } losses[] = {
+        {missing, "records were lost when it was recorded"},
+        {orphans, "records are left out: the call that they belong to was lost"},
+        {unknown, "records are left out: they are damaged or never written"},
+        {process->unknown_comm, "messages are left out: their communicator is not known"},
+        {process->bad_peer, "messages are left out: their peer is no rank of the communicator"},
+        {process->unmatched, "completions belong to requests that were not seen posted"},
+    };
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        if (losses[i].count)
+            report_warning(lanes->report, "rank %d: %" PRIu64 " %s", process->world_rank, losses[i].count,
+                           losses[i].text);
+}
+
+/* Closes the writers, which writes what is still in their buffers. */
+static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
+{
+    OTF2_ErrorCode error = OTF2_SUCCESS;
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = &lanes->list[i];
+        uint64_t events = 0;
+        if (lane->location.writer) {
+            OTF2_ErrorCode counted = OTF2_EvtWriter_GetNumberOfEvents(lane->location.writer, &events);
+            OTF2_ErrorCode closed = OTF2_Archive_CloseEvtWriter(archive, lane->location.writer);
+            error = error != OTF2_SUCCESS ? error : counted != OTF2_SUCCESS ? counted : closed;
+        }
+        if (lanes->process.rank->event_count)
+            lanes->process.rank->event_count[lane->thread] = events;
+        lanes->report->events += events;
+        lanes->report->locations++;
+        for (size_t c = 0; c < lane->nest.capacity; c++)
+            free(lane->nest.calls[c].parts);
+        free(lane->nest.calls);
+        free(lane->nest.open);
+        free(lane->next.parts);
+    }
+    free(lanes->list);
+    free(lanes->process.created);
+    trace_requests_release(&lanes->requests);
+    if (error != OTF2_SUCCESS)
+        return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,
+                            OTF2_Error_GetDescription(error));
+    return 0;
+}
+
+static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
+{
+    bool ended = lanes->process.rank->run && lanes->process.rank->ended;
+    if (ended)
+        location_program_begin(&lanes->list[0].location, program);
+    for (struct lane *lane; (lane = lane_first_returned(lanes));)
+        if (lane_step(lanes, lane) != 0)
+            return -1;
+    for (size_t i = 0; i < lanes->count; i++)
+        nest_write(&lanes->list[i].nest, &lanes->list[i].location);
+    if (ended)
+        location_program_end(&lanes->list[0].location);
+    if (lanes->process.error != OTF2_SUCCESS)
+        return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,
+                            OTF2_Error_GetDescription(lanes->process.error));
+    losses_tell(lanes);
+    return 0;
+}
+
+int trace_process_write(struct trace_job *job, struct trace_comms *comms, int32_t world_rank, OTF2_Archive *archive,
+                        OTF2_StringRef program, struct otf2_report *report)
+{
+    const struct trace_rank *rank = &job->ranks[world_rank];
+    struct lanes lanes = {
+        .process = {.job = job, .comms = comms, .rank = rank, .world_rank = world_rank, .error = OTF2_SUCCESS},
+        .report = report};
+    lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));
+    int result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
+    if (result == 0)
+        result = lanes_write(&lanes, program);
+    return lanes_close(&lanes, archive) == 0 ? result : -1;
+}

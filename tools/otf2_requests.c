@@ -1,0 +1,123 @@
+#include "otf2_requests.h"
+
+#include <stdlib.h>
+
+enum { NONE = UINT32_MAX, FIRST_CAPACITY = 256 };
+
+struct trace_request {
+    uint64_t begin;
+    uint64_t id;
+    int32_t peer, tag;
+    uint32_t next; /* in the bucket, or of the free ones */
+    uint16_t comm;
+    uint8_t class; /* enum request_class */
+};
+
+static uint32_t *bucket_at(const struct trace_requests *requests, uint64_t begin)
+{
+    return &requests->buckets[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (requests->capacity - 1)];
+}
+
+/* Doubles both arrays; only called when no request is free. */
+static bool requests_grow(struct trace_requests *requests)
+{
+    size_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_CAPACITY;
+    if (capacity > UINT32_MAX / 2)
+        return false;
+    struct trace_request *all = realloc(requests->requests, capacity * sizeof *all);
+    if (!all)
+        return false;
+    requests->requests = all;
+    uint32_t *buckets = malloc(capacity * sizeof *buckets);
+    if (!buckets)
+        return false;
+    free(requests->buckets);
+    requests->buckets = buckets;
+    size_t used = requests->capacity;
+    requests->capacity = capacity;
+    for (size_t i = 0; i < capacity; i++)
+        buckets[i] = NONE;
+    for (size_t i = 0; i < used; i++) {
+        uint32_t *bucket = bucket_at(requests, all[i].begin);
+        all[i].next = *bucket;
+        *bucket = (uint32_t)i;
+    }
+    requests->free = NONE;
+    for (size_t i = capacity; i-- > used;) {
+        all[i].next = requests->free;
+        requests->free = (uint32_t)i;
+    }
+    return true;
+}
+
+uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post)
+{
+    if (requests->count == requests->capacity && !requests_grow(requests))
+        return 0;
+    uint32_t place = requests->free;
+    struct trace_request *request = &requests->requests[place];
+    requests->free = request->next;
+    uint32_t *bucket = bucket_at(requests, post->begin);
+    *request = (struct trace_request){.begin = post->begin,
+                                      .id = ++requests->last_id,
+                                      .peer = post->peer,
+                                      .tag = post->tag,
+                                      .next = *bucket,
+                                      .comm = post->comm,
+                                      .class = (uint8_t) class};
+    *bucket = place;
+    requests->count++;
+    return request->id;
+}
+
+/* How well a post fits: a record of a cancelled request carries no tag, and a receive may have asked for anything. */
+static unsigned fitness(const struct trace_request *request, const struct event *done)
+{
+    bool peer = request->peer == done->peer, tag = request->tag == done->tag;
+    bool any = (peer || request->peer == PEER_ANY) && (tag || request->tag == TAG_ANY);
+    return 1u + 8u * (request->comm == done->comm) + 4u * any + 2u * peer + tag;
+}
+
+uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class, const struct event *done)
+{
+    uint32_t *best = NULL;
+    unsigned best_fitness = 0;
+    if (!requests->capacity)
+        return 0;
+    for (uint32_t *link = bucket_at(requests, done->begin); *link != NONE; link = &requests->requests[*link].next) {
+        const struct trace_request *request = &requests->requests[*link];
+        if (request->begin != done->begin || request->class != class)
+            continue;
+        unsigned fits = fitness(request, done);
+        if (!best || fits > best_fitness || (fits == best_fitness && request->id < requests->requests[*best].id)) {
+            best = link;
+            best_fitness = fits;
+        }
+    }
+    if (!best)
+        return 0;
+    uint32_t place = *best;
+    struct trace_request *request = &requests->requests[place];
+    *best = request->next;
+    request->next = requests->free;
+    requests->free = place;
+    requests->count--;
+    return request->id;
+}
+
+uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin)
+{
+    if (!requests->capacity)
+        return 0;
+    for (uint32_t place = *bucket_at(requests, begin); place != NONE; place = requests->requests[place].next)
+        if (requests->requests[place].begin == begin)
+            return requests->requests[place].id;
+    return 0;
+}
+
+void trace_requests_release(struct trace_requests *requests)
+{
+    free(requests->requests);
+    free(requests->buckets);
+    *requests = (struct trace_requests){0};
+}

@@ -1,0 +1,21 @@
+/*
+ * What mpit-run does when the command has ended: the summary, the archive, and a word on what there is and what is not.
+ * Nothing here changes the exit status: that is the command's.
+ */
+#ifndef MPIT_TOOLS_OUTCOME_H
+#define MPIT_TOOLS_OUTCOME_H
+
+#include "abichoice.h"
+#include "outputdir.h"
+
+struct outcome {
+    const struct output_dir *output;
+    const struct abi_choice *choice;
+    const char *library; /* that was preloaded */
+    const char *summary; /* a file, "-", or NULL: standard error */
+    bool otf2, quiet;
+};
+
+void outcome_show(const struct outcome *outcome);
+
+#endif

@@ -1,0 +1,263 @@
+#define _GNU_SOURCE
+#include "rundir.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
+enum { SUMMARY_BYTES_MAX = 64 << 20 };
+
+static void *array_grow(void *array, size_t count, size_t element)
+{
+    void *longer = reallocarray(array, count + 1, element);
+    if (!longer)
+        err(1, "no memory");
+    return longer;
+}
+
+__attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *dir, const char *format, ...)
+{
+    va_list args;
+    dir->problems = array_grow(dir->problems, dir->problem_count, sizeof *dir->problems);
+    va_start(args, format);
+    if (vasprintf(&dir->problems[dir->problem_count], format, args) < 0)
+        err(1, "no memory");
+    va_end(args);
+    dir->problem_count++;
+}
+
+static bool name_ends(const char *name, const char *suffix)
+{
+    size_t bytes = strlen(name), tail = strlen(suffix);
+    return bytes > tail && strcmp(name + bytes - tail, suffix) == 0;
+}
+
+bool run_dir_owns(const char *name)
+{
+    return name_ends(name, RUN_FILE_SUFFIX) || name_ends(name, SUMMARY_SUFFIX);
+}
+
+long run_dir_count(const char *path)
+{
+    DIR *stream = opendir(path);
+    if (!stream)
+        return -1;
+    long count = 0;
+    for (struct dirent *entry; (entry = readdir(stream));)
+        count += run_dir_owns(entry->d_name);
+    closedir(stream);
+    return count;
+}
+
+static struct run_job *job_of(struct run_dir *dir, uint64_t number)
+{
+    for (size_t i = 0; i < dir->job_count; i++)
+        if (dir->jobs[i].job == number)
+            return &dir->jobs[i];
+    dir->jobs = array_grow(dir->jobs, dir->job_count, sizeof *dir->jobs);
+    dir->jobs[dir->job_count] = (struct run_job){.job = number};
+    return &dir->jobs[dir->job_count++];
+}
+
+static void run_file_add(struct run_dir *dir, const char *path)
+{
+    struct run_reader reader;
+    if (run_reader_open(&reader, path) != 0) {
+        problem_add(dir, "%s %s", path, reader.error);
+        return;
+    }
+    struct run_job *job = job_of(dir, reader.header.job);
+    job->files = array_grow(job->files, job->file_count, sizeof *job->files);
+    job->file_names = array_grow(job->file_names, job->file_count, sizeof *job->file_names);
+    size_t at = job->file_count++; /* by rank */
+    for (; at > 0 && job->files[at - 1].header.world_rank > reader.header.world_rank; at--) {
+        job->files[at] = job->files[at - 1];
+        job->file_names[at] = job->file_names[at - 1];
+    }
+    job->files[at] = reader;
+    if (!(job->file_names[at] = strdup(path)))
+        err(1, "no memory");
+}
+
+static void *file_read(const char *path, size_t *bytes, char error[128])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    void *data = NULL;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        snprintf(error, 128, "cannot be opened: %s", strerror(errno));
+    else if (!S_ISREG(st.st_mode) || st.st_size > SUMMARY_BYTES_MAX)
+        snprintf(error, 128, "is no summary");
+    else if (!(data = malloc((size_t)st.st_size + 1)))
+        snprintf(error, 128, "cannot be read: no memory");
+    *bytes = 0;
+    while (data && *bytes < (size_t)st.st_size) {
+        ssize_t got = read(fd, (char *)data + *bytes, (size_t)st.st_size - *bytes);
+        if (got <= 0) {
+            snprintf(error, 128, "cannot be read: %s", got < 0 ? strerror(errno) : "it became shorter");
+            free(data);
+            data = NULL;
+        } else {
+            *bytes += (size_t)got;
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    return data;
+}
+
+static void summary_add(struct run_dir *dir, const char *path)
+{
+    char error[128];
+    size_t bytes;
+    void *data = file_read(path, &bytes, error);
+    struct summary *summary = calloc(1, sizeof *summary);
+    if (!summary)
+        err(1, "no memory");
+    if (!data || summary_unpack(summary, data, bytes, error) != 0) {
+        problem_add(dir, "%s %s", path, error);
+        free(summary);
+    } else if (job_of(dir, summary->job)->stored) {
+        problem_add(dir, "%s is a second summary of the same job", path);
+        summary_release(summary);
+        free(summary);
+    } else {
+        job_of(dir, summary->job)->stored = summary;
+    }
+    free(data);
+}
+
+static void file_add(struct run_dir *dir, const char *path)
+{
+    if (name_ends(path, SUMMARY_SUFFIX))
+        summary_add(dir, path);
+    else
+        run_file_add(dir, path);
+}
+
+bool run_job_is_complete(const struct run_job *job)
+{
+    return job->file_count > 0 && job->files[0].header.world_size > 0 &&
+           job->file_count == (size_t)job->files[0].header.world_size;
+}
+
+static struct summary *files_summary(const struct run_job *job)
+{
+    struct summary *whole = NULL;
+    for (size_t i = 0; i < job->file_count; i++) {
+        struct summary *part = calloc(1, sizeof *part);
+        if (!part || summary_of_run(part, &job->files[i]) != 0)
+            err(1, "no memory");
+        if (!whole) {
+            whole = part;
+            continue;
+        }
+        if (summary_merge(whole, part) != 0)
+            err(1, "no memory");
+        summary_release(part);
+        free(part);
+    }
+    return whole;
+}
+
+/* Run files tell more than the summary that the processes agreed on, but only when none is missing. */
+static void job_summarize(struct run_job *job)
+{
+    job->from_files = job->file_count > 0 && (!job->stored || run_job_is_complete(job));
+    job->summary = job->from_files ? files_summary(job) : job->stored;
+}
+
+static int entry_order(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int entry_wanted(const struct dirent *entry)
+{
+    return run_dir_owns(entry->d_name);
+}
+
+static int directory_read(struct run_dir *dir, const char *path, char error[512])
+{
+    struct dirent **entries;
+    int count = scandir(path, &entries, entry_wanted, entry_order);
+    if (count < 0) {
+        snprintf(error, 512, "%.300s cannot be read: %s", path, strerror(errno));
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        char *file;
+        if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
+            err(1, "no memory");
+        file_add(dir, file);
+        free(file);
+        free(entries[i]);
+    }
+    free(entries);
+    if (count == 0) {
+        snprintf(error, 512,
+                 "%.300s is no run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file in it",
+                 path);
+        return -1;
+    }
+    return 0;
+}
+
+int run_dir_open(struct run_dir *dir, const char *path, char error[512])
+{
+    struct stat st;
+    *dir = (struct run_dir){0};
+    error[0] = '\0';
+    if (stat(path, &st) != 0) {
+        snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (!(dir->path = strdup(path)))
+        err(1, "no memory");
+    if (!S_ISDIR(st.st_mode))
+        file_add(dir, path);
+    else if (directory_read(dir, path, error) != 0)
+        return -1;
+    for (size_t i = 0; i < dir->job_count; i++)
+        job_summarize(&dir->jobs[i]);
+    if (dir->job_count == 0) {
+        snprintf(error, 512, "nothing in %.300s can be read", path);
+        return -1;
+    }
+    return 0;
+}
+
+void run_dir_close(struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        struct run_job *job = &dir->jobs[i];
+        for (size_t k = 0; k < job->file_count; k++) {
+            run_reader_close(&job->files[k]);
+            free(job->file_names[k]);
+        }
+        free(job->files);
+        free(job->file_names);
+        if (job->summary && job->summary != job->stored) {
+            summary_release(job->summary);
+            free(job->summary);
+        }
+        if (job->stored) {
+            summary_release(job->stored);
+            free(job->stored);
+        }
+    }
+    for (size_t i = 0; i < dir->problem_count; i++)
+        free(dir->problems[i]);
+    free(dir->problems);
+    free(dir->jobs);
+    free(dir->path);
+    *dir = (struct run_dir){0};
+}

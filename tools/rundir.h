@@ -1,0 +1,52 @@
+/*
+ * A run directory: what the processes of one recorded command left, put together job by job.
+ *
+ *   run_dir -> jobs[] -> files[]   run files of the job's processes (NAME.mpit), by world rank
+ *                     -> summary   of the whole job: NAME.summary, or made from the run files
+ *
+ * A job is one MPI_COMM_WORLD. A file that cannot be read is named in problems[] and left out; the others count.
+ * A path that names one run file or one summary is taken as a directory with nothing else in it.
+ */
+#ifndef MPIT_TOOLS_RUNDIR_H
+#define MPIT_TOOLS_RUNDIR_H
+
+#include "reader.h"
+#include "summary.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct run_job {
+    uint64_t job;
+    struct run_reader *files;
+    char **file_names;
+    size_t file_count;
+    struct summary *stored;  /* from a .summary file; NULL: none */
+    struct summary *summary; /* what to show; NULL only without memory */
+    bool from_files;         /* the summary was made from the run files */
+};
+
+struct run_dir {
+    char *path;
+    struct run_job *jobs;
+    size_t job_count;
+    char **problems; /* "FILE is truncated: ..." */
+    size_t problem_count;
+};
+
+/*
+ * Returns 0, or -1 with a reason: no such directory, none of a run, nothing in it that can be read. In both cases
+ * problems[] may hold something, and run_dir_close is due.
+ */
+int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
+void run_dir_close(struct run_dir *dir);
+
+/* Whether all processes of the job have left a readable run file. */
+bool run_job_is_complete(const struct run_job *job);
+
+/* Whether a directory entry of this name is mpit's: a run file or a summary. */
+bool run_dir_owns(const char *name);
+/* How many such entries the directory has; -1 when it cannot be read. */
+long run_dir_count(const char *path);
+
+#endif

@@ -1,0 +1,140 @@
+#define _GNU_SOURCE
+#include "summary_json.h"
+
+#include "calls.h"
+#include "variables.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+enum { SUMMARY_JSON_VERSION = 1 };
+
+/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?'. */
+static json_t *text_json(const char *text)
+{
+    json_t *json = json_string(text);
+    if (json)
+        return json;
+    char clean[512];
+    size_t used = 0;
+    for (; text[used] && used < sizeof clean - 1; used++)
+        clean[used] = (text[used] & 0x80) ? '?' : text[used];
+    clean[used] = '\0';
+    return json_string(clean);
+}
+
+/* JSON's integers are signed here: what is larger than 2^63 - 1 (nothing that is counted) is cut off there. */
+static json_t *count_json(uint64_t count)
+{
+    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
+}
+
+/* JSON has no infinities; a figure that is none (of a damaged file) becomes null. */
+static json_t *figure_json(double figure)
+{
+    return isfinite(figure) ? json_real(figure) : json_null();
+}
+
+static json_t *spread_json(const struct summary_spread *spread, uint32_t ranks)
+{
+    return json_pack("{s:o, s:o, s:o, s:i, s:i}", "mean", figure_json(ranks ? spread->sum / ranks : 0.0), "min",
+                     figure_json(spread->min), "max", figure_json(spread->max), "min_rank", (int)spread->min_rank,
+                     "max_rank", (int)spread->max_rank);
+}
+
+static json_t *losses_json(const struct summary *summary)
+{
+    json_t *losses = json_object();
+    for (size_t i = 0; i < LOSS_COUNT; i++)
+        if (summary->lost[i])
+            json_object_set_new(losses, variable_slot_name(NAMES_LOSS, i), count_json(summary->lost[i]));
+    return losses;
+}
+
+static json_t *calls_json(const struct summary *summary)
+{
+    json_t *calls = json_object();
+    for (size_t i = 1; i < CALL_COUNT; i++)
+        if (summary->calls[i].count)
+            json_object_set_new(calls, call_table[i].name,
+                                json_pack("{s:o, s:o}", "count", count_json(summary->calls[i].count), "time_ns",
+                                          count_json(summary->calls[i].time_ns)));
+    return calls;
+}
+
+/* The buckets that hold something. */
+static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const uint64_t bytes[BUCKET_COUNT])
+{
+    json_t *sizes = json_array();
+    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
+        if (!counts[i])
+            continue;
+        json_t *bucket = json_pack("{s:o, s:o, s:o}", "from_bytes", count_json(i ? UINT64_C(1) << (i - 1) : 0), "count",
+                                   count_json(counts[i]), "bytes", count_json(bytes[i]));
+        json_object_set_new(bucket, "to_bytes", i == BUCKET_COUNT - 1 ? json_null() : count_json(bucket_limit(i)));
+        json_array_append_new(sizes, bucket);
+    }
+    return sizes;
+}
+
+static json_t *comm_json(const struct summary_comm *comm)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"comm_time_ns", comm->comm_time_ns}, {"p2p_time_ns", comm->p2p_time_ns}, {"wait_time_ns", comm->wait_time_ns},
+        {"coll_time_ns", comm->coll_time_ns}, {"span_ns", comm->span_ns},         {"send_count", comm->send_count},
+        {"recv_count", comm->recv_count},     {"coll_count", comm->coll_count},   {"send_bytes", comm->send_bytes},
+        {"recv_bytes", comm->recv_bytes},     {"coll_bytes", comm->coll_bytes},   {"small_count", comm->small_count},
+        {"large_count", comm->large_count},
+    };
+    json_t *json = json_object();
+    json_object_set_new(json, "name", text_json(comm->name));
+    json_object_set_new(json, "size", json_integer(comm->size));
+    json_object_set_new(json, "ranks", json_integer(comm->ranks));
+    json_object_set_new(json, "merged", json_integer(comm->merged));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        json_object_set_new(json, counts[i].name, count_json(counts[i].value));
+    json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));
+    json_object_set_new(json, "recv_sizes", sizes_json(comm->recv_size_count, comm->recv_size_bytes));
+    return json;
+}
+
+static json_t *job_json(const struct summary *summary)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%016" PRIx64, summary->job);
+    json_t *json = json_object(), *comms = json_array();
+    json_object_set_new(json, "job", json_string(number));
+    json_object_set_new(json, "program", text_json(summary->program));
+    json_object_set_new(json, "mpi", text_json(summary->mpi));
+    json_object_set_new(json, "world_size", json_integer(summary->world_size));
+    json_object_set_new(json, "ranks", json_integer(summary->ranks));
+    json_object_set_new(json, "ended_badly", json_integer(summary->ended_badly));
+    json_object_set_new(json, "threads", count_json(summary->threads));
+    json_object_set_new(json, "events", count_json(summary->events));
+    json_object_set_new(json, "run_seconds", spread_json(&summary->run_seconds, summary->ranks));
+    json_object_set_new(json, "mpi_seconds", spread_json(&summary->mpi_seconds, summary->ranks));
+    json_object_set_new(json, "mpi_share", spread_json(&summary->mpi_share, summary->ranks));
+    json_object_set_new(json, "lost", losses_json(summary));
+    json_object_set_new(json, "calls", calls_json(summary));
+    for (size_t i = 0; i < summary->comm_count; i++)
+        json_array_append_new(comms, comm_json(&summary->comms[i]));
+    json_object_set_new(json, "communicators", comms);
+    return json;
+}
+
+int summary_write_json(const struct run_dir *dir, FILE *out)
+{
+    json_t *jobs = json_array();
+    for (size_t i = 0; i < dir->job_count; i++)
+        json_array_append_new(jobs, job_json(dir->jobs[i].summary));
+    json_t *document =
+        json_pack("{s:i, s:s, s:o}", "version", SUMMARY_JSON_VERSION, "mpit", MPIT_VERSION, "jobs", jobs);
+    int result = document ? json_dumpf(document, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
+    json_decref(document);
+    return result == 0 && fputc('\n', out) != EOF ? 0 : -1;
+}

@@ -1,0 +1,244 @@
+#define _GNU_SOURCE
+#include "summary_text.h"
+
+#include "calls.h"
+#include "units.h"
+#include "variables.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 28, BAR_COLUMNS = 40 };
+
+static double mean(const struct summary_spread *spread, uint32_t ranks)
+{
+    return ranks ? spread->sum / ranks : 0;
+}
+
+static void head_print(const struct summary *summary, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    fprintf(out, "%.99s\n", summary->program[0] ? summary->program : "(a program without a name)");
+    if (summary->mpi[0])
+        fprintf(out, "  MPI        %.80s\n", summary->mpi);
+    fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
+    if (summary->ranks < summary->world_size)
+        fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
+    fprintf(out, "; %s thread%s in MPI; %s events\n", text_of_count(b, summary->threads),
+            summary->threads == 1 ? "" : "s", text_of_count(c, summary->events));
+    const struct summary_spread *run = &summary->run_seconds, *share = &summary->mpi_share;
+    fprintf(out, "  run time   %s", text_of_seconds(a, run->max));
+    bool known = summary->ranks > 1 && run->min_rank >= 0; /* ranks get their numbers in MPI_Init */
+    if (known)
+        fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, run->min), run->min_rank);
+    fprintf(out, "\n  in MPI     %s", text_of_share(a, mean(share, summary->ranks), 1));
+    if (known)
+        fprintf(out, "   (min %s, rank %" PRId32 "; max %s, rank %" PRId32 ")", text_of_share(b, share->min, 1),
+                share->min_rank, text_of_share(c, share->max, 1), share->max_rank);
+    fprintf(out, "\n");
+}
+
+static void losses_print(const struct summary *summary, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES];
+    if (summary->ended_badly)
+        fprintf(out, "  !          %s rank%s did not reach MPI_Finalize\n", text_of_count(a, summary->ended_badly),
+                summary->ended_badly == 1 ? "" : "s");
+    for (size_t i = 0; i < LOSS_COUNT; i++)
+        if (summary->lost[i])
+            fprintf(out, "  !          not recorded: %s, cause %s\n", text_of_count(a, summary->lost[i]),
+                    variable_slot_name(NAMES_LOSS, i));
+}
+
+static int call_order(const void *a, const void *b, void *summary)
+{
+    const struct summary_call *calls = ((const struct summary *)summary)->calls;
+    const struct summary_call *x = &calls[*(const unsigned *)a], *y = &calls[*(const unsigned *)b];
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? 1 : -1;
+    return (x->count < y->count) - (x->count > y->count);
+}
+
+static void calls_print(const struct summary *summary, FILE *out)
+{
+    unsigned order[CALL_COUNT], used = 0;
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    for (unsigned i = 1; i < CALL_COUNT; i++)
+        if (summary->calls[i].count)
+            order[used++] = i;
+    if (!used)
+        return;
+    qsort_r(order, used, sizeof *order, call_order, (void *)(uintptr_t)summary);
+    double whole = 0;
+    for (unsigned i = 0; i < used; i++)
+        whole += (double)summary->calls[order[i]].time_ns;
+    fprintf(out, "\nMPI functions by time, over all ranks\n  %-32s %14s %10s %9s %10s\n", "", "calls", "time", "share",
+            "mean");
+    struct summary_call rest = {0};
+    for (unsigned i = 0; i < used; i++) {
+        const struct summary_call *call = &summary->calls[order[i]];
+        if (i >= TOP_CALLS) {
+            rest.count += call->count;
+            rest.time_ns += call->time_ns;
+            continue;
+        }
+        fprintf(out, "  %-32s %14s %10s %9s %10s\n", call_table[order[i]].name, text_of_count(a, call->count),
+                text_of_ns(b, call->time_ns), text_of_share(c, (double)call->time_ns, whole),
+                text_of_seconds(d, (double)call->time_ns * 1e-9 / (double)call->count));
+    }
+    if (used > TOP_CALLS) {
+        snprintf(d, sizeof d, "%u others", used - TOP_CALLS);
+        fprintf(out, "  %-32s %14s %10s %9s\n", d, text_of_count(a, rest.count), text_of_ns(b, rest.time_ns),
+                text_of_share(c, (double)rest.time_ns, whole));
+    }
+}
+
+static int comm_order(const void *a, const void *b)
+{
+    const struct summary_comm *x = *(const struct summary_comm *const *)a, *y = *(const struct summary_comm *const *)b;
+    if (x->comm_time_ns != y->comm_time_ns)
+        return x->comm_time_ns < y->comm_time_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void comm_print(const struct summary_comm *comm, const char *name, FILE *out)
+{
+    char size[UNIT_TEXT_BYTES], time[UNIT_TEXT_BYTES], p2p[UNIT_TEXT_BYTES], coll[UNIT_TEXT_BYTES],
+        wait[UNIT_TEXT_BYTES];
+    char messages[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES];
+    if (comm->merged > 1 || comm->size <= 0)
+        strcpy(size, "-");
+    else
+        snprintf(size, sizeof size, "%" PRId32, comm->size);
+    fprintf(out, "  %-*s %6s %8s %8s %8s %8s %11s %9s\n", COMM_NAME_COLUMNS, name, size,
+            text_of_ns(time, comm->comm_time_ns), text_of_ns(p2p, comm->p2p_time_ns),
+            text_of_ns(coll, comm->coll_time_ns), text_of_ns(wait, comm->wait_time_ns),
+            text_of_count(messages, comm->send_count), text_of_bytes(bytes, comm->send_bytes));
+}
+
+/* A name that is too long keeps its end, which is what distinguishes it from its parent. */
+static const char *name_fit(const char *name, char fitted[COMM_NAME_COLUMNS + 1])
+{
+    size_t bytes = strlen(name);
+    if (bytes <= COMM_NAME_COLUMNS)
+        return name;
+    snprintf(fitted, COMM_NAME_COLUMNS + 1, "...%s", name + bytes - (COMM_NAME_COLUMNS - 3));
+    return fitted;
+}
+
+static void comms_print(const struct summary *summary, const struct summary_comm *const *comms, FILE *out)
+{
+    if (!summary->comm_count)
+        return;
+    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %6s %8s %8s %8s %8s %11s %9s\n", COMM_NAME_COLUMNS,
+            "", "size", "time", "p2p", "coll", "wait", "messages", "sent");
+    struct summary_comm rest = {.merged = 0};
+    for (size_t i = 0; i < summary->comm_count; i++) {
+        const struct summary_comm *comm = comms[i];
+        char fitted[COMM_NAME_COLUMNS + 1];
+        if (i < TOP_COMMS) {
+            comm_print(comm, name_fit(comm->name, fitted), out);
+            continue;
+        }
+        rest.merged += comm->merged ? comm->merged : 1;
+        rest.comm_time_ns += comm->comm_time_ns;
+        rest.p2p_time_ns += comm->p2p_time_ns;
+        rest.coll_time_ns += comm->coll_time_ns;
+        rest.wait_time_ns += comm->wait_time_ns;
+        rest.send_count += comm->send_count;
+        rest.send_bytes += comm->send_bytes;
+    }
+    if (rest.merged) {
+        char name[UNIT_TEXT_BYTES];
+        snprintf(name, sizeof name, "%" PRIu32 " other%s", rest.merged, rest.merged == 1 ? "" : "s");
+        comm_print(&rest, name, out);
+    }
+}
+
+static void bar_print(uint64_t count, uint64_t most, FILE *out)
+{
+    static const char *const eighths[] = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
+    bool utf8 = text_is_utf8();
+    uint64_t parts = utf8 ? 8 : 1;
+    uint64_t length = (uint64_t)((double)count / (double)most * BAR_COLUMNS * (double)parts + 0.5);
+    if (count && !length)
+        length = 1; /* what is there is seen */
+    for (uint64_t i = 0; i < length / parts; i++)
+        fputs(utf8 ? "\u2588" : "#", out);
+    fputs(eighths[length % parts], out);
+}
+
+static void bucket_label(char label[UNIT_TEXT_BYTES * 2], unsigned bucket)
+{
+    char low[UNIT_TEXT_BYTES], high[UNIT_TEXT_BYTES];
+    uint64_t from = bucket ? UINT64_C(1) << (bucket - 1) : 0;
+    if (bucket <= 1)
+        snprintf(label, UNIT_TEXT_BYTES * 2, "%u B", bucket);
+    else if (bucket == BUCKET_COUNT - 1)
+        snprintf(label, UNIT_TEXT_BYTES * 2, "%s and more", text_of_bytes(low, from));
+    else
+        snprintf(label, UNIT_TEXT_BYTES * 2, "%s .. < %s", text_of_bytes(low, from), text_of_bytes(high, from * 2));
+}
+
+static void histogram_print(const char *title, const uint64_t counts[BUCKET_COUNT], const uint64_t bytes[BUCKET_COUNT],
+                            FILE *out)
+{
+    unsigned first = BUCKET_COUNT, last = 0;
+    uint64_t most = 0;
+    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
+        if (!counts[i])
+            continue;
+        first = first < i ? first : i;
+        last = i;
+        most = counts[i] > most ? counts[i] : most;
+    }
+    if (!most)
+        return;
+    fprintf(out, "\nSent messages by size, %.70s\n  %-20s %14s %10s\n", title, "", "messages", "bytes");
+    for (unsigned i = first; i <= last; i++) {
+        char label[UNIT_TEXT_BYTES * 2], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+        bucket_label(label, i);
+        fprintf(out, "  %-20s %14s %10s%s", label, text_of_count(a, counts[i]), text_of_bytes(b, bytes[i]),
+                counts[i] ? "  " : "");
+        bar_print(counts[i], most, out);
+        fprintf(out, "\n");
+    }
+}
+
+static void histograms_print(const struct summary *summary, const struct summary_comm *const *comms, FILE *out)
+{
+    uint64_t counts[BUCKET_COUNT] = {0}, bytes[BUCKET_COUNT] = {0};
+    size_t senders = 0, shown = 0;
+    for (size_t i = 0; i < summary->comm_count; i++) {
+        senders += comms[i]->send_count > 0;
+        for (unsigned k = 0; k < BUCKET_COUNT; k++) {
+            counts[k] += comms[i]->send_size_count[k];
+            bytes[k] += comms[i]->send_size_bytes[k];
+        }
+    }
+    histogram_print(senders > 1 ? "all communicators" : "all of them", counts, bytes, out);
+    for (size_t i = 0; i < summary->comm_count && senders > 1 && shown < TOP_HISTOGRAMS; i++)
+        if (comms[i]->send_count) {
+            histogram_print(comms[i]->name, comms[i]->send_size_count, comms[i]->send_size_bytes, out);
+            shown++;
+        }
+}
+
+void summary_print(const struct summary *summary, FILE *out)
+{
+    const struct summary_comm **comms = calloc(summary->comm_count + 1, sizeof *comms);
+    head_print(summary, out);
+    losses_print(summary, out);
+    calls_print(summary, out);
+    if (!comms) {
+        fprintf(out, "\n(no memory to list the communicators)\n");
+        return;
+    }
+    for (size_t i = 0; i < summary->comm_count; i++)
+        comms[i] = &summary->comms[i];
+    qsort(comms, summary->comm_count, sizeof *comms, comm_order);
+    comms_print(summary, comms, out);
+    histograms_print(summary, comms, out);
+    free(comms);
+}

@@ -1,0 +1,25 @@
+/*
+ * Quantities as people read them. Each function fills the buffer that it is given and returns it.
+ */
+#ifndef MPIT_TOOLS_UNITS_H
+#define MPIT_TOOLS_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { UNIT_TEXT_BYTES = 32 };
+
+/* "1.23 ms"; three digits that count, in s, ms, us or ns. */
+const char *text_of_seconds(char text[UNIT_TEXT_BYTES], double seconds);
+const char *text_of_ns(char text[UNIT_TEXT_BYTES], uint64_t ns);
+/* "1.5 MiB"; whole powers of 1024 without a fraction. */
+const char *text_of_bytes(char text[UNIT_TEXT_BYTES], uint64_t bytes);
+/* "1,234,567" */
+const char *text_of_count(char text[UNIT_TEXT_BYTES], uint64_t count);
+/* "12.3 %" */
+const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole);
+
+/* Whether the terminal's character set is UTF-8; call setlocale first. */
+bool text_is_utf8(void);
+
+#endif

@@ -163,8 +163,10 @@ static void own_stop(struct handle *handle)
 {
     if (!handle->started)
         return;
-    if (!is_window(handle) || is_span(handle))
-        raw_values(handle, handle->held);
+    if (!is_window(handle) || is_span(handle)) {
+        raw_values(handle, handle->now); /* out of held and base, which it reads */
+        memcpy(handle->held, handle->now, handle->count * sizeof *handle->held);
+    }
     if (is_window(handle))
         window_close(&handle->window);
     handle->started = false;

@@ -106,7 +106,7 @@ static void handle_release(struct session *session, struct handle *handle)
         window_close(&handle->window);
     __atomic_store_n(&handle->generation, handle->generation + 1, __ATOMIC_RELEASE);
     free(handle->held);
-    handle->held = handle->base = NULL;
+    handle->held = handle->base = handle->now = NULL;
     handle->next = handle_spare;
     handle_spare = handle->index + 1;
 }
@@ -178,10 +178,11 @@ static int handle_bind(struct session *session, struct handle *handle, const str
     }
     handle->count = (uint32_t)book_value_count(entry->own, handle->comm);
     size_t places = handle->count > 2 ? handle->count : 2;
-    handle->held = calloc(2 * places, sizeof *handle->held);
+    handle->held = calloc(3 * places, sizeof *handle->held);
     if (!handle->held)
         return MPI_T_ERR_OUT_OF_HANDLES;
     handle->base = handle->held + places;
+    handle->now = handle->base + places;
     if (entry->own->extreme != EXTREME_NONE)
         window_tie(&handle->window, handle->comm, entry->own->extreme);
     *count = (int)handle->count;

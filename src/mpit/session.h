@@ -38,7 +38,7 @@ struct handle {
     bool started, ever_started;
     uint64_t started_ticks;
     struct window window;
-    uint64_t *held, *base; /* count values each */
+    uint64_t *held, *base, *now; /* count values each, at least 2 */
 };
 
 /* NULL: not a session that is open. */

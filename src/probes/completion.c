@@ -42,7 +42,7 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     for (int i = 0; i < c->count; i++)
         c->saved[i] = abi_handle_of_request(handles[i]);
     for (int i = 0; c->taken && i < c->count; i++)
-        c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->probe.log, c->saved[i]);
+        c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->probe.log, c->saved[i], &handles[i]);
     return true;
 }
 
@@ -68,7 +68,7 @@ bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *han
     if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
         return false;
     uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
-    completion_set_one(c, kind, handle, saved, handle ? single_take(c->probe.log, saved) : NULL);
+    completion_set_one(c, kind, handle, saved, handle ? single_take(c->probe.log, saved, handle) : NULL);
     return true;
 }
 
@@ -86,7 +86,7 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
-    struct request *request = c->taken ? c->taken[index] : request_take(c->probe.log, c->saved[index]);
+    struct request *request = c->taken ? c->taken[index] : request_take(c->probe.log, c->saved[index], &c->handles[index]);
     if (!request) {
         run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
         return;
@@ -276,9 +276,24 @@ static void started_record(struct completion *c, struct request *request)
     log_record(log, view, &event, 0);
 }
 
+/* Open MPI starts a persistent request whose last message is not quite gone as a new one, under a new handle. */
+static void handle_follow(struct completion *c, int index)
+{
+    uint64_t now = abi_handle_of_request(c->handles[index]);
+    if (now == c->saved[index])
+        return;
+    if (!c->taken) {
+        struct request *request = request_take(c->probe.log, c->saved[index], &c->handles[index]);
+        if (request)
+            request_put(request, now);
+    }
+    c->saved[index] = now;
+}
+
 void completion_started(struct completion *c, int result)
 {
     for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
+        handle_follow(c, i);
         struct request *request = c->taken ? c->taken[i] : request_peek(c->saved[i]);
         if (!request)
             run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
@@ -297,7 +312,7 @@ void completion_freed(struct completion *c, int result)
 {
     struct request *request = NULL;
     if (result == MPI_SUCCESS && c->count)
-        request = c->taken ? c->one_taken : request_take(c->probe.log, c->one_saved);
+        request = c->taken ? c->one_taken : request_take(c->probe.log, c->one_saved, c->handles);
     if (request && c->taken)
         c->one_taken = NULL;
     untaken_put_back(c);

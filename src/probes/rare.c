@@ -75,7 +75,7 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
 {
     view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(peer), .tag = tag};
-    struct posted posted = posted_of(probe, view, kind, type, &event);
+    struct posted posted = posted_of(probe, view, kind, type, &event, request);
     posted.bytes = bytes;
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {

@@ -162,42 +162,81 @@ static struct request *front_take(struct log *log, struct front_place *place)
     return request;
 }
 
-struct request *request_take(struct log *log, uint64_t handle)
+enum { SEARCH_MOST = 64 }; /* so many requests of one handle are looked through for their variable */
+
+/* Takes one out of the requests of one handle, the oldest of which is *at. */
+static struct request *list_take(struct request **at, const void *where, bool only_there)
+{
+    struct request *oldest = *at, *before = NULL, *request = oldest;
+    for (int i = 0; request && request->posted.where != where; i++) {
+        before = request;
+        request = i < SEARCH_MOST ? request->younger : NULL;
+    }
+    if (!request && only_there)
+        return NULL;
+    if (!request || request == oldest) {
+        if (oldest->younger) {
+            oldest->younger->last = oldest->last;
+            oldest->younger->chain = oldest->chain;
+        }
+        *at = oldest->younger ? oldest->younger : oldest->chain;
+        return oldest;
+    }
+    before->younger = request->younger;
+    if (oldest->last == request)
+        oldest->last = before;
+    return request;
+}
+
+static struct request *behind_take(uint64_t handle, const void *where, bool only_there)
 {
     uint64_t hash = hash_of(handle);
-    struct front_place *place = front_place(handle);
-    if (!book.concurrent && handle && place->handle == handle)
-        return front_take(log, place); /* it is older than what overflowed */
     struct shard *shard = shard_lock(hash);
     struct request *request = NULL;
     if (shard->mask) {
         struct request **at = bucket_of_hash(shard, hash);
-        while ((request = *at) && request->handle != handle)
-            at = &request->chain;
-        if (request && request->younger) {
-            request->younger->last = request->last;
-            request->younger->chain = request->chain;
-            *at = request->younger;
-        } else if (request) {
-            *at = request->chain;
-            shard->used--;
+        while (*at && (*at)->handle != handle)
+            at = &(*at)->chain;
+        if (*at) {
+            bool alone = !(*at)->younger;
+            request = list_take(at, where, only_there);
+            shard->used -= alone && request;
         }
     }
     shard_unlock(shard);
     if (request && !book.concurrent)
-        place->overflow--;
+        front_place(handle)->overflow--;
+    return request;
+}
+
+struct request *request_take(struct log *log, uint64_t handle, const void *where)
+{
+    struct front_place *place = front_place(handle);
+    if (book.concurrent || !handle || place->handle != handle)
+        return behind_take(handle, where, false);
+    if (place->posted.where != where && place->overflow) {
+        struct request *request = behind_take(handle, where, true);
+        if (request)
+            return request;
+    }
+    return front_take(log, place); /* it is older than what overflowed */
+}
+
+static struct request *behind_find(uint64_t handle)
+{
+    uint64_t hash = hash_of(handle);
+    struct shard *shard = &shards[hash >> (64 - SHARD_BITS)];
+    struct request *request = shard->buckets ? *bucket_of_hash(shard, hash) : NULL;
+    while (request && request->handle != handle)
+        request = request->chain;
     return request;
 }
 
 struct request *request_peek(uint64_t handle)
 {
-    uint64_t hash = hash_of(handle);
-    struct shard *shard = &shards[hash >> (64 - SHARD_BITS)];
-    if (!shard->buckets)
-        return NULL;
-    struct request *request = *bucket_of_hash(shard, hash);
-    while (request && request->handle != handle)
-        request = request->chain;
+    struct request *request = behind_find(handle);
+    while (request && (!request->persistent || request->active))
+        request = request->younger;
     return request;
 }
 
@@ -206,6 +245,6 @@ uint64_t request_begin(uint64_t handle)
     const struct front_place *place = front_place(handle);
     if (handle && place->handle == handle)
         return place->posted.begin;
-    const struct request *request = request_peek(handle);
+    const struct request *request = behind_find(handle);
     return request && request->active ? request->posted.begin : 0;
 }

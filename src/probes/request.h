@@ -6,8 +6,8 @@
  *                                             v
  *                                           request ...                     posted later under the same handle
  *
- * One handle can stand for several requests at once: libraries return one shared handle for sends that are complete when
- * they are posted. They come out in the order in which they went in.
+ * One handle can stand for several requests at once: libraries return one shared handle for what is complete when it is
+ * posted. Then the one comes out that was posted into the same variable of the program, else the oldest.
  *
  * In front of it, while threads do not run at once, lies a table with one place for each hash: most requests live and die
  * there, without a list. A place that has overflowed is not used until what went past it has been taken, so that the
@@ -30,6 +30,7 @@ struct comm_origin;
 struct posted {
     struct view *view; /* of the thread that posted it; NULL: its figures are lost */
     uint64_t begin;    /* ticks when it was posted */
+    const void *where; /* the program's variable that the handle was put into */
     uint64_t bytes;
     int32_t peer, tag;
     uint16_t kind; /* of the posting call */
@@ -54,7 +55,6 @@ struct front_place {
     uint64_t handle; /* 0 = free */
     struct posted posted;
     uint64_t overflow; /* requests of this hash that are in the table behind */
-    uint64_t reserved;
 };
 
 _Static_assert(sizeof(struct front_place) == 64, "a shift finds the place");
@@ -104,11 +104,11 @@ HOT void request_release(struct log *log, struct request *request)
 
 /* Puts a request into the table. */
 void request_put(struct request *request, uint64_t handle);
-/* The oldest request of this handle, out of the table; NULL when it is not known. One that lived in front is copied. */
-struct request *request_take(struct log *log, uint64_t handle);
+/* The request of this handle that the variable `where` holds, out of the table; NULL when it is not known. One that lived
+ * in front is copied. */
+struct request *request_take(struct log *log, uint64_t handle, const void *where);
 
-/* The oldest request of this handle, left in the table behind (persistent ones always are there). Not under
- * MPI_THREAD_MULTIPLE. */
+/* The inactive persistent request of this handle, left in the table. Not under MPI_THREAD_MULTIPLE. */
 struct request *request_peek(uint64_t handle);
 /* When the oldest request of this handle was posted; 0: not known or not active. Not under MPI_THREAD_MULTIPLE. */
 uint64_t request_begin(uint64_t handle);

@@ -234,9 +234,9 @@ HOT void probed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 HOT struct posted posted_of(const struct probe *probe, struct view *view, enum call kind, enum request_type type,
-                            const struct event *event)
+                            const struct event *event, const MPI_Request *where)
 {
-    return (struct posted){.view = view, .begin = probe->begin, .bytes = event->bytes,
+    return (struct posted){.view = view, .begin = probe->begin, .where = where, .bytes = event->bytes,
                            .peer = event->peer, .tag = event->tag, .kind = (uint16_t)kind, .type = (uint8_t)type};
 }
 
@@ -247,16 +247,18 @@ void post_behind(struct probe *probe, const struct posted *posted, uint64_t hand
 
 /* Posts a plain send or receive. */
 HOT void request_post(struct probe *probe, struct view *view, enum call kind, enum request_type type,
-                      const struct event *event, uint64_t handle)
+                      const struct event *event, const MPI_Request *where)
 {
+    uint64_t handle = abi_handle_of_request(*where);
     struct posted *place = front_post(handle);
     if (__builtin_expect(place == NULL, 0)) {
-        struct posted posted = posted_of(probe, view, kind, type, event);
+        struct posted posted = posted_of(probe, view, kind, type, event, where);
         post_behind(probe, &posted, handle);
         return;
     }
     place->view = view;
     place->begin = probe->begin;
+    place->where = where;
     place->bytes = event->bytes;
     place->peer = event->peer;
     place->tag = event->tag;
@@ -274,7 +276,7 @@ HOT void isent_emit(struct probe *probe, enum call kind, struct view *view, int 
     if (__builtin_expect(result == MPI_SUCCESS, 1)) {
         if (view && event.peer >= 0)
             view_page_select(view, event.peer);
-        request_post(probe, view, kind, REQUEST_SEND, &event, abi_handle_of_request(*request));
+        request_post(probe, view, kind, REQUEST_SEND, &event, request);
     }
     probe_leave(probe, FOLD_POST_SEND, 0, view, result, event, 0);
 }
@@ -308,7 +310,7 @@ HOT void ireceive_emit(struct probe *probe, enum call kind, struct view *view, i
 {
     struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
     if (__builtin_expect(result == MPI_SUCCESS, 1))
-        request_post(probe, view, kind, REQUEST_RECV, &event, abi_handle_of_request(*request));
+        request_post(probe, view, kind, REQUEST_RECV, &event, request);
     probe_leave(probe, FOLD_POST_RECV, 0, view, result, event, 0);
 }
 
@@ -388,7 +390,8 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
  * One request, and the frequent case of it: the call has returned it complete, and it is a plain send or receive that was
  * not cancelled. False: nothing was emitted, and completion.c takes over.
  */
-HOT bool single_leave(struct probe *probe, enum call kind, uint64_t saved, int result, const MPI_Status *status)
+HOT bool single_leave(struct probe *probe, enum call kind, const MPI_Request *handle, uint64_t saved, int result,
+                      const MPI_Status *status)
 {
     struct log *log = probe->log;
     struct ledger *ledger = log->ledger;
@@ -397,6 +400,8 @@ HOT bool single_leave(struct probe *probe, enum call kind, uint64_t saved, int r
         return false;
     const struct posted *posted = &place->posted;
     struct view *view = posted->view;
+    if (__builtin_expect(posted->where != handle && place->overflow, 0))
+        return false; /* a handle that stands for several */
     uint64_t duration = clock_now() - probe->begin;
     uint64_t transfer = probe->begin + duration - posted->begin;
     bool send = posted->type == REQUEST_SEND;
@@ -433,9 +438,9 @@ HOT bool single_leave(struct probe *probe, enum call kind, uint64_t saved, int r
 void single_leave_slow(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                        int result, bool ended, const MPI_Status *status);
 
-HOT struct request *single_take(struct log *log, uint64_t saved)
+HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Request *handle)
 {
-    return __builtin_expect(book.concurrent, 0) ? request_take(log, saved) : NULL;
+    return __builtin_expect(book.concurrent, 0) ? request_take(log, saved, handle) : NULL;
 }
 
 #define SHAPE_WAIT(kind, name, detail, large, call, request, status)                                                   \
@@ -445,11 +450,11 @@ HOT struct request *single_take(struct log *log, uint64_t saved)
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
         uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
-        struct request *taken = single_take(probe.log, saved);                                                                    \
+        struct request *taken = single_take(probe.log, saved, request);                                                                                  \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        if (!single_leave(&probe, kind, saved, result, status))                                                        \
+        if (!single_leave(&probe, kind, request, saved, result, status))                                                        \
             single_leave_slow(&probe, kind, request, saved, taken, result, true, status);                              \
         return result;                                                                                                 \
     } while (0)
@@ -461,12 +466,12 @@ HOT struct request *single_take(struct log *log, uint64_t saved)
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
         uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
-        struct request *taken = single_take(probe.log, saved);                                                                    \
+        struct request *taken = single_take(probe.log, saved, request);                                                                                  \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
         bool ended = result != MPI_SUCCESS || *flag;                                                                   \
-        if (!ended || !single_leave(&probe, kind, saved, result, status))                                              \
+        if (!ended || !single_leave(&probe, kind, request, saved, result, status))                                              \
             single_leave_slow(&probe, kind, request, saved, taken, result, ended, status);                             \
         return result;                                                                                                 \
     } while (0)
@@ -603,7 +608,7 @@ static inline void icollective_leave(struct probe *probe, enum call kind, struct
                                      struct coll_bytes bytes, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = root};
-    struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event);
+    struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event, request);
     posted.bytes = bytes.in;
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
@@ -695,7 +700,7 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
 {
     view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    struct posted posted = posted_of(probe, view, kind, REQUEST_COMM, &event);
+    struct posted posted = posted_of(probe, view, kind, REQUEST_COMM, &event, request);
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
         made->newcomm = newcomm;

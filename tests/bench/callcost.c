@@ -55,7 +55,7 @@ static void loop_allreduce(long n)
 /* The floor of every recorder that times calls: two reads of the clock that mpit uses. */
 static void loop_clock(long n)
 {
-    static volatile unsigned long long sink;
+    static volatile unsigned long long sink __attribute__((unused));
     for (long i = 0; i < n; i++) {
 #if defined(__x86_64__)
         unsigned long long begin = __rdtsc();

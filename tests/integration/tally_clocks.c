@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-enum { DELAY_NS = 50000000, NAP_NS = 20000000, ATTEMPTS = 3, ROUNDING_NS = 100 };
+enum { DELAY_NS = 50000000, NAP_NS = 20000000, ATTEMPTS = 5, ROUNDING_NS = 100 };
 
 typedef unsigned long long printed;
 
@@ -90,10 +90,11 @@ void clocks_check(void)
     tool_check(MPI_T_pvar_session_free(&session), "MPI_T_pvar_session_free", "a session");
 }
 
-/* A receive that nap-posted early: its transfer takes the nap, though no call does. */
-static void transfer_check(struct book *late, char *room)
+/* A receive posted a nap before its wait: the transfer takes the nap, though no call does. */
+static void transfer_check(struct book *late)
 {
     MPI_Request request;
+    char room[8];
     uint64_t transfer = pvars_read(late, "mpit_p2p_transfer_time", 0), before = now_ns();
     CALL(MPI_Irecv, room, 8, MPI_BYTE, 1, 1, late->comm, &request);
     uint64_t posted = now_ns();
@@ -112,14 +113,17 @@ static void transfer_check(struct book *late, char *room)
                   (printed)(after - waited));
 }
 
-/* Process 0: waits for a message that is late. True if p2p_time shows the delay within 10 %. */
+/*
+ * Process 0: waits for a message that says when it was sent (the two are on one machine). True if p2p_time shows the
+ * time from the begin of the receive until then within 10 %; how long the machine lets the waiting process wait beyond
+ * that is not mpit's doing, which is why one good attempt of several is enough.
+ */
 static bool delay_receive(struct book *late)
 {
-    char room[8];
-    uint64_t before = now_ns();
-    CALL(MPI_Recv, room, 8, MPI_BYTE, 1, 1, late->comm, MPI_STATUS_IGNORE);
+    uint64_t sent, before = now_ns();
+    CALL(MPI_Recv, &sent, sizeof sent, MPI_BYTE, 1, 1, late->comm, MPI_STATUS_IGNORE);
     uint64_t took = now_ns() - before;
-    book_received(late, 1, 8);
+    book_received(late, 1, sizeof sent);
     uint64_t p2p = pvars_read(late, "mpit_p2p_time", 0), span = pvars_read(late, "mpit_comm_span", 0);
     uint64_t transfer = pvars_read(late, "mpit_p2p_transfer_time", 0);
     verdict_check(about(p2p, took, took / 10), "a receive of %llu ns: p2p_time is %llu", (printed)took, (printed)p2p);
@@ -127,12 +131,12 @@ static bool delay_receive(struct book *late)
                   (printed)p2p);
     verdict_check(about(transfer, p2p, ROUNDING_NS), "one receive: p2p_transfer_time is %llu, p2p_time %llu",
                   (printed)transfer, (printed)p2p);
-    transfer_check(late, room);
+    transfer_check(late);
     uint64_t all = now_ns() - before;
     span = pvars_read(late, "mpit_comm_span", 0);
     verdict_check(span >= took + NAP_NS - took / 100 && span <= all + all / 1000,
                   "two receives in %llu ns: comm_span is %llu", (printed)all, (printed)span);
-    return about(p2p, DELAY_NS, DELAY_NS / 10);
+    return sent > before + DELAY_NS / 2 && about(p2p, sent - before, (sent - before) / 10);
 }
 
 void clocks_check_delay(struct book *world, struct draw *draw, struct draw *own)
@@ -140,15 +144,15 @@ void clocks_check_delay(struct book *world, struct draw *draw, struct draw *own)
     bool seen = world->rank != 0 || world->size < 2;
     for (int attempt = 0; attempt < ATTEMPTS && world->size > 1; attempt++) {
         struct book *late = comm_make(world, COMM_DUP, "late", draw, own);
-        char data[8] = {0};
         book_barrier(world);
         if (world->rank == 0) {
             seen |= delay_receive(late);
         } else if (world->rank == 1) {
             nap(DELAY_NS);
             for (int i = 0; i < 2; i++) {
-                CALL(MPI_Send, data, 8, MPI_BYTE, 0, 1, late->comm);
-                book_sent(late, 0, 8);
+                uint64_t sent = now_ns();
+                CALL(MPI_Send, &sent, sizeof sent, MPI_BYTE, 0, 1, late->comm);
+                book_sent(late, 0, sizeof sent);
             }
         } else {
             nap(DELAY_NS + 2 * NAP_NS); /* and leaves the processors to the two */
@@ -157,6 +161,5 @@ void clocks_check_delay(struct book *world, struct draw *draw, struct draw *own)
         clocks_check_comm(late);
         comm_drop(late, world);
     }
-    verdict_check(seen, "%d receives waited for %d ns each: none shows it in p2p_time within 10 %%", ATTEMPTS,
-                  DELAY_NS);
+    verdict_check(seen, "a message was %d ns late, %d times: p2p_time never shows it within 10 %%", DELAY_NS, ATTEMPTS);
 }

@@ -257,29 +257,37 @@ const char *run_reader_call_name(const struct run_reader *reader, unsigned kind)
     return kind < reader->call_count ? reader->calls[kind].name : "?";
 }
 
-/* Moves to the chunk that holds event `next`, or the first one behind it. */
+static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
+{
+    cursor->current = chunk;
+    cursor->current_first = chunk->kind == CHUNK_RING ? 0 : first;
+    cursor->current_end = end < cursor->end ? end : cursor->end;
+    if (first > cursor->next) {
+        cursor->missing += first - cursor->next;
+        cursor->next = first;
+    }
+}
+
+/* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in the file in
+ * order, and then the ring. */
 static bool cursor_seek(struct event_cursor *cursor)
 {
     const struct run_reader *reader = cursor->reader;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if (chunk->kind == CHUNK_ARENA || chunk->thread != cursor->thread)
+        if (chunk->kind != CHUNK_TRACE || chunk->thread != cursor->thread || !chunk->complete)
             continue;
         uint64_t first = chunk->first_event, end = first + chunk->capacity;
-        if (chunk->kind == CHUNK_RING) {
-            end = cursor->end;
-            first = end > chunk->capacity ? end - chunk->capacity : 0;
-        }
         if (end < first || cursor->next >= end || first >= cursor->end)
             continue;
-        cursor->current = chunk;
-        cursor->current_end = end < cursor->end ? end : cursor->end;
-        cursor->current_first = chunk->kind == CHUNK_RING ? 0 : first;
-        if (first > cursor->next) {
-            cursor->missing += first - cursor->next;
-            cursor->next = first;
-        }
-        cursor->chunk++;
+        cursor_enter(cursor, chunk, first, end);
+        return true;
+    }
+    for (size_t i = 0; i < reader->chunk_count; i++) {
+        const struct chunk_header *ring = reader->chunks[i];
+        if (ring->kind != CHUNK_RING || ring->thread != cursor->thread || cursor->next >= cursor->end)
+            continue;
+        cursor_enter(cursor, ring, cursor->end > ring->capacity ? cursor->end - ring->capacity : 0, cursor->end);
         return true;
     }
     if (cursor->end > cursor->next)

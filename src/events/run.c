@@ -45,12 +45,18 @@ int run_directory_make(const char *dir)
     return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 }
 
+/* Going over the limit would raise SIGXFSZ in the program. */
+static bool file_may_be(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
 /* Space is allocated before it is touched, so that a full disk is an answer here and not a SIGBUS later. */
 static int file_extend(struct run *run, uint64_t end, uint64_t bytes)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end + bytes > limit.rlim_cur)
-        return EFBIG; /* asking the kernel would raise SIGXFSZ in the program */
+    if (!file_may_be(end + bytes))
+        return EFBIG;
     int error;
     do
         error = posix_fallocate(run->fd, (off_t)end, (off_t)bytes);
@@ -228,22 +234,14 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset)
     return object;
 }
 
-struct chunk_header *run_chunk_open(struct run *run, enum chunk_kind kind, uint32_t thread, uint32_t capacity)
+struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity)
 {
     size_t size = pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
     uint64_t offset;
     pthread_mutex_lock(&run->lock);
-    struct chunk_header *chunk = NULL;
-    if (kind == CHUNK_TRACE && run->trace_limit && run->trace_bytes + size > run->trace_limit)
-        run_lost(run, LOSS_TRACE_LIMIT, 1);
-    else if (kind == CHUNK_TRACE && (run->fd < 0 || run->broken))
-        run_lost(run, run->fd < 0 ? LOSS_NO_FILE : LOSS_DISK_FULL, 1);
-    else
-        chunk = run_grow(run, size, &offset);
+    struct chunk_header *chunk = run_grow(run, size, &offset);
     if (chunk) {
-        if (kind == CHUNK_TRACE)
-            run->trace_bytes += size;
-        chunk->kind = kind;
+        chunk->kind = CHUNK_RING;
         chunk->bytes = size;
         chunk->thread = thread;
         chunk->capacity = capacity;
@@ -253,13 +251,61 @@ struct chunk_header *run_chunk_open(struct run *run, enum chunk_kind kind, uint3
     return chunk;
 }
 
-void run_chunk_close(struct run *run, struct chunk_header *chunk)
+static bool file_write(int fd, const void *data, size_t bytes, uint64_t offset)
 {
-    size_t bytes = chunk->bytes;
+    const char *at = data;
+    while (bytes) {
+        ssize_t n = pwrite(fd, at, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        offset += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* A place for a chunk of the trace, or 0 (counted). Its header says "not complete" from the start, so that a reader may
+ * see the file longer than what has been written. */
+static uint64_t trace_place(struct run *run, struct chunk_header *chunk)
+{
+    uint64_t offset = 0;
     pthread_mutex_lock(&run->lock);
-    munmap(chunk, bytes);
-    run->memory_bytes -= bytes;
+    if (run->trace_limit && run->trace_bytes + chunk->bytes > run->trace_limit)
+        run_lost(run, LOSS_TRACE_LIMIT, 1);
+    else if (run->fd < 0)
+        run_lost(run, LOSS_NO_FILE, 1);
+    else if (run->broken || !file_may_be(run->virtual_bytes + chunk->bytes) ||
+             !file_write(run->fd, chunk, sizeof *chunk, run->virtual_bytes) ||
+             ftruncate(run->fd, (off_t)(run->virtual_bytes + chunk->bytes)) != 0)
+        run_lost(run, LOSS_DISK_FULL, 1);
+    else
+        offset = run->virtual_bytes;
+    if (offset) {
+        run->virtual_bytes += chunk->bytes;
+        run->trace_bytes += chunk->bytes;
+        __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
+    }
     pthread_mutex_unlock(&run->lock);
+    return offset;
+}
+
+bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events, uint32_t count)
+{
+    struct chunk_header chunk = {.magic = CHUNK_MAGIC, .kind = CHUNK_TRACE, .thread = thread, .capacity = count,
+                                 .first_event = first_event,
+                                 .bytes = pages(sizeof chunk + (size_t)count * sizeof *events)};
+    uint64_t offset = trace_place(run, &chunk);
+    if (!offset)
+        return false;
+    chunk.complete = 1;
+    if (file_write(run->fd, events, (size_t)count * sizeof *events, offset + sizeof chunk) &&
+        file_write(run->fd, &chunk, sizeof chunk, offset))
+        return true;
+    run_lost(run, LOSS_DISK_FULL, 1);
+    return false;
 }
 
 void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset)

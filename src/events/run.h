@@ -43,9 +43,14 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
 /* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
 void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
 
-/* A chunk for events of one thread; NULL: counted as lost. Close it when the thread has filled it. */
-struct chunk_header *run_chunk_open(struct run *run, enum chunk_kind kind, uint32_t thread, uint32_t capacity);
-void run_chunk_close(struct run *run, struct chunk_header *chunk);
+/* The event buffer of one thread, mapped; NULL: counted as lost. */
+struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
+
+/*
+ * Appends events of one thread to the trace: a buffer that is full, before it begins again. The copy goes through the
+ * kernel's page cache with one call: fresh pages of a mapped file would cost a fault each. False: counted as lost.
+ */
+bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events, uint32_t count);
 
 /* Links a finished record or block at the front of its list. `next` is the record's own field. */
 void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);

@@ -16,8 +16,9 @@
  *      header.variables    -> variable_record[]                          what the cells mean
  *      header.calls        -> call_record[]                              the names of event kinds
  *
- *   CHUNK_TRACE   events of one thread, in order; capacity events, the first of which is the thread's event first_event
- *   CHUNK_RING    the last `capacity` events of one thread: event number n lies in place n % capacity
+ *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n % capacity
+ *   CHUNK_TRACE   a buffer that was full, kept: `capacity` events of one thread, the first of which is its event
+ *                 first_event. What a trace has behind its last such chunk lies in the ring.
  *
  * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked at
  * the front of their list with a release store after they are complete: a reader of a living file sees whole records.
@@ -97,7 +98,8 @@ struct chunk_header {
     uint32_t thread;
     uint32_t capacity;    /* events, in CHUNK_TRACE and CHUNK_RING */
     uint64_t first_event; /* in CHUNK_TRACE */
-    uint64_t reserved[4];
+    uint64_t complete;    /* in CHUNK_TRACE: 0 while it is being written */
+    uint64_t reserved[3];
 };
 
 _Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");

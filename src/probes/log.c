@@ -92,40 +92,33 @@ static void buffer_set(struct log *log, struct chunk_header *chunk)
 /* Where nothing else can be had: events are counted and fall into this place. */
 static void buffer_set_none(struct log *log)
 {
-    log->chunk = NULL;
+    log->bufferless = true; /* it is not asked for again */
+    log->tracing = false;
     log->cursor = &log->nowhere;
     log->limit = &log->nowhere + 1;
 }
 
-static bool trace_extend(struct log *log)
+/* The buffer is full: what a trace keeps of it goes to the file before it begins again. */
+static void buffer_restart(struct log *log)
 {
-    struct chunk_header *chunk = run_chunk_open(&book.run, CHUNK_TRACE, log->ledger->index, TRACE_CHUNK_EVENTS);
-    if (!chunk)
-        return false;
-    chunk->first_event = cell_load(&log->ledger->tally.cells->events);
-    if (log->chunk)
-        run_chunk_close(&book.run, log->chunk);
-    buffer_set(log, chunk);
-    return true;
+    const struct event *first = (const struct event *)(log->chunk + 1);
+    uint64_t events = cell_load(&log->ledger->tally.cells->events);
+    if (log->tracing && !run_trace_append(&book.run, log->ledger->index, events - log->chunk->capacity, first,
+                                          log->chunk->capacity))
+        log->tracing = false; /* counted by cause; the flight recorder goes on */
+    log->cursor = (struct event *)(log->chunk + 1);
 }
 
 void log_turn(struct log *log)
 {
-    if (log->tracing) {
-        if (trace_extend(log))
-            return;
-        log->tracing = false; /* run_chunk_open has counted why; the flight recorder goes on */
-        if (log->chunk)
-            run_chunk_close(&book.run, log->chunk);
-        log->chunk = NULL;
-    }
-    if (log->chunk) { /* a ring that is full begins again */
-        log->cursor = (struct event *)(log->chunk + 1);
+    if (log->chunk) {
+        buffer_restart(log);
         return;
     }
-    uint64_t capacity = knob_load(KNOB_FLIGHT_EVENTS);
-    struct chunk_header *ring =
-        capacity ? run_chunk_open(&book.run, CHUNK_RING, log->ledger->index, (uint32_t)capacity) : NULL;
+    uint64_t capacity = log->tracing ? TRACE_CHUNK_EVENTS : knob_load(KNOB_FLIGHT_EVENTS);
+    struct chunk_header *ring = NULL;
+    if (capacity && !log->bufferless)
+        ring = run_ring_open(&book.run, log->ledger->index, (uint32_t)capacity);
     if (!ring) {
         buffer_set_none(log);
         return;

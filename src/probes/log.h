@@ -24,8 +24,9 @@ struct log {
     struct event *cursor, *limit;
     MPI_Datatype type; /* the last predefined one, and its size */
     uint32_t type_bytes;
-    struct chunk_header *chunk;
-    bool tracing;     /* the chunk is part of a trace */
+    struct chunk_header *chunk; /* the buffer, a ring */
+    bool tracing;     /* a full buffer is kept */
+    bool bufferless;  /* there is no memory for one, or none is wanted */
     struct log *next; /* in the list of logs that wait for a new thread */
     struct request *spare; /* requests to use again (request.h) */
     uint32_t spare_count;

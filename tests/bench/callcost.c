@@ -6,7 +6,8 @@
  *     callcost allreduce N   N times an Allreduce of 8 bytes
  *     callcost clock N       N pairs of reads of the time stamp counter
  *
- * Prints on rank 0: nanoseconds an iteration, and how many MPI calls an iteration makes on a rank.
+ * Prints on rank 0: nanoseconds an iteration, how many MPI calls an iteration makes on a rank, and the resident memory
+ * of the process at the end in KiB.
  */
 #include <mpi.h>
 
@@ -70,6 +71,19 @@ static void loop_clock(long n)
     }
 }
 
+static long resident_kib(void)
+{
+    long kib = -1;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmRSS: %ld", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib;
+}
+
 static const struct {
     const char *name;
     void (*run)(long);
@@ -97,7 +111,7 @@ int main(int argc, char **argv)
         loops[i].run(n);
         double seconds = MPI_Wtime() - begin;
         if (rank == 0)
-            printf("%.2f %d\n", seconds * 1e9 / (double)n, loops[i].calls);
+            printf("%.2f %d %ld\n", seconds * 1e9 / (double)n, loops[i].calls, resident_kib());
         MPI_Finalize();
         return 0;
     }

@@ -61,7 +61,7 @@ static void thread_make(struct maker *maker, uint32_t thread)
     record->events_cell = cell;
     maker->threads[thread] = record;
     run_link(&maker->run, &maker->run.header->first_thread, &record->next, offset);
-    maker->chunks[thread] = run_chunk_open(&maker->run, CHUNK_TRACE, thread, CHUNK_EVENTS);
+    maker->chunks[thread] = run_ring_open(&maker->run, thread, CHUNK_EVENTS);
     assert_non_null(maker->chunks[thread]);
 }
 

@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+"""What mpit costs: added time, instructions and memory of a recorded call, bare and recorded in pairs in one run.
+
+    cost.py BUILD [--pairs N] [--iterations N] [--mpi openmpi|mpich] [--json] [--quick] [--memory-calls N]
+
+Times are medians over pairs of runs, and given in pairs of clock reads (two reads of the time stamp counter) that are
+measured in the same sitting: machines are shared and noisy, ratios hold. Instructions are counted by callgrind over
+two run lengths, subtracted. --quick: fewer and shorter runs, and no memory, for a smoke test.
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+LIMIT_PAIRS, LIMIT_INSTRUCTIONS = 1.5, 200
+
+
+def environment(extra):
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_rmaps_base_oversubscribe="1")
+    for name in list(env):
+        if name.startswith("MPIT_") or name == "LD_PRELOAD":
+            del env[name]
+    env.update(extra)
+    return env
+
+
+class Bench:
+    def __init__(self, build, mpi):
+        self.build, self.mpi = os.path.abspath(build), mpi
+        self.program = f"{self.build}/tests/callcost-{mpi}"
+        self.library = f"{self.build}/lib/libmpit-{mpi}.so"
+        self.launcher = f"mpirun.{mpi}" if shutil.which(f"mpirun.{mpi}") else "mpirun"
+        self.work = tempfile.mkdtemp(prefix="mpit-bench-")
+
+    def extra(self, how):
+        if how == "bare":
+            return {}
+        run = tempfile.mkdtemp(dir=self.work)
+        out = {"LD_PRELOAD": self.library, "MPIT_OUTPUT": run}
+        if how == "trace":
+            out["MPIT_TRACE"] = "1"
+        return out
+
+    def run(self, how, loop, n, ranks):
+        extra = self.extra(how)
+        line = [self.launcher, "-n", str(ranks), self.program, loop, str(n)]
+        out = subprocess.run(line, env=environment(extra), capture_output=True, text=True, check=True).stdout.split()
+        if "MPIT_OUTPUT" in extra:
+            shutil.rmtree(extra["MPIT_OUTPUT"])
+        return float(out[0]), int(out[1]), int(out[2])
+
+    def instructions(self, how, n):
+        extra = self.extra(how)
+        line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.program, "self", str(n)]
+        err = subprocess.run(line, env=environment(extra), capture_output=True, text=True, check=True).stderr
+        return int([l for l in err.splitlines() if "Collected" in l][0].split(":")[1])
+
+    def instructions_added(self, how, short, long):
+        """of a call: a third of Isend + Recv + Wait"""
+        bare = self.instructions("bare", long) - self.instructions("bare", short)
+        return (self.instructions(how, long) - self.instructions(how, short) - bare) / (3 * (long - short))
+
+
+def times(bench, pairs, n, result):
+    rows = [("self", 1, "self Isend + Recv + Wait, a third of it"), ("pingpong", 2, "8-byte ping-pong, a call"),
+            ("allreduce", 2, "8-byte Allreduce")]
+    clock = statistics.median(bench.run("bare", "clock", 10 * n, 1)[0] for _ in range(max(3, pairs)))
+    result["clock_pair_ns"] = round(clock, 1)
+    for loop, ranks, title in rows:
+        for how in ("tallies", "trace"):
+            added, ratio = [], []
+            for _ in range(pairs):
+                bare, calls, _ = bench.run("bare", loop, n, ranks)
+                with_, _, _ = bench.run("summary" if how == "tallies" else "trace", loop, n, ranks)
+                added.append((with_ - bare) / calls)
+                ratio.append(with_ / bare)
+            median = statistics.median(added)
+            result["rows"].append({"loop": loop, "title": title, "how": how, "added_ns": round(median, 1),
+                                   "clock_pairs": round(median / clock, 2), "min_ns": round(min(added), 1),
+                                   "max_ns": round(max(added), 1), "ratio": round(statistics.median(ratio), 2)})
+
+
+def memory(bench, calls, result):
+    """KiB that the recorder adds to a rank after few and after many calls"""
+    added = {}
+    for n in (10 ** 5, calls):
+        bare = statistics.median(bench.run("bare", "self", n // 3, 1)[2] for _ in range(3))
+        with_ = statistics.median(bench.run("summary", "self", n // 3, 1)[2] for _ in range(3))
+        added[str(n)] = with_ - bare
+    result["memory_added_kib"] = added
+
+
+def show(result):
+    print(f"{result['mpi']}: a pair of clock reads {result['clock_pair_ns']} ns")
+    print(f"  {'added by a recorded call':42} {'':8} {'ns':>7} {'clock pairs':>12} {'min .. max ns':>16} {'x bare':>7}")
+    for r in result["rows"]:
+        spread = f"{r['min_ns']} .. {r['max_ns']}"
+        print(f"  {r['title']:42} {r['how']:8} {r['added_ns']:7} {r['clock_pairs']:12} {spread:>16} {r['ratio']:7}")
+    for how, count in result["instructions"].items():
+        print(f"  instructions, a third of Isend + Recv + Wait, {how}: {count}")
+    for calls, kib in result.get("memory_added_kib", {}).items():
+        print(f"  memory added to a rank after {int(calls):,} calls: {kib:.0f} KiB")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--iterations", type=int, default=200000)
+    parser.add_argument("--memory-calls", type=int, default=10 ** 8)
+    parser.add_argument("--mpi", action="append", choices=["openmpi", "mpich"])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    results, bad = [], []
+    for mpi in options.mpi or ["openmpi", "mpich"]:
+        if not os.path.exists(f"{options.build}/lib/libmpit-{mpi}.so"):
+            continue
+        bench = Bench(options.build, mpi)
+        result = {"mpi": mpi, "rows": [], "instructions": {}}
+        times(bench, 3 if options.quick else options.pairs, 20000 if options.quick else options.iterations, result)
+        for how in ("tallies", "trace"):
+            short, long = (20000, 60000) if options.quick else (50000, 150000)
+            result["instructions"][how] = round(bench.instructions_added("summary" if how == "tallies" else how, short,
+                                                                         long), 1)
+        if not options.quick:
+            memory(bench, options.memory_calls, result)
+        shutil.rmtree(bench.work)
+        results.append(result)
+        # instructions repeat, so they are judged; times are only shown
+        bad += [f"{mpi}: {how}: {count} instructions a call, allowed {LIMIT_INSTRUCTIONS}"
+                for how, count in result["instructions"].items() if count >= LIMIT_INSTRUCTIONS]
+    if options.json:
+        print(json.dumps(results, indent=2))
+    else:
+        for result in results:
+            show(result)
+    if not results:
+        sys.exit("cost.py: no preload library in " + options.build)
+    for line in bad:
+        print("too many: " + line, file=sys.stderr)
+    sys.exit(1 if bad else 0)
+
+
+main()

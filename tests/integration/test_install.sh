@@ -1,0 +1,156 @@
+#!/bin/bash
+# What cmake --install promises: the tools find mpit's files wherever the installation stands, pkg-config and
+# find_package() find the installation, and both say the same. Usage: test_install.sh BUILD_DIRECTORY
+# shellcheck disable=SC2317 # functions that check() calls
+set -euo pipefail
+
+build=$(cd "${1:?the build directory is missing}" && pwd)
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 LC_ALL=C.UTF-8
+unset LD_PRELOAD CMAKE_PREFIX_PATH PKG_CONFIG_PATH DESTDIR "${!MPIT_@}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+passed=0 failed=0
+
+# check NAME COMMAND...: the command succeeds; if not, what it said is shown
+check() {
+    local name=$1
+    shift
+    if "$@" >check.log 2>&1 </dev/null; then
+        passed=$((passed + 1))
+        echo "ok - $name"
+    else
+        failed=$((failed + 1))
+        echo "not ok - $name"
+        sed 's/^/#   /' check.log | head -n 20
+    fi
+}
+same() {
+    [ "$1" = "$2" ] || { printf "'%s' is not '%s'\n" "$1" "$2" && false; }
+}
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+}
+cached() {
+    sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+version=$(cached CMAKE_PROJECT_VERSION)
+libdir=$(cached CMAKE_INSTALL_LIBDIR)
+mpis=()
+for mpi in openmpi mpich; do
+    [ ! -e "$build/lib/libmpit-$mpi.so" ] || mpis+=("$mpi")
+done
+[[ $libdir != /* ]] || {
+    echo "# CMAKE_INSTALL_LIBDIR is absolute: an installation elsewhere would write there; skipped"
+    finish
+}
+
+echo "# the installation"
+check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
+files=(bin/mpit-run bin/mpit-dump bin/mpit-list include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
+    "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
+    share/doc/mpit/README.md share/doc/mpit/LICENSE share/doc/mpit/summary-json.md)
+for mpi in "${mpis[@]}"; do
+    files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi")
+done
+for file in "${files[@]}"; do
+    check "  has $file" test -s "first/$file"
+done
+wanted=$(printf '%s\n' "${files[@]}" | sort)
+check "  and nothing else" same "$(cd first && find . -type f -printf '%P\n' | sort)" "$wanted"
+check "  no text file in it names the build directory" bash -c "! grep -rIlF '$build' first"
+for file in "${files[@]}"; do
+    [[ $file == *.so || $file == bin/* || $file == libexec/* ]] || continue
+    check "  $file looks for no library there" bash -c "! readelf -d 'first/$file' | grep -E 'R(UN)?PATH.*$build'"
+done
+check "  version.h is the project's" grep -qx "#define MPIT_VERSION_STRING \"$version\"" first/include/mpit/version.h
+check "  mpit-run says the same version" same "$(first/bin/mpit-run --version)" "mpit-run $version"
+
+# Everything from here on runs in an installation that was moved after it was made.
+mv first moved
+prefix=$work/moved
+
+echo "# the tools, installed"
+for mpi in "${mpis[@]}"; do
+    check "mpit-run on a program of $mpi" \
+        moved/bin/mpit-run --otf2 --output "run-$mpi" --summary "$mpi.txt" \
+        "mpirun.$mpi" -n 2 "$build/tests/heat-$mpi" --rows 32 --columns 32 --steps 10
+    check "  preloads the installed library" same \
+        "$(moved/bin/mpit-run --output "env-$mpi" --quiet --mpi "$mpi" printenv LD_PRELOAD 2>/dev/null)" \
+        "$prefix/$libdir/libmpit-$mpi.so"
+    check "  with a summary" grep -q 'MPI_Waitall' "$mpi.txt"
+    check "  and an archive" test -s "run-$mpi/otf2/traces.otf2"
+    check "  mpit-dump verifies it" moved/bin/mpit-dump --verify "run-$mpi"
+    check "  mpit-list lists mpit's variables" \
+        bash -c "moved/bin/mpit-list --mpi $mpi --pvars mpit_send_count | grep -q '^mpit_send_count '"
+done
+
+echo "# pkg-config"
+export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
+pc() {
+    realpath -m "$(pkg-config "$@")"
+}
+check "the .pc file is valid" pkg-config --validate mpit
+check "the version" same "$(pkg-config --modversion mpit)" "$version"
+check "the version as a variable" same "$(pkg-config --variable=version mpit)" "$version"
+check "bindir" same "$(pc --variable=bindir mpit)" "$prefix/bin"
+for mpi in "${mpis[@]}"; do
+    check "preload_$mpi" same "$(pc --variable="preload_$mpi" mpit)" "$prefix/$libdir/libmpit-$mpi.so"
+done
+cat >version.c <<'C'
+#include <mpit/version.h>
+#include <stdio.h>
+int main(void)
+{
+    printf("%d.%d.%d %s\n", MPIT_VERSION_MAJOR, MPIT_VERSION_MINOR, MPIT_VERSION_PATCH, MPIT_VERSION_STRING);
+}
+C
+read -ra flags < <(pkg-config --cflags mpit)
+check "a program with --cflags compiles" cc version.c -o version "${flags[@]}"
+check "  and prints the version" same "$(./version)" "$version $version"
+
+echo "# find_package"
+mkdir client
+cp version.c client/
+cat >client/CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.22)
+project(client LANGUAGES C)
+find_package(mpit ${WANTED} REQUIRED COMPONENTS ${MPIS})
+add_executable(version version.c)
+target_link_libraries(version PRIVATE mpit::headers)
+message(STATUS "version ${mpit_VERSION}")
+message(STATUS "run ${mpit_RUN}")
+foreach(mpi ${mpit_MPIS})
+  message(STATUS "preload ${mpi} ${mpit_PRELOAD_${mpi}}")
+endforeach()
+CMAKE
+# client DIRECTORY [OPTION...]: configures the outside project with what is installed
+client() {
+    local dir=$1
+    shift
+    cmake -S client -B "$dir" -DCMAKE_PREFIX_PATH="$prefix" "$@"
+}
+# refused DIRECTORY TEXT OPTION...: it does not configure, and says TEXT
+refused() {
+    if client "$1" "${@:3}" >refusal 2>&1; then
+        echo "configured nevertheless"
+        return 1
+    fi
+    grep -F -- "$2" refusal || { cat refusal && return 1; }
+}
+list=$(IFS=';' && echo "${mpis[*]}")
+check "a project that asks for the installed version and its MPIs" client with -DWANTED="$version" -DMPIS="$list"
+cp check.log configured
+check "  mpit_VERSION" grep -qx -- "-- version $version" configured
+check "  mpit_RUN" grep -qx -- "-- run $prefix/bin/mpit-run" configured
+for mpi in "${mpis[@]}"; do
+    check "  mpit_PRELOAD_$mpi" grep -qx -- "-- preload $mpi $prefix/$libdir/libmpit-$mpi.so" configured
+done
+check "  mpit::headers" cmake --build with
+check "  the version in it" same "$(with/version)" "$version $version"
+check "a version that is not there is refused" refused later 'compatible with requested version "99.0"' -DWANTED=99.0
+check "an MPI that is not there is refused" refused other 'lam' -DMPIS=lam
+
+finish

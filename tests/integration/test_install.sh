@@ -150,7 +150,7 @@ for mpi in "${mpis[@]}"; do
 done
 check "  mpit::headers" cmake --build with
 check "  the version in it" same "$(with/version)" "$version $version"
-check "a version that is not there is refused" refused later 'compatible with requested version "99.0"' -DWANTED=99.0
-check "an MPI that is not there is refused" refused other 'lam' -DMPIS=lam
+check "a version that is not there is refused" refused later 'requested version "99.0"' -DWANTED=99.0
+check "an MPI that is not there is refused" refused other 'not for lam' -DMPIS=lam
 
 finish

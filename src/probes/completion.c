@@ -163,6 +163,8 @@ static void received_fill(struct event *event, const struct request *request, co
     event->kind = RECORD_RECV_DONE;
     event->peer = request->posted.peer;
     event->tag = request->posted.tag;
+    if (request->posted.peer == PEER_PROC_NULL || !status)
+        event->bytes = 0;
     if (request->posted.peer == PEER_PROC_NULL)
         return;
     if (!status) {
@@ -172,7 +174,8 @@ static void received_fill(struct event *event, const struct request *request, co
     }
     event->peer = status->MPI_SOURCE >= 0 ? status->MPI_SOURCE : request->posted.peer;
     event->tag = status->MPI_SOURCE >= 0 ? status->MPI_TAG : request->posted.tag;
-    event->bytes = abi_status_bytes(status);
+    if (abi_status_bytes(status) < event->bytes) /* else it was cut off: what there was room for has arrived */
+        event->bytes = abi_status_bytes(status);
     event->kind |= size_flag(event->bytes);
 }
 

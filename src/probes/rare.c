@@ -11,11 +11,17 @@ void sent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     sent_emit(probe, FOLD_SEND, kind, view, result, dest, tag, bytes, size_flag(bytes));
 }
 
-void received_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                         int source, const MPI_Status *status)
+/* How much a receive that was cut off can have brought. */
+static uint64_t room_of(int result, int64_t count, MPI_Datatype type)
 {
-    view_settle(probe, result, comm, &view);
-    received_emit(probe, kind, view, result, source, status, false);
+    return result != MPI_SUCCESS && receive_arrived(result) ? native_bytes(count, type) : UINT64_MAX;
+}
+
+void received_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                         int64_t count, MPI_Datatype type, const MPI_Status *status)
+{
+    view_settle(probe, receive_arrived(result) ? MPI_SUCCESS : result, comm, &view);
+    received_emit(probe, kind, view, result, source, room_of(result, count, type), status, false);
 }
 
 void isent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
@@ -26,15 +32,15 @@ void isent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct
 }
 
 void ireceive_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
-                         int tag, const MPI_Request *request)
+                         int tag, uint64_t room, const MPI_Request *request)
 {
     view_settle(probe, result, comm, &view);
-    ireceive_emit(probe, kind, view, result, source, tag, request);
+    ireceive_emit(probe, kind, view, result, source, tag, room, request);
 }
 
 void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                   int dest, int tag, int64_t count, MPI_Datatype type, int source,
-                     const MPI_Status *status)
+                                   int dest, int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount,
+                     MPI_Datatype recvtype, const MPI_Status *status)
 {
     uint64_t begin = probe->begin;
     struct log *log = probe->log;
@@ -45,7 +51,7 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     sent_emit(probe, FOLD_SENDRECV, kind, view, arrived ? MPI_SUCCESS : result, dest, tag, bytes, size_flag(bytes));
     if (!arrived)
         return;
-    received_event(&received, view, source, status, false);
+    received_event(&received, view, source, room_of(result, recvcount, recvtype), status, false);
     if (log->ledger->tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
     log_record(log, view, &received, 0);

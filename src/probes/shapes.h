@@ -127,7 +127,7 @@ HOT void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
         return result;                                                                                                 \
     } while (0)
 
-/* A message that was cut off has arrived: with the size that there was room for. */
+/* A message that was cut off has arrived, with the size that there was room for; statuses say this or that of it. */
 bool receive_arrived_slow(int result);
 
 HOT bool receive_arrived(int result)
@@ -137,38 +137,41 @@ HOT bool receive_arrived(int result)
 
 /* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as it
  * was: what was asked for decides. */
-HOT void received_event(struct event *event, struct view *view, int source, const MPI_Status *status, bool plain)
+HOT void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status,
+                        bool plain)
 {
     event->peer = source == MPI_PROC_NULL ? PEER_PROC_NULL : peer_rank(status->MPI_SOURCE);
     event->tag = status->MPI_TAG;
     if (event->peer >= 0) {
         event->bytes = abi_status_bytes(status);
+        if (event->bytes > room)
+            event->bytes = room;
         event->kind |= plain ? 0 : size_flag(event->bytes);
         if (view)
             view_page_select(view, event->peer);
     }
 }
 
-HOT void received_emit(struct probe *probe, enum call kind, struct view *view, int result, int source,
+HOT void received_emit(struct probe *probe, enum call kind, struct view *view, int result, int source, uint64_t room,
                        const MPI_Status *status, bool plain)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     bool arrived = receive_arrived(result);
     if (arrived)
-        received_event(&event, view, source, status, plain);
+        received_event(&event, view, source, room, status, plain);
     probe_leave(probe, FOLD_RECV, 0, view, arrived ? MPI_SUCCESS : result, event, 0);
 }
 
-void received_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                         int source, const MPI_Status *status);
+void received_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                         int64_t count, MPI_Datatype type, const MPI_Status *status);
 
-HOT void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                        int source, const MPI_Status *status)
+HOT void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                        int64_t count, MPI_Datatype type, const MPI_Status *status)
 {
     if (source != MPI_PROC_NULL && is_plain(probe, view, result, status->MPI_SOURCE, abi_status_bytes(status)))
-        received_emit(probe, kind, view, MPI_SUCCESS, source, status, true);
+        received_emit(probe, kind, view, MPI_SUCCESS, source, UINT64_MAX, status, true);
     else
-        received_leave_rare(probe, kind, comm, view, result, source, status);
+        received_leave_rare(probe, kind, comm, view, result, source, count, type, status);
 }
 
 #define SHAPE_RECV(kind, name, detail, large, call, buf, count, type, source, tag, comm, status)                       \
@@ -181,13 +184,13 @@ HOT void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, stru
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        received_leave(&probe, kind, comm, view, result, source, status);                                                      \
+        received_leave(&probe, kind, comm, view, result, source, count, type, status);                                                                 \
         return result;                                                                                                 \
     } while (0)
 
 void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                   int dest, int tag, int64_t count, MPI_Datatype type, int source,
-                     const MPI_Status *status);
+                                   int dest, int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount,
+                     MPI_Datatype recvtype, const MPI_Status *status);
 
 #define SHAPE_SENDRECV(kind, name, detail, large, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,         \
                        recvcount, recvtype, source, recvtag, comm, status)                                             \
@@ -200,7 +203,8 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        exchanged_leave(&probe, kind, comm, view, result, dest, sendtag, sendcount, sendtype, source, status);                          \
+        exchanged_leave(&probe, kind, comm, view, result, dest, sendtag, sendcount, sendtype, source, recvcount,       \
+                        recvtype, status);                                                                                              \
         return result;                                                                                                 \
     } while (0)
 
@@ -305,25 +309,27 @@ HOT void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
         return result;                                                                                                 \
     } while (0)
 
+/* `room`: of the program's buffer, in bytes. */
 HOT void ireceive_emit(struct probe *probe, enum call kind, struct view *view, int result, int source, int tag,
-                       const MPI_Request *request)
+                       uint64_t room, const MPI_Request *request)
 {
-    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
+    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag, .bytes = room};
     if (__builtin_expect(result == MPI_SUCCESS, 1))
         request_post(probe, view, kind, REQUEST_RECV, &event, request);
     probe_leave(probe, FOLD_POST_RECV, 0, view, result, event, 0);
 }
 
 void ireceive_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
-                         int tag, const MPI_Request *request);
+                         int tag, uint64_t room, const MPI_Request *request);
 
 HOT void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
-                        int tag, const MPI_Request *request)
+                        int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
 {
+    uint64_t room = __builtin_expect(result == MPI_SUCCESS, 1) ? log_bytes(probe->log, count, type) : 0;
     if (is_plain(probe, view, result, 0, 0))
-        ireceive_emit(probe, kind, view, MPI_SUCCESS, source, tag, request);
+        ireceive_emit(probe, kind, view, MPI_SUCCESS, source, tag, room, request);
     else
-        ireceive_leave_rare(probe, kind, comm, view, result, source, tag, request);
+        ireceive_leave_rare(probe, kind, comm, view, result, source, tag, room, request);
 }
 
 #define SHAPE_IRECV(kind, name, detail, large, call, buf, count, type, source, tag, comm, request)                     \
@@ -333,7 +339,7 @@ HOT void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, stru
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        ireceive_leave(&probe, kind, comm, view, result, source, tag, request);                                        \
+        ireceive_leave(&probe, kind, comm, view, result, source, tag, count, type, request);                                            \
         return result;                                                                                                 \
     } while (0)
 
@@ -360,7 +366,8 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        persistent_leave(&probe, kind, REQUEST_RECV, comm, view, result, source, tag, 0, request);                     \
+        persistent_leave(&probe, kind, REQUEST_RECV, comm, view, result, source, tag,                                  \
+                         result == MPI_SUCCESS ? native_bytes(count, type) : 0, request);                              \
         return result;                                                                                                 \
     } while (0)
 

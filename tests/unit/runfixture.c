@@ -114,11 +114,11 @@ void fixture_thread_add(struct fixture *fixture, uint32_t index, uint32_t capaci
     struct tally_block *block = block_place(fixture, (struct tally_block){.kind = BLOCK_THREAD, .thread = index},
                                             sizeof(struct thread_cells));
     thread->tally.cells = (struct thread_cells *)(block + 1);
+    uint64_t cell = fixture->run.arena_offset + (uint64_t)((char *)thread->tally.cells - fixture->run.arena);
     thread->record = place(fixture, sizeof *thread->record, &offset);
     thread->record->index = index;
     thread->record->begin_ticks = FIXTURE_BEGIN_TICKS;
-    thread->record->events_cell = (uint64_t)fixture->run.arena_offset +
-                                  (uint64_t)((char *)thread->tally.cells - fixture->run.arena);
+    thread->record->events_cell = cell;
     run_link(&fixture->run, &fixture->run.header->first_thread, &thread->record->next, offset);
     thread->ring = run_ring_open(&fixture->run, index, capacity);
     expect(thread->ring, "no buffer");

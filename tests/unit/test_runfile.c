@@ -1,0 +1,609 @@
+/* The writer and the reader of run files together: what was written is read, and what could not be is counted. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "reader.h"
+#include "runfixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MEGABYTE = 1 << 20 };
+
+static char directory[64];
+static struct run run;
+static struct run_problem problem;
+static struct run_reader reader;
+
+static int directory_setup(void **state)
+{
+    (void)state;
+    clock_open();
+    fixture_directory_make(directory);
+    return 0;
+}
+
+static int directory_teardown(void **state)
+{
+    (void)state;
+    if (reader.base)
+        run_reader_close(&reader);
+    fixture_directory_remove(directory);
+    return 0;
+}
+
+static void open_with(uint64_t memory_limit, uint64_t trace_limit)
+{
+    assert_int_equal(run_open(&run, directory, memory_limit, trace_limit, &problem), 0);
+    assert_string_equal(problem.text, "");
+    assert_true(run.fd >= 0);
+}
+
+static void read_back(void)
+{
+    if (run_reader_open(&reader, run.path) != 0)
+        fail_msg("%s %s", run.path, reader.error);
+}
+
+static uint64_t file_size(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void new_run_says_who_wrote_it_and_when(void **state)
+{
+    (void)state;
+    uint64_t before = clock_now();
+    open_with(MEGABYTE, 0);
+    read_back();
+    assert_int_equal(reader.header.phase, RUN_STARTING);
+    assert_int_equal(reader.header.pid, getpid());
+    assert_int_equal(reader.header.world_rank, -1);
+    assert_int_equal(reader.header.clock_kind, clock_kind());
+    assert_in_range(reader.header.begin_ticks, before, clock_now());
+    assert_non_null(strstr(reader.header.program, "test_runfile"));
+    assert_true(reader.header.host[0] && reader.header.boot[0]);
+    assert_int_equal(reader.header.end_ticks, 0);
+    run_close(&run, RUN_FINALIZED, true);
+    run_reader_close(&reader);
+    read_back();
+    assert_int_equal(reader.header.phase, RUN_FINALIZED);
+    assert_true(reader.header.end_ticks >= reader.header.begin_ticks);
+    assert_true(reader.header.end_realtime_ns >= reader.header.begin_realtime_ns);
+}
+
+static void run_file_is_its_owners_alone(void **state)
+{
+    (void)state;
+    open_with(MEGABYTE, 0);
+    struct stat st;
+    assert_int_equal(stat(run.path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    run_close(&run, RUN_FINALIZED, true);
+}
+
+static void two_runs_of_a_process_get_two_files(void **state)
+{
+    (void)state;
+    static struct run other;
+    open_with(MEGABYTE, 0);
+    assert_int_equal(run_open(&other, directory, MEGABYTE, 0, &problem), 0);
+    assert_true(other.fd >= 0);
+    assert_string_not_equal(run.path, other.path);
+    run_close(&other, RUN_FINALIZED, true);
+    run_close(&run, RUN_FINALIZED, true);
+}
+
+static void dropped_run_leaves_no_file(void **state)
+{
+    (void)state;
+    open_with(MEGABYTE, 0);
+    run_close(&run, RUN_FINALIZED, false);
+    assert_int_equal(access(run.path, F_OK), -1);
+    run_close(&run, RUN_FINALIZED, false);
+}
+
+static void deep_directory_is_made(void **state)
+{
+    (void)state;
+    char deep[128];
+    struct stat st;
+    snprintf(deep, sizeof deep, "%s/a//b/c/", directory);
+    assert_int_equal(run_directory_make(deep), 0);
+    assert_int_equal(run_directory_make(deep), 0);
+    assert_int_equal(stat(deep, &st), 0);
+    assert_true(S_ISDIR(st.st_mode));
+    assert_int_equal(run_directory_make("/"), 0);
+}
+
+static void objects_are_zeroed_aligned_and_where_their_offset_says(void **state)
+{
+    (void)state;
+    enum { OBJECTS = 2000 };
+    static struct {
+        uint64_t offset;
+        size_t bytes;
+    } made[OBJECTS];
+    open_with(64 * MEGABYTE, 0);
+    srand(3);
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        made[i].bytes = i % 500 == 7 ? 300000 : 1 + (size_t)rand() % 1000;
+        unsigned char *object = run_alloc(&run, made[i].bytes, &made[i].offset);
+        assert_non_null(object);
+        assert_true(made[i].offset && made[i].offset % RUN_ALIGN == 0 && (uintptr_t)object % RUN_ALIGN == 0);
+        for (size_t b = 0; b < made[i].bytes; b++)
+            if (object[b])
+                fail_msg("byte %zu of object %u is not zero", b, i);
+        memset(object, (int)(i % 255 + 1), made[i].bytes);
+    }
+    read_back();
+    for (unsigned i = 0; i < OBJECTS; i++)
+        for (size_t b = 0; b < made[i].bytes; b++)
+            if ((unsigned char)reader.base[made[i].offset + b] != i % 255 + 1)
+                fail_msg("byte %zu of object %u is another one's", b, i);
+    run_close(&run, RUN_FINALIZED, true);
+}
+
+static void file_bytes_covers_whole_chunks_at_every_moment(void **state)
+{
+    (void)state;
+    uint64_t offset;
+    static struct event events[1000];
+    open_with(64 * MEGABYTE, 0);
+    for (unsigned i = 0; i < 60; i++) {
+        if (i % 3 == 0)
+            assert_non_null(run_alloc(&run, 200000, &offset));
+        else if (i % 3 == 1)
+            assert_non_null(run_ring_open(&run, i, 100 + i));
+        else
+            assert_true(run_trace_append(&run, i, 0, events, 10 * i));
+        assert_true(file_size(run.path) >= run.header->file_bytes);
+        read_back();
+        assert_int_equal(reader.bytes, run.virtual_bytes);
+        assert_int_equal(reader.chunk_count, i + 1);
+        run_reader_close(&reader);
+    }
+    run_close(&run, RUN_FINALIZED, true);
+}
+
+static void lists_are_read_from_the_newest_to_the_oldest(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_open(&fixture);
+    for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++)
+        fixture_comm_add(&fixture, slot, 4, "c");
+    for (uint32_t index = 0; index < FIXTURE_THREADS; index++)
+        fixture_thread_add(&fixture, index, 8);
+    if (run_reader_open(&reader, fixture.run.path) != 0)
+        fail_msg("%s", reader.error);
+    assert_int_equal(reader.thread_count, FIXTURE_THREADS);
+    assert_int_equal(reader.comm_count, FIXTURE_COMMS);
+    assert_int_equal(reader.block_count, FIXTURE_THREADS + FIXTURE_COMMS - 1);
+    assert_int_equal(reader.blocks[0]->kind, BLOCK_THREAD);
+    assert_int_equal(reader.blocks[0]->thread, FIXTURE_THREADS - 1);
+    assert_int_equal(reader.blocks[reader.block_count - 1]->comm, 1);
+    for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++)
+        assert_int_equal(reader.comms[slot]->slot, slot);
+    assert_null(reader.comms[0]);
+    fixture_close(&fixture, RUN_FINALIZED);
+    fixture_remove(&fixture);
+}
+
+static void record_without_a_place_in_the_file_is_not_linked(void **state)
+{
+    (void)state;
+    uint64_t next = 5;
+    open_with(MEGABYTE, 0);
+    run_link(&run, &run.header->first_comm, &next, 0);
+    assert_int_equal(run.header->first_comm, 0);
+    assert_int_equal(next, 5);
+    run_close(&run, RUN_FINALIZED, true);
+}
+
+/* ---- events --------------------------------------------------------------------------------------------------------- */
+
+static struct fixture recorded;
+
+/* A run of one thread that has emitted `count` events; event n began at n. */
+static void record(uint32_t capacity, uint64_t count, bool traced)
+{
+    fixture_open(&recorded);
+    recorded.run.header->traced = traced;
+    fixture_thread_add(&recorded, 0, capacity);
+    for (uint64_t n = 0; n < count; n++)
+        fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+    fixture_close(&recorded, RUN_FINALIZED);
+    if (run_reader_open(&reader, recorded.run.path) != 0)
+        fail_msg("%s", reader.error);
+}
+
+static int record_teardown(void **state)
+{
+    run_reader_close(&reader);
+    fixture_remove(&recorded);
+    return directory_teardown(state);
+}
+
+/* Events first .. end - 1 come out, the ones before them are missing. */
+static void events_check(uint64_t first, uint64_t end)
+{
+    struct event_cursor cursor;
+    event_cursor_open(&cursor, &reader, 0);
+    for (uint64_t n = first; n < end; n++) {
+        const struct event *event = event_cursor_next(&cursor);
+        assert_non_null(event);
+        assert_int_equal(event->begin, n);
+    }
+    assert_null(event_cursor_next(&cursor));
+    assert_null(event_cursor_next(&cursor));
+    assert_int_equal(cursor.missing, first);
+}
+
+static void ring_keeps_all_until_it_is_full(void **state)
+{
+    (void)state;
+    record(16, 16, false);
+    events_check(0, 16);
+}
+
+static void ring_drops_oldest_when_full(void **state)
+{
+    (void)state;
+    record(16, 21, false);
+    events_check(5, 21);
+}
+
+static void trace_keeps_every_event_in_order(void **state)
+{
+    (void)state;
+    record(16, 16 * 5 + 3, true);
+    events_check(0, 16 * 5 + 3);
+    assert_int_equal(reader.chunk_count, 2 + 5);
+}
+
+static void trace_of_whole_buffers_is_read_once(void **state)
+{
+    (void)state;
+    record(16, 32, true);
+    events_check(0, 32);
+}
+
+static void thread_without_events_has_none(void **state)
+{
+    (void)state;
+    struct event_cursor cursor;
+    record(16, 0, true);
+    events_check(0, 0);
+    event_cursor_open(&cursor, &reader, 17);
+    assert_null(event_cursor_next(&cursor));
+    assert_int_equal(cursor.missing, 0);
+}
+
+static void chunk_that_was_not_completed_is_missing(void **state)
+{
+    (void)state;
+    record(16, 40, true);
+    int fd = open(recorded.run.path, O_RDWR);
+    for (size_t i = 0; i < reader.chunk_count; i++)
+        if (reader.chunks[i]->kind == CHUNK_TRACE && reader.chunks[i]->first_event == 0) {
+            uint64_t complete = 0;
+            off_t at = (const char *)&reader.chunks[i]->complete - reader.base;
+            assert_int_equal(pwrite(fd, &complete, sizeof complete, at), sizeof complete);
+        }
+    close(fd);
+    struct event_cursor cursor;
+    uint64_t n = 16;
+    event_cursor_open(&cursor, &reader, 0);
+    for (const struct event *event; (event = event_cursor_next(&cursor)); n++)
+        assert_int_equal(event->begin, n);
+    assert_int_equal(n, 40);
+    assert_int_equal(cursor.missing, 16);
+}
+
+static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
+{
+    (void)state;
+    fixture_open(&recorded);
+    recorded.run.trace_limit = 2 * RUN_PAGE_BYTES;
+    fixture_thread_add(&recorded, 0, 16);
+    for (uint64_t n = 0; n < 100; n++)
+        fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+    assert_int_equal(recorded.run.trace_bytes, 2 * RUN_PAGE_BYTES);
+    assert_int_equal(recorded.run.header->lost[LOSS_TRACE_LIMIT], 100 / 16 - 2);
+    fixture_close(&recorded, RUN_FINALIZED);
+    assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+    struct event_cursor cursor;
+    uint64_t expected = 0, seen = 0;
+    event_cursor_open(&cursor, &reader, 0);
+    for (const struct event *event; (event = event_cursor_next(&cursor)); seen++) {
+        if (expected == 32)
+            expected = 100 - 16;
+        assert_int_equal(event->begin, expected++);
+    }
+    assert_int_equal(seen, 48);
+    assert_int_equal(cursor.missing, 52);
+}
+
+/* ---- limits and faults ---------------------------------------------------------------------------------------------- */
+
+static void memory_stays_under_its_limit(void **state)
+{
+    (void)state;
+    uint64_t offset, refused = 0;
+    open_with(MEGABYTE, 0);
+    for (unsigned i = 0; i < 100; i++)
+        refused += run_alloc(&run, 50000, &offset) == NULL;
+    assert_true(refused > 0 && refused < 100);
+    assert_int_equal(run.header->lost[LOSS_NO_MEMORY], refused);
+    assert_true(run.memory_bytes <= MEGABYTE);
+    assert_null(run_ring_open(&run, 0, MEGABYTE));
+    assert_int_equal(run.header->lost[LOSS_NO_MEMORY], refused + 1);
+    read_back();
+    run_close(&run, RUN_FINALIZED, true);
+}
+
+static void trace_is_no_memory(void **state)
+{
+    (void)state;
+    static struct event events[8190];
+    open_with(MEGABYTE, 0);
+    uint64_t before = run.memory_bytes;
+    for (unsigned i = 0; i < 20; i++)
+        assert_true(run_trace_append(&run, 0, i * UINT64_C(8190), events, 8190));
+    assert_int_equal(run.memory_bytes, before);
+    run_close(&run, RUN_FINALIZED, true);
+}
+
+static void memory_only_check(unsigned cause)
+{
+    uint64_t offset;
+    struct event event = {.kind = 1};
+    assert_int_equal(run.fd, -1);
+    assert_string_equal(run.path, "");
+    char *object = run_alloc(&run, 100, &offset);
+    assert_non_null(object);
+    object[99] = 1;
+    assert_int_equal(offset, 0);
+    assert_non_null(run_ring_open(&run, 0, 100));
+    assert_int_equal(run.header->lost[LOSS_NO_FILE], cause);
+    assert_false(run_trace_append(&run, 0, 0, &event, 1));
+    assert_int_equal(run.header->lost[LOSS_NO_FILE], cause + 1);
+    run_close(&run, RUN_FINALIZED, true);
+    assert_int_equal(run.header->phase, RUN_FINALIZED);
+}
+
+static void run_without_a_directory_lives_in_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(run_open(&run, NULL, MEGABYTE, 0, &problem), 0);
+    assert_string_equal(problem.text, "");
+    memory_only_check(0);
+}
+
+static void directory_that_is_a_file_is_a_problem_and_no_end(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/file", directory);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(run_open(&run, path, MEGABYTE, 0, &problem), 0);
+    assert_non_null(strstr(problem.text, path));
+    assert_non_null(strstr(problem.text, "Not a directory"));
+    memory_only_check(1);
+    strcat(path, "/below");
+    assert_int_equal(run_open(&run, path, MEGABYTE, 0, &problem), 0);
+    assert_non_null(strstr(problem.text, "Not a directory"));
+    memory_only_check(1);
+}
+
+/* In a process of its own, which gives up its rights: root may write everywhere. */
+static void unwritable_directory_is_a_problem_and_no_end(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        if (chmod(directory, 0555) != 0 || (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0))
+            _exit(2);
+        bool right = run_open(&run, directory, MEGABYTE, 0, &problem) == 0 && run.fd == -1 &&
+                     strstr(problem.text, "cannot write into the run directory") && strstr(problem.text, directory) &&
+                     strstr(problem.text, "Permission denied") && run.header->lost[LOSS_NO_FILE] == 1;
+        _exit(right ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    chmod(directory, 0700);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void file_size_limit_set(uint64_t bytes)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes ? bytes : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* SIGXFSZ would end this program. */
+static void file_size_limit_is_a_full_disk_and_no_signal(void **state)
+{
+    (void)state;
+    uint64_t offset;
+    static struct event events[2000];
+    open_with(64 * MEGABYTE, 0);
+    assert_non_null(run_alloc(&run, 100, &offset));
+    uint64_t file_bytes = run.header->file_bytes;
+    file_size_limit_set(file_bytes + RUN_PAGE_BYTES);
+    assert_false(run_trace_append(&run, 0, 0, events, 2000));
+    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 1);
+    assert_true(run_trace_append(&run, 0, 2000, events, 10));
+    char *object = run_alloc(&run, 300000, &offset);
+    file_size_limit_set(0);
+    assert_non_null(object);
+    assert_int_equal(offset, 0);
+    memset(object, 1, 300000);
+    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 2);
+    assert_int_equal(run.header->file_bytes, file_bytes + RUN_PAGE_BYTES);
+    assert_non_null(run_ring_open(&run, 0, 100));
+    run_close(&run, RUN_FINALIZED, true);
+    read_back();
+    assert_int_equal(reader.chunk_count, 2);
+}
+
+static void no_space_for_the_header_is_a_problem_and_no_file(void **state)
+{
+    (void)state;
+    char command[128];
+    file_size_limit_set(100);
+    int result = run_open(&run, directory, MEGABYTE, 0, &problem);
+    file_size_limit_set(0);
+    assert_int_equal(result, 0);
+    assert_non_null(strstr(problem.text, "File too large"));
+    memory_only_check(1);
+    snprintf(command, sizeof command, "test -z \"$(ls -A %s)\"", directory);
+    assert_int_equal(system(command), 0);
+}
+
+static void what_comes_after_the_end_lives_in_memory(void **state)
+{
+    (void)state;
+    uint64_t offset;
+    open_with(MEGABYTE, 0);
+    run_close(&run, RUN_FINALIZED, true);
+    uint64_t size = file_size(run.path);
+    char *object = run_alloc(&run, 1000, &offset);
+    assert_non_null(object);
+    object[0] = 1;
+    assert_int_equal(offset, 0);
+    assert_int_equal(file_size(run.path), size);
+    read_back();
+}
+
+static void *losses_count(void *argument)
+{
+    for (int i = 0; i < 50000; i++)
+        run_lost(argument, LOSS_UNKNOWN_REQUEST, 2);
+    return NULL;
+}
+
+static void losses_of_all_threads_are_counted(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    open_with(MEGABYTE, 0);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, losses_count, &run);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(run.header->lost[LOSS_UNKNOWN_REQUEST], 400000);
+    run_close(&run, RUN_FINALIZED, true);
+    struct run none = {.header = NULL};
+    run_lost(&none, LOSS_NO_FILE, 1);
+}
+
+/* ---- a file that is read while it is written ------------------------------------------------------------------------ */
+
+static bool written;
+
+/* What a recorder does meanwhile: chunks of the trace; communicators and blocks in the order in which the book links
+ * them, each in a chunk that was not there before. */
+static void *grow(void *argument)
+{
+    enum { STEPS = 4000, LINKED = 8, ARENA_BYTES = 256 << 10 };
+    struct event event = {.kind = 1};
+    (void)argument;
+    for (uint32_t i = 1; i < STEPS; i++) {
+        uint64_t comm_offset, block_offset;
+        run_trace_append(&run, 0, i, &event, 1);
+        if (i % LINKED)
+            continue;
+        struct comm_record *comm = run_alloc(&run, ARENA_BYTES, &comm_offset);
+        struct tally_block *block = run_alloc(&run, ARENA_BYTES, &block_offset);
+        if (!comm || !block)
+            break;
+        comm->slot = i;
+        block->kind = BLOCK_SHARED;
+        block->comm = i;
+        block->cells = 100;
+        run_link(&run, &run.header->first_comm, &comm->next, comm_offset);
+        run_link(&run, &run.header->first_block, &block->next, block_offset);
+    }
+    __atomic_store_n(&written, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void file_that_grows_is_read_without_an_error(void **state)
+{
+    (void)state;
+    pthread_t writer;
+    char error[sizeof reader.error] = "";
+    open_with(UINT64_C(2048) * MEGABYTE, 0);
+    uint64_t thread_offset, cell;
+    assert_non_null(run_alloc(&run, 64, &cell));
+    struct thread_record *thread = run_alloc(&run, sizeof *thread, &thread_offset);
+    thread->events_cell = cell;
+    run_link(&run, &run.header->first_thread, &thread->next, thread_offset);
+    written = false;
+    pthread_create(&writer, NULL, grow, NULL);
+    unsigned readings = 0, errors = 0;
+    for (; !__atomic_load_n(&written, __ATOMIC_ACQUIRE); readings++) {
+        if (run_reader_open(&reader, run.path) == 0) {
+            run_reader_close(&reader);
+            continue;
+        }
+        errors++;
+        memcpy(error, reader.error, sizeof error);
+    }
+    pthread_join(writer, NULL);
+    run_close(&run, RUN_FINALIZED, false);
+    if (errors)
+        fail_msg("%u of %u readings: %s", errors, readings, error);
+    assert_true(readings > 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
+#define EVENTS_TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, record_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(new_run_says_who_wrote_it_and_when),
+        TEST(run_file_is_its_owners_alone),
+        TEST(two_runs_of_a_process_get_two_files),
+        TEST(dropped_run_leaves_no_file),
+        TEST(deep_directory_is_made),
+        TEST(objects_are_zeroed_aligned_and_where_their_offset_says),
+        TEST(file_bytes_covers_whole_chunks_at_every_moment),
+        TEST(lists_are_read_from_the_newest_to_the_oldest),
+        TEST(record_without_a_place_in_the_file_is_not_linked),
+        EVENTS_TEST(ring_keeps_all_until_it_is_full),
+        EVENTS_TEST(ring_drops_oldest_when_full),
+        EVENTS_TEST(trace_keeps_every_event_in_order),
+        EVENTS_TEST(trace_of_whole_buffers_is_read_once),
+        EVENTS_TEST(thread_without_events_has_none),
+        EVENTS_TEST(chunk_that_was_not_completed_is_missing),
+        EVENTS_TEST(trace_stops_at_its_limit_and_the_ring_goes_on),
+        TEST(memory_stays_under_its_limit),
+        TEST(trace_is_no_memory),
+        TEST(run_without_a_directory_lives_in_memory),
+        TEST(directory_that_is_a_file_is_a_problem_and_no_end),
+        TEST(unwritable_directory_is_a_problem_and_no_end),
+        TEST(file_size_limit_is_a_full_disk_and_no_signal),
+        TEST(no_space_for_the_header_is_a_problem_and_no_file),
+        TEST(what_comes_after_the_end_lives_in_memory),
+        TEST(losses_of_all_threads_are_counted),
+        TEST(file_that_grows_is_read_without_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -54,6 +54,8 @@ static inline uint64_t clock_ns(struct clock_scale scale, uint64_t ticks)
 
 static inline uint64_t clock_ticks(struct clock_scale scale, uint64_t ns)
 {
+    if (!scale.mult) /* nothing has been timed yet */
+        return 0;
     unsigned __int128 ticks = ((unsigned __int128)ns << 32) / scale.mult;
     return ticks > UINT64_MAX ? UINT64_MAX : (uint64_t)ticks;
 }

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "door.h"
 
+#include "catalogue.h"
+
 #include <string.h>
 
 struct door door;
@@ -39,6 +41,7 @@ int MPI_T_init_thread(int required, int *provided)
 {
     if (!door_open())
         return MPI_T_ERR_CANNOT_INIT;
+    catalogue_refresh();
     __atomic_add_fetch(&door_users, 1, __ATOMIC_RELAXED);
     if (provided) /* own calls need no lock, and those into the library have one */
         *provided = required > MPI_THREAD_MULTIPLE || required < MPI_THREAD_SINGLE ? MPI_THREAD_MULTIPLE : required;

@@ -177,8 +177,8 @@ static void comm_mark(struct comm *comm, bool freed)
 }
 
 /*
- * Takes the handle out of all threads' caches. Another thread may be in its cache meanwhile, but not for this handle: to
- * use a communicator while it is being freed is an error of the program.
+ * Takes the handle out of all threads' caches. Another thread may be in its cache meanwhile, but not for this handle:
+ * to use a communicator while it is being freed is an error of the program.
  */
 static void caches_forget(uint64_t handle)
 {
@@ -219,10 +219,9 @@ static struct view *view_make(struct ledger *ledger, struct comm *comm)
     uint64_t offset;
     struct view *view = calloc(1, sizeof *view);
     struct peer_leaf **root = calloc(peers / LEAF_PEERS + 1, sizeof *root);
-    struct tally_block *block =
-        view && root
-            ? block_make(BLOCK_COMM, ledger->index, comm->slot, 0, sizeof(struct comm_cells) / sizeof(uint64_t), &offset)
-            : NULL;
+    struct tally_block *block = view && root ? block_make(BLOCK_COMM, ledger->index, comm->slot, 0,
+                                                          sizeof(struct comm_cells) / sizeof(uint64_t), &offset)
+                                             : NULL;
     if (!block) {
         free(view);
         free(root);
@@ -333,8 +332,8 @@ void book_accumulate(const struct variable *variable, const struct comm *comm, u
     if (comm) {
         for (const struct view *view = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); view; view = view->next)
             view_accumulate(record, view, values, count);
-        variable_take(record, BLOCK_SHARED, 0, (const uint64_t *)comm->shared,
-                      sizeof *comm->shared / sizeof(uint64_t), values, count);
+        variable_take(record, BLOCK_SHARED, 0, (const uint64_t *)comm->shared, sizeof *comm->shared / sizeof(uint64_t),
+                      values, count);
         return;
     }
     for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)

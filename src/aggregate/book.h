@@ -9,10 +9,10 @@
  *                                            v
  *                                           peer_page          one a (thread, communicator, 64 peers)
  *
- * Who may run with whom: additions happen under book.lock, by threads that are in MPI; lists are pushed at the front with
- * a release store, and their readers (any thread, any signal handler) walk them with acquire loads and no lock. A ledger
- * and its views are written by its thread alone. Nothing is removed while the process lives; a communicator that was
- * freed only loses its handle.
+ * Who may run with whom: additions happen under book.lock, by threads that are in MPI; lists are pushed at the front
+ * with a release store, and their readers (any thread, any signal handler) walk them with acquire loads and no lock. A
+ * ledger and its views are written by its thread alone. Nothing is removed while the process lives; a communicator that
+ * was freed only loses its handle.
  */
 #ifndef MPIT_AGGREGATE_BOOK_H
 #define MPIT_AGGREGATE_BOOK_H
@@ -57,7 +57,7 @@ struct comm_cache_entry {
 
 struct ledger {
     struct tally tally;
-    struct comm_cache_entry last; /* the communicator of the thread's last call, */
+    struct comm_cache_entry last;                     /* the communicator of the thread's last call, */
     struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before; emptied when a communicator is freed */
     struct ledger *next;
     uint32_t index;

@@ -45,8 +45,8 @@ struct comm_cells {
     uint64_t p2p_done; /* messages completed */
     uint64_t timeouts;
     uint64_t large;
-    uint64_t span_last; /* end of the last communication */
-    uint64_t span_first; /* extreme: begin of the first one */
+    uint64_t span_last;                 /* end of the last communication */
+    uint64_t span_first;                /* extreme: begin of the first one */
     uint64_t message_low, message_high; /* extremes */
     uint64_t coll_bytes;
     struct message_cells send[BUCKET_COUNT], recv[BUCKET_COUNT]; /* by size */

@@ -64,8 +64,7 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
     case RECORD_COLL_DONE:
         cell_add(&comm->cells->wait_time, fold_share(tally));
         if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
-            fold_collective(comm, call_table[event->duration].op,
-                            event->bytes + event_bytes_out(event, more));
+            fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more));
         fold_span(comm, event->begin, tally->end);
         break;
     case RECORD_COMM_DONE:

@@ -23,10 +23,10 @@ struct replayed_comm {
 
 struct replay {
     const struct run_reader *reader;
-    struct tally tally;                  /* of the thread in progress */
+    struct tally tally; /* of the thread in progress */
     struct thread_cells thread;
-    struct replayed_comm **comms;        /* of that thread, by slot */
-    struct shared_cells *shared;         /* of all threads, by slot */
+    struct replayed_comm **comms; /* of that thread, by slot */
+    struct shared_cells *shared;  /* of all threads, by slot */
     char *report;
     size_t size;
     int differences;
@@ -109,7 +109,8 @@ static bool event_take(struct replay *replay, struct event_cursor *cursor, const
     return true;
 }
 
-static void cells_compare(struct replay *replay, const struct tally_block *block, const uint64_t *replayed, size_t count)
+static void cells_compare(struct replay *replay, const struct tally_block *block, const uint64_t *replayed,
+                          size_t count)
 {
     const uint64_t *live = tally_cells(block);
     for (size_t i = 0; i < count && i < block->cells; i++) {

@@ -289,8 +289,10 @@ enum { FLAT_VERSION = 1 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
-    struct flat_header header = {.version = FLAT_VERSION, .byte_order = RUN_BYTE_ORDER,
-                                 .summary_bytes = sizeof *summary, .comm_bytes = sizeof *summary->comms,
+    struct flat_header header = {.version = FLAT_VERSION,
+                                 .byte_order = RUN_BYTE_ORDER,
+                                 .summary_bytes = sizeof *summary,
+                                 .comm_bytes = sizeof *summary->comms,
                                  .comm_count = summary->comm_count};
     memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
     *bytes = sizeof header + sizeof *summary + summary->comm_count * sizeof *summary->comms;

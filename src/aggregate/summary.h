@@ -2,8 +2,8 @@
  * The summary of a job: what `mpit-run` prints at the end.
  *
  * Each process makes its part from its tallies (summary_of_book) or from its run file (summary_of_run); parts are
- * merged pairwise (summary_merge), in any order, over MPI at finalize or by a tool; the result is the same. A part has a
- * flat form for the wire and for the file RUN/NAME.summary (summary_pack, summary_unpack); what comes from a file is
+ * merged pairwise (summary_merge), in any order, over MPI at finalize or by a tool; the result is the same. A part has
+ * a flat form for the wire and for the file RUN/NAME.summary (summary_pack, summary_unpack); what comes from a file is
  * checked like everything else from files.
  */
 #ifndef MPIT_AGGREGATE_SUMMARY_H
@@ -46,14 +46,14 @@ struct summary_comm {
 
 struct summary {
     uint64_t job;
-    uint32_t ranks;      /* processes merged so far */
-    uint32_t world_size; /* processes of the job */
+    uint32_t ranks;       /* processes merged so far */
+    uint32_t world_size;  /* processes of the job */
     uint32_t ended_badly; /* processes that did not reach MPI_Finalize */
     char mpi[64];
     char program[256];
-    struct summary_spread run_seconds;  /* from MPI_Init's return to MPI_Finalize */
-    struct summary_spread mpi_seconds;  /* inside MPI, summed over the threads of the rank */
-    struct summary_spread mpi_share;    /* mpi_seconds / (run_seconds x threads that called MPI) */
+    struct summary_spread run_seconds; /* from MPI_Init's return to MPI_Finalize */
+    struct summary_spread mpi_seconds; /* inside MPI, summed over the threads of the rank */
+    struct summary_spread mpi_share;   /* mpi_seconds / (run_seconds x threads that called MPI) */
     uint64_t threads;
     uint64_t events;
     uint64_t lost[LOSS_COUNT];

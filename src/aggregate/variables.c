@@ -18,8 +18,7 @@
 #define MESSAGE_CELLS (sizeof(struct message_cells) / sizeof(uint64_t))
 #define MESSAGE_SUM(field)                                                                                             \
     {                                                                                                                  \
-        .block = BLOCK_COMM, .weight = 1, .first = CELL(comm_cells, field), .run = BUCKET_COUNT,                       \
-        .step = MESSAGE_CELLS                                                                                          \
+        .block = BLOCK_COMM, .weight = 1, .first = CELL(comm_cells, field), .run = BUCKET_COUNT, .step = MESSAGE_CELLS \
     }
 #define MESSAGE_SLOTS(field) TERM(BLOCK_COMM, comm_cells, field, 1, MESSAGE_CELLS)
 #define PEER_SLOTS(field) TERM(BLOCK_PEERS, peer_cells, peer[0].field, 1, 2 * MESSAGE_CELLS)
@@ -30,33 +29,52 @@
 
 #define VARIABLE(title, kind, dimension, to, slots, how, text, ...)                                                    \
     {                                                                                                                  \
-        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = (to), .count = (slots),    \
-                   .combine = (how), .terms = {__VA_ARGS__}},                                                          \
+        .record = {.name = (title),                                                                                    \
+                   .unit = (dimension),                                                                                \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .bound = (to),                                                                                      \
+                   .count = (slots),                                                                                   \
+                   .combine = (how),                                                                                   \
+                   .terms = {__VA_ARGS__}},                                                                            \
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                 \
     }
 #define NAMED(title, kind, dimension, to, slots, enumeration, text, ...)                                               \
     {                                                                                                                  \
-        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = (to), .count = (slots),    \
-                   .combine = COMBINE_SUM, .terms = {__VA_ARGS__}},                                                    \
+        .record = {.name = (title),                                                                                    \
+                   .unit = (dimension),                                                                                \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .bound = (to),                                                                                      \
+                   .count = (slots),                                                                                   \
+                   .combine = COMBINE_SUM,                                                                             \
+                   .terms = {__VA_ARGS__}},                                                                            \
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE              \
     }
 #define EXTREME_VARIABLE(title, kind, dimension, how, which, text, ...)                                                \
     {                                                                                                                  \
-        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = 1, .count = 1,             \
-                   .combine = (how), .terms = {__VA_ARGS__}},                                                          \
+        .record = {.name = (title),                                                                                    \
+                   .unit = (dimension),                                                                                \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .bound = 1,                                                                                         \
+                   .count = 1,                                                                                         \
+                   .combine = (how),                                                                                   \
+                   .terms = {__VA_ARGS__}},                                                                            \
         .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                      \
     }
 #define OTHER(title, kind, dimension, to, slots, where, enumeration, text)                                             \
     {                                                                                                                  \
-        .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .bound = (to), .count = (slots),    \
+        .record = {.name = (title),                                                                                    \
+                   .unit = (dimension),                                                                                \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .bound = (to),                                                                                      \
+                   .count = (slots),                                                                                   \
                    .combine = COMBINE_NONE},                                                                           \
         .extreme = EXTREME_NONE, .source = (where), .names = (enumeration), .description = text SAFE                   \
     }
 /* A level and its two watermarks under one name. */
 #define LEVELS(title, dimension, field, upper, lower, text)                                                            \
     VARIABLE(title, LEVEL, dimension, 1, 1, COMBINE_SUM, text ", now.", SHARED_CELL(field.now)),                       \
-        EXTREME_VARIABLE(title, HIGHWATERMARK, dimension, COMBINE_HIGH, upper, text ", the most since start or reset.", \
-                         SHARED_CELL(field.high), CLOSED(upper)),                                                      \
+        EXTREME_VARIABLE(title, HIGHWATERMARK, dimension, COMBINE_HIGH, upper,                                         \
+                         text ", the most since start or reset.", SHARED_CELL(field.high), CLOSED(upper)),             \
         EXTREME_VARIABLE(title, LOWWATERMARK, dimension, COMBINE_LOW, lower, text ", the least since start or reset.", \
                          SHARED_CELL(field.low), CLOSED(lower))
 
@@ -91,8 +109,8 @@ const struct variable variables[] = {
                      "From the begin of the first communication in the window to the end of the last one that "
                      "completed in it, in nanoseconds.",
                      COMM_CELL(span_last), COMM_CELL(span_first), {0}, CLOSED(EXTREME_SPAN_FIRST)),
-    VARIABLE("mpit_p2p_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
-             "Time inside point-to-point calls, in nanoseconds.", COMM_CELL(p2p_time)),
+    VARIABLE("mpit_p2p_time", TIMER, "ticks", 1, 1, COMBINE_SUM, "Time inside point-to-point calls, in nanoseconds.",
+             COMM_CELL(p2p_time)),
     VARIABLE("mpit_wait_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside completion calls, shared evenly by the requests that each completed, in nanoseconds.",
              COMM_CELL(wait_time)),
@@ -110,8 +128,7 @@ const struct variable variables[] = {
              COMM_CELL(p2p_done)),
     VARIABLE("mpit_send_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages sent, counted when posted.",
              MESSAGE_SUM(send[0].count)),
-    VARIABLE("mpit_recv_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages received.",
-             MESSAGE_SUM(recv[0].count)),
+    VARIABLE("mpit_recv_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages received.", MESSAGE_SUM(recv[0].count)),
     VARIABLE("mpit_coll_count", COUNTER, "", 1, 1, COMBINE_SUM, "Collectives completed.",
              COMM_RUN(coll_count, COLLECTIVE_COUNT)),
     VARIABLE("mpit_p2p_timeouts", COUNTER, "", 1, 1, COMBINE_SUM,
@@ -124,7 +141,8 @@ const struct variable variables[] = {
     VARIABLE("mpit_coll_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
              "Bytes that this process put into collectives and got out of them.", COMM_CELL(coll_bytes)),
     VARIABLE("mpit_send_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Messages sent by size; mpit_size_bucket_limit gives each slot's largest size.", MESSAGE_SLOTS(send[0].count)),
+             "Messages sent by size; mpit_size_bucket_limit gives each slot's largest size.",
+             MESSAGE_SLOTS(send[0].count)),
     VARIABLE("mpit_recv_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
              "Messages received by size; mpit_size_bucket_limit gives each slot's largest size.",
              MESSAGE_SLOTS(recv[0].count)),
@@ -149,8 +167,8 @@ const struct variable variables[] = {
     VARIABLE("mpit_peer_recv_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes received, by rank of the sender.",
              PEER_SLOTS(recv.bytes)),
     EXTREME_VARIABLE("mpit_message_bytes", HIGHWATERMARK, "bytes", COMBINE_HIGH, EXTREME_MESSAGE_HIGH,
-                     "Largest message since start or reset, in bytes; 0 before the first one.",
-                     COMM_CELL(message_high), CLOSED(EXTREME_MESSAGE_HIGH)),
+                     "Largest message since start or reset, in bytes; 0 before the first one.", COMM_CELL(message_high),
+                     CLOSED(EXTREME_MESSAGE_HIGH)),
     EXTREME_VARIABLE("mpit_message_bytes", LOWWATERMARK, "bytes", COMBINE_LOW, EXTREME_MESSAGE_LOW,
                      "Smallest message since start or reset, in bytes; 2^64 - 1 before the first one.",
                      COMM_CELL(message_low), CLOSED(EXTREME_MESSAGE_LOW)),

@@ -51,20 +51,20 @@ enum extreme {
 };
 
 enum variable_source { /* of COMBINE_NONE */
-    SOURCE_CELLS,
-    SOURCE_COMM_SIZE,
-    SOURCE_BUCKET_LIMIT,
-    SOURCE_CURRENT_CALL,
-    SOURCE_BUFFER_BYTES,
+                       SOURCE_CELLS,
+                       SOURCE_COMM_SIZE,
+                       SOURCE_BUCKET_LIMIT,
+                       SOURCE_CURRENT_CALL,
+                       SOURCE_BUFFER_BYTES,
 };
 
 enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS };
 
 struct variable {
     struct variable_record record;
-    enum extreme extreme;        /* that windows of it use */
+    enum extreme extreme; /* that windows of it use */
     enum variable_source source;
-    enum variable_names names;   /* the enumeration that names its slots */
+    enum variable_names names; /* the enumeration that names its slots */
     const char *description;
 };
 

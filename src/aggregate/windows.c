@@ -16,9 +16,8 @@ static uint64_t join(uint32_t extreme, uint64_t a, uint64_t b)
 static void cell_join(uint64_t *cell, uint32_t extreme, uint64_t value)
 {
     uint64_t seen = cell_load(cell);
-    while (join(extreme, seen, value) != seen &&
-           !__atomic_compare_exchange_n(cell, &seen, join(extreme, seen, value), true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
+    while (join(extreme, seen, value) != seen && !__atomic_compare_exchange_n(cell, &seen, join(extreme, seen, value),
+                                                                              true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
 }
 

@@ -63,16 +63,16 @@ enum {
 enum record_kind {
     RECORD_FIRST = 0x400,
     RECORD_EXTENSION = RECORD_FIRST,
-    RECORD_RECEIVE,   /* receiving half of a sendrecv: peer, tag, bytes */
+    RECORD_RECEIVE,     /* receiving half of a sendrecv: peer, tag, bytes */
     RECORD_SEND_POSTED, /* a persistent send was started */
     RECORD_RECV_POSTED, /* a persistent receive was started */
-    RECORD_SEND_DONE, /* a nonblocking send completed */
-    RECORD_RECV_DONE, /* a nonblocking receive completed: the peer, tag and bytes that arrived */
-    RECORD_COLL_DONE, /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
-    RECORD_COMM_DONE, /* a nonblocking communicator creation completed */
-    RECORD_CANCELLED, /* a request completed as cancelled: no message */
-    RECORD_FREED,     /* a request was freed while it was active */
-    RECORD_CREATED,   /* comm = the new communicator's slot, peer = its parent's */
+    RECORD_SEND_DONE,   /* a nonblocking send completed */
+    RECORD_RECV_DONE,   /* a nonblocking receive completed: the peer, tag and bytes that arrived */
+    RECORD_COLL_DONE,   /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
+    RECORD_COMM_DONE,   /* a nonblocking communicator creation completed */
+    RECORD_CANCELLED,   /* a request completed as cancelled: no message */
+    RECORD_FREED,       /* a request was freed while it was active */
+    RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
     RECORD_END,
 };
 

@@ -150,8 +150,8 @@ static int blocks_find(struct run_reader *reader)
         if (!block || block->kind < BLOCK_THREAD || block->kind > BLOCK_SHARED ||
             !object_at(reader, offset + sizeof *block, block->cells * UINT64_C(8)) || reader->block_count >= most)
             return fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
-        if (block->thread >= reader->thread_count || (block->comm && (block->comm >= reader->comm_count ||
-                                                                     !reader->comms[block->comm])))
+        if (block->thread >= reader->thread_count ||
+            (block->comm && (block->comm >= reader->comm_count || !reader->comms[block->comm])))
             return fail(reader, "is damaged: tally block at byte %llu belongs to nobody", (unsigned long long)offset);
         const struct tally_block **blocks = grow(reader->blocks, reader->block_count, sizeof *blocks);
         if (!blocks)
@@ -218,8 +218,8 @@ int run_reader_open(struct run_reader *reader, const char *path)
     *reader = (struct run_reader){0};
     if (file_map(reader, path) != 0)
         return -1;
-    if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
-        comms_find(reader) != 0 || blocks_find(reader) != 0 || tables_find(reader) != 0) {
+    if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 || comms_find(reader) != 0 ||
+        blocks_find(reader) != 0 || tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
     }

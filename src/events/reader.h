@@ -47,11 +47,11 @@ const char *run_reader_call_name(const struct run_reader *reader, unsigned kind)
 struct event_cursor {
     const struct run_reader *reader;
     uint32_t thread;
-    uint64_t next;        /* number of the next event */
-    uint64_t end;         /* how many the thread has written */
-    uint64_t first;       /* the first one that was kept */
-    uint64_t missing;     /* events that lie in no chunk: they were lost */
-    size_t chunk;         /* index from which to look on */
+    uint64_t next;    /* number of the next event */
+    uint64_t end;     /* how many the thread has written */
+    uint64_t first;   /* the first one that was kept */
+    uint64_t missing; /* events that lie in no chunk: they were lost */
+    size_t chunk;     /* index from which to look on */
     const struct chunk_header *current;
     uint64_t current_first, current_end;
 };

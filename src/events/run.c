@@ -292,9 +292,13 @@ static uint64_t trace_place(struct run *run, struct chunk_header *chunk)
     return offset;
 }
 
-bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events, uint32_t count)
+bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
+                      uint32_t count)
 {
-    struct chunk_header chunk = {.magic = CHUNK_MAGIC, .kind = CHUNK_TRACE, .thread = thread, .capacity = count,
+    struct chunk_header chunk = {.magic = CHUNK_MAGIC,
+                                 .kind = CHUNK_TRACE,
+                                 .thread = thread,
+                                 .capacity = count,
                                  .first_event = first_event,
                                  .bytes = pages(sizeof chunk + (size_t)count * sizeof *events)};
     uint64_t offset = trace_place(run, &chunk);

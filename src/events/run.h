@@ -38,7 +38,8 @@ struct run_problem {
 /*
  * Starts a run: a new file in `dir` (made if need be; NULL: no file). Returns 0, or -1 when there is no memory at all.
  */
-int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit, struct run_problem *problem);
+int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit,
+             struct run_problem *problem);
 
 /* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
 void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
@@ -50,7 +51,8 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
  * Appends events of one thread to the trace: a buffer that is full, before it begins again. The copy goes through the
  * kernel's page cache with one call: fresh pages of a mapped file would cost a fault each. False: counted as lost.
  */
-bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events, uint32_t count);
+bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
+                      uint32_t count);
 
 /* Links a finished record or block at the front of its list. `next` is the record's own field. */
 void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);

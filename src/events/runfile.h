@@ -20,9 +20,10 @@
  *   CHUNK_TRACE   a buffer that was full, kept: `capacity` events of one thread, the first of which is its event
  *                 first_event. What a trace has behind its last such chunk lies in the ring.
  *
- * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked at
- * the front of their list with a release store after they are complete: a reader of a living file sees whole records.
- * The list heads, the cells and the thread states change while the program runs; everything else is written once.
+ * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked
+ * at the front of their list with a release store after they are complete: a reader of a living file sees whole
+ * records. The list heads, the cells and the thread states change while the program runs; everything else is written
+ * once.
  *
  * Who may touch it: the process that made it writes (a cell: its one thread; lists and chunks: under the run's lock);
  * any process may read at any time. All integers are in the byte order of the machine that wrote them.
@@ -41,14 +42,14 @@ enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
 
 /* Why something was not recorded; enum mpit_loss, the slots of mpit_events_lost. */
 #define LOSS_CAUSES(X)                                                                                                 \
-    X(NO_MEMORY, "no_memory")           /* the memory limit, or the system had no more */                              \
-    X(NO_FILE, "no_file")               /* the run directory could not be written */                                   \
-    X(DISK_FULL, "disk_full")           /* no space for the next piece of the trace */                                 \
-    X(TRACE_LIMIT, "trace_limit")       /* mpit_trace_limit_bytes reached */                                           \
-    X(UNKNOWN_REQUEST, "unknown_request") /* completed a request that was not seen posted */                           \
-    X(UNKNOWN_COMM, "unknown_comm")     /* no slot left for the communicator */                                        \
+    X(NO_MEMORY, "no_memory")                 /* the memory limit, or the system had no more */                        \
+    X(NO_FILE, "no_file")                     /* the run directory could not be written */                             \
+    X(DISK_FULL, "disk_full")                 /* no space for the next piece of the trace */                           \
+    X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes reached */                                     \
+    X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
+    X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
     X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */                                   \
-    X(NESTED_CALL, "nested_call")       /* an MPI call made from inside an MPI call on the same thread */
+    X(NESTED_CALL, "nested_call")             /* an MPI call made from inside an MPI call on the same thread */
 
 enum loss_cause {
 #define LOSS_ENUM(id, name) LOSS_##id,
@@ -81,7 +82,7 @@ struct run_header {
     uint64_t lost[16]; /* by enum loss_cause */
     char mpi[64];      /* the MPI library's own words */
     char host[64];
-    char boot[40];     /* identifies the running kernel: processes with the same one share the counter */
+    char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
 };
 
@@ -157,8 +158,8 @@ enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
 
 /*
  * How a variable's values come out of the cells: value[i] = combination over the terms of
- * cell[first + i * stride + j * step], j = 0 .. run-1, of each block of that kind (of the communicator, where it is bound
- * to one).
+ * cell[first + i * stride + j * step], j = 0 .. run-1, of each block of that kind (of the communicator, where it is
+ * bound to one).
  */
 struct variable_term {
     uint16_t block; /* enum block_kind; 0 = no term */

@@ -116,9 +116,9 @@ static void native_enter(int index)
     char name[256] = "", description[4096] = "";
     int name_length = sizeof name, description_length = sizeof description;
     struct catalogue_entry fresh = {.native_index = index, .enumtype = MPI_T_ENUM_NULL};
-    int result = DOOR(pvar_get_info, MPI_T_ERR_INVALID_INDEX, index, name, &name_length, &fresh.verbosity,
-                      &fresh.class, &fresh.datatype, &fresh.enumtype, description, &description_length, &fresh.bind,
-                      &fresh.readonly, &fresh.continuous, &fresh.atomic);
+    int result = DOOR(pvar_get_info, MPI_T_ERR_INVALID_INDEX, index, name, &name_length, &fresh.verbosity, &fresh.class,
+                      &fresh.datatype, &fresh.enumtype, description, &description_length, &fresh.bind, &fresh.readonly,
+                      &fresh.continuous, &fresh.atomic);
     if (result != MPI_SUCCESS || !name[0])
         return;
     fresh.name = text_copy(name);

@@ -86,8 +86,8 @@ static inline bool door_initialized(void)
     })
 
 /*
- * Returns a string the standard's way (section "Convention for Returning Strings"): `length` NULL: nothing; a NULL buffer
- * or length 0: the length that is needed; else as much as fits, terminated. The length counts the NUL.
+ * Returns a string the standard's way (section "Convention for Returning Strings"): `length` NULL: nothing; a NULL
+ * buffer or length 0: the length that is needed; else as much as fits, terminated. The length counts the NUL.
  */
 void string_return(const char *text, char *buffer, int *length);
 

@@ -7,7 +7,7 @@
 
 static struct session sessions[SESSION_MOST];
 static struct handle *handle_blocks[HANDLE_BLOCKS];
-static uint32_t handle_top; /* places used so far */
+static uint32_t handle_top;   /* places used so far */
 static uint32_t handle_spare; /* index + 1 of a freed place; linked by `next` */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -24,9 +24,9 @@ static uint32_t ticket_index(uintptr_t ticket)
 
 static struct handle *handle_at(uint32_t index)
 {
-    struct handle *block =
-        index / HANDLE_BLOCK < HANDLE_BLOCKS ? __atomic_load_n(&handle_blocks[index / HANDLE_BLOCK], __ATOMIC_ACQUIRE)
-                                             : NULL;
+    struct handle *block = index / HANDLE_BLOCK < HANDLE_BLOCKS
+                               ? __atomic_load_n(&handle_blocks[index / HANDLE_BLOCK], __ATOMIC_ACQUIRE)
+                               : NULL;
     return block ? &block[index % HANDLE_BLOCK] : NULL;
 }
 

@@ -37,7 +37,8 @@ void *native_symbol(const char *name)
     return symbol;
 }
 
-/* The program may hold the library's data objects itself (copy relocations): the global definition is the one in use. */
+/* The program may hold the library's data objects itself (copy relocations): the global definition is the one in use.
+ */
 void *native_object(const char *name)
 {
     void *object = dlsym(RTLD_DEFAULT, name);
@@ -75,17 +76,57 @@ struct abi_type abi_types[ABI_TYPE_PLACES];
 
 /* The frequent ones last: of two that want one place the later one gets it. */
 static const char *const type_names[] = {
-    "ompi_mpi_2cplex", "ompi_mpi_2dblcplex", "ompi_mpi_2dblprec", "ompi_mpi_2int", "ompi_mpi_2integer",
-    "ompi_mpi_2real", "ompi_mpi_cxx_bool", "ompi_mpi_logical", "ompi_mpi_character", "ompi_mpi_cplex",
-    "ompi_mpi_dblcplex", "ompi_mpi_c_bool", "ompi_mpi_c_float_complex", "ompi_mpi_c_double_complex",
-    "ompi_mpi_c_long_double_complex", "ompi_mpi_float_int", "ompi_mpi_double_int", "ompi_mpi_long_int",
-    "ompi_mpi_short_int", "ompi_mpi_longdbl_int", "ompi_mpi_wchar", "ompi_mpi_aint", "ompi_mpi_offset",
-    "ompi_mpi_count", "ompi_mpi_packed", "ompi_mpi_long_double", "ompi_mpi_int8_t", "ompi_mpi_int16_t",
-    "ompi_mpi_int32_t", "ompi_mpi_int64_t", "ompi_mpi_uint8_t", "ompi_mpi_uint16_t", "ompi_mpi_uint32_t",
-    "ompi_mpi_uint64_t", "ompi_mpi_signed_char", "ompi_mpi_unsigned_char", "ompi_mpi_short",
-    "ompi_mpi_unsigned_short", "ompi_mpi_unsigned", "ompi_mpi_unsigned_long", "ompi_mpi_unsigned_long_long",
-    "ompi_mpi_long_long_int", "ompi_mpi_integer", "ompi_mpi_real", "ompi_mpi_dblprec", "ompi_mpi_long",
-    "ompi_mpi_char", "ompi_mpi_float", "ompi_mpi_byte", "ompi_mpi_int", "ompi_mpi_double",
+    "ompi_mpi_2cplex",
+    "ompi_mpi_2dblcplex",
+    "ompi_mpi_2dblprec",
+    "ompi_mpi_2int",
+    "ompi_mpi_2integer",
+    "ompi_mpi_2real",
+    "ompi_mpi_cxx_bool",
+    "ompi_mpi_logical",
+    "ompi_mpi_character",
+    "ompi_mpi_cplex",
+    "ompi_mpi_dblcplex",
+    "ompi_mpi_c_bool",
+    "ompi_mpi_c_float_complex",
+    "ompi_mpi_c_double_complex",
+    "ompi_mpi_c_long_double_complex",
+    "ompi_mpi_float_int",
+    "ompi_mpi_double_int",
+    "ompi_mpi_long_int",
+    "ompi_mpi_short_int",
+    "ompi_mpi_longdbl_int",
+    "ompi_mpi_wchar",
+    "ompi_mpi_aint",
+    "ompi_mpi_offset",
+    "ompi_mpi_count",
+    "ompi_mpi_packed",
+    "ompi_mpi_long_double",
+    "ompi_mpi_int8_t",
+    "ompi_mpi_int16_t",
+    "ompi_mpi_int32_t",
+    "ompi_mpi_int64_t",
+    "ompi_mpi_uint8_t",
+    "ompi_mpi_uint16_t",
+    "ompi_mpi_uint32_t",
+    "ompi_mpi_uint64_t",
+    "ompi_mpi_signed_char",
+    "ompi_mpi_unsigned_char",
+    "ompi_mpi_short",
+    "ompi_mpi_unsigned_short",
+    "ompi_mpi_unsigned",
+    "ompi_mpi_unsigned_long",
+    "ompi_mpi_unsigned_long_long",
+    "ompi_mpi_long_long_int",
+    "ompi_mpi_integer",
+    "ompi_mpi_real",
+    "ompi_mpi_dblprec",
+    "ompi_mpi_long",
+    "ompi_mpi_char",
+    "ompi_mpi_float",
+    "ompi_mpi_byte",
+    "ompi_mpi_int",
+    "ompi_mpi_double",
 };
 
 static void types_find(void)

@@ -77,8 +77,8 @@ COLL coll_gather(struct coll_place place, UNUSED int large, const void *sendbuf,
     bool is_root = coll_is_root(place, root);
     uint64_t theirs = is_root ? native_bytes(recvcount, recvtype) : 0;
     uint64_t mine = is_root && (place.inter || sendbuf == ABI_IN_PLACE) ? theirs
-                    : coll_is_leaf(place, root)                        ? native_bytes(sendcount, sendtype)
-                                                                       : 0;
+                    : coll_is_leaf(place, root)                         ? native_bytes(sendcount, sendtype)
+                                                                        : 0;
     return coll_to_root(place, root, mine, theirs * (uint64_t)place.peers);
 }
 
@@ -156,8 +156,8 @@ COLL coll_alltoallw(struct coll_place place, int large, const void *sendbuf, con
         sendbuf == ABI_IN_PLACE ? out : coll_sum_types(sendcounts, place.peers, sendtypes, large), out};
 }
 
-COLL coll_reduce(struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type,
-                 UNUSED MPI_Op op, int root)
+COLL coll_reduce(struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type, UNUSED MPI_Op op,
+                 int root)
 {
     uint64_t bytes = coll_is_root(place, root) || coll_is_leaf(place, root) ? native_bytes(count, type) : 0;
     return coll_to_root(place, root, bytes, bytes);
@@ -177,8 +177,8 @@ COLL coll_reduce_scatter(struct coll_place place, int large, BUFFERS, const void
                                native_bytes(count_at(recvcounts, place.rank, large), type)};
 }
 
-COLL coll_reduce_scatter_block(struct coll_place place, UNUSED int large, BUFFERS, int64_t recvcount,
-                               MPI_Datatype type, UNUSED MPI_Op op)
+COLL coll_reduce_scatter_block(struct coll_place place, UNUSED int large, BUFFERS, int64_t recvcount, MPI_Datatype type,
+                               UNUSED MPI_Op op)
 {
     uint64_t block = native_bytes(recvcount, type);
     return (struct coll_bytes){block * (uint64_t)place.size, block};
@@ -191,8 +191,7 @@ COLL coll_scan(UNUSED struct coll_place place, UNUSED int large, BUFFERS, int64_
     return (struct coll_bytes){bytes, bytes};
 }
 
-COLL coll_exscan(struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type,
-                 UNUSED MPI_Op op)
+COLL coll_exscan(struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type, UNUSED MPI_Op op)
 {
     uint64_t bytes = native_bytes(count, type);
     return (struct coll_bytes){bytes, place.rank > 0 ? bytes : 0}; /* nothing comes before the first rank */

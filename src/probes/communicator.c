@@ -37,8 +37,8 @@ static uint64_t group_hash(MPI_Comm comm)
     int size = 0;
     if (native.Comm_group(comm, &group) != MPI_SUCCESS)
         return 0;
-    if (native.Comm_group(native.comm_world, &world) == MPI_SUCCESS &&
-        native.Group_size(group, &size) == MPI_SUCCESS && size > 0) {
+    if (native.Comm_group(native.comm_world, &world) == MPI_SUCCESS && native.Group_size(group, &size) == MPI_SUCCESS &&
+        size > 0) {
         int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
         for (int i = 0; ranks && i < size; i++)
             ranks[i] = i;

@@ -32,7 +32,7 @@ void comm_predefined_add(void);
 /* How a child's name differs from its parent's. */
 struct comm_origin {
     const char *operation;
-    bool has_color;  /* by colour, else by group where `by_group` says so */
+    bool has_color; /* by colour, else by group where `by_group` says so */
     int color;
     bool by_group;
     uint32_t number; /* of the creation, in the parent */

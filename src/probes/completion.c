@@ -86,7 +86,8 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
-    struct request *request = c->taken ? c->taken[index] : request_take(c->probe.log, c->saved[index], &c->handles[index]);
+    struct request *request =
+        c->taken ? c->taken[index] : request_take(c->probe.log, c->saved[index], &c->handles[index]);
     if (!request) {
         run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
         return;
@@ -119,9 +120,9 @@ void completion_done_all(struct completion *c, int result, const MPI_Status *sta
         native.Error_class(result, &class);
     for (int i = 0; i < c->count; i++) {
         const MPI_Status *status = statuses ? &statuses[i] : NULL;
-        bool ended = result == MPI_SUCCESS ||
-                     (class == MPI_ERR_IN_STATUS && status ? status->MPI_ERROR != MPI_ERR_PENDING
-                                                           : completion_ended(c, i, result));
+        bool ended =
+            result == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && status ? status->MPI_ERROR != MPI_ERR_PENDING
+                                                                           : completion_ended(c, i, result));
         if (ended)
             completion_done(c, i, status);
     }
@@ -183,8 +184,11 @@ static void request_record(struct completion *c, struct request *request, const 
 {
     struct log *log = c->probe.log;
     struct view *view = request->posted.view ? view_of(log->ledger, request->posted.view->comm) : NULL;
-    struct event event = {.begin = request->posted.begin, .duration = request->posted.kind, .peer = request->posted.peer,
-                          .tag = request->posted.tag, .bytes = request->posted.bytes};
+    struct event event = {.begin = request->posted.begin,
+                          .duration = request->posted.kind,
+                          .peer = request->posted.peer,
+                          .tag = request->posted.tag,
+                          .bytes = request->posted.bytes};
     uint64_t bytes_out = 0;
     if (was_cancelled(request, status)) {
         event.kind = RECORD_CANCELLED;
@@ -246,8 +250,7 @@ static uint64_t tested_begin(const struct completion *c)
 
 void completion_flush(struct completion *c, int result)
 {
-    struct event event = {.kind = (uint16_t)c->kind,
-                          .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
+    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
     untaken_put_back(c);
     probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     for (int i = 0; i < c->done_count; i++) {
@@ -267,8 +270,11 @@ static void started_record(struct completion *c, struct request *request)
     struct log *log = c->probe.log;
     struct view *view = request->posted.view ? view_of(log->ledger, request->posted.view->comm) : NULL;
     bool send = request->posted.type == REQUEST_SEND;
-    struct event event = {.begin = c->probe.begin, .duration = request->posted.kind, .peer = request->posted.peer,
-                          .kind = send ? RECORD_SEND_POSTED : RECORD_RECV_POSTED, .tag = request->posted.tag,
+    struct event event = {.begin = c->probe.begin,
+                          .duration = request->posted.kind,
+                          .peer = request->posted.peer,
+                          .kind = send ? RECORD_SEND_POSTED : RECORD_RECV_POSTED,
+                          .tag = request->posted.tag,
                           .bytes = request->posted.bytes};
     if (send)
         event.kind |= size_flag(request->posted.bytes);
@@ -303,8 +309,7 @@ void completion_started(struct completion *c, int result)
         else if (request->persistent)
             c->done[c->done_count++] = request;
     }
-    struct event event = {.kind = (uint16_t)c->kind,
-                          .peer = c->done_count, .tag = c->count};
+    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
     probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
     for (int i = 0; i < c->done_count; i++)
         started_record(c, c->done[i]);
@@ -320,13 +325,16 @@ void completion_freed(struct completion *c, int result)
         c->one_taken = NULL;
     untaken_put_back(c);
     bool active = request && request->active;
-    struct event event = {.kind = (uint16_t)c->kind,
-                          .peer = active, .tag = c->count};
+    struct event event = {.kind = (uint16_t)c->kind, .peer = active, .tag = c->count};
     probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     if (active) {
         struct view *view = request->posted.view ? view_of(c->probe.log->ledger, request->posted.view->comm) : NULL;
-        struct event freed = {.begin = request->posted.begin, .duration = request->posted.kind, .kind = RECORD_FREED,
-                              .peer = request->posted.peer, .tag = request->posted.type == REQUEST_RECV, .bytes = request->posted.bytes};
+        struct event freed = {.begin = request->posted.begin,
+                              .duration = request->posted.kind,
+                              .kind = RECORD_FREED,
+                              .peer = request->posted.peer,
+                              .tag = request->posted.type == REQUEST_RECV,
+                              .bytes = request->posted.bytes};
         log_record(c->probe.log, view, &freed, 0);
         if (request->posted.type == REQUEST_RECV && request->posted.peer != PEER_PROC_NULL)
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);

@@ -27,7 +27,8 @@ struct completion {
 };
 
 /* Enters a call on `count` requests. `own_statuses`: room for statuses is wanted. False: nothing is recorded. */
-bool completion_enter(struct completion *completion, enum call kind, int count, MPI_Request *handles, bool own_statuses);
+bool completion_enter(struct completion *completion, enum call kind, int count, MPI_Request *handles,
+                      bool own_statuses);
 /* Enters a call on one request. */
 bool completion_enter_one(struct completion *completion, enum call kind, MPI_Request *handle);
 

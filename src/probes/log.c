@@ -103,8 +103,8 @@ static void buffer_restart(struct log *log)
 {
     const struct event *first = (const struct event *)(log->chunk + 1);
     uint64_t events = cell_load(&log->ledger->tally.cells->events);
-    if (log->tracing && !run_trace_append(&book.run, log->ledger->index, events - log->chunk->capacity, first,
-                                          log->chunk->capacity))
+    if (log->tracing &&
+        !run_trace_append(&book.run, log->ledger->index, events - log->chunk->capacity, first, log->chunk->capacity))
         log->tracing = false; /* counted by cause; the flight recorder goes on */
     log->cursor = (struct event *)(log->chunk + 1);
 }
@@ -124,7 +124,8 @@ void log_turn(struct log *log)
         return;
     }
     buffer_set(log, ring);
-    log->cursor += cell_load(&log->ledger->tally.cells->events) % ring->capacity; /* event n lies in place n % capacity */
+    log->cursor +=
+        cell_load(&log->ledger->tally.cells->events) % ring->capacity; /* event n lies in place n % capacity */
 }
 
 void *log_scratch(struct log *log, size_t bytes)

@@ -25,10 +25,10 @@ struct log {
     MPI_Datatype type; /* the last predefined one, and its size */
     uint32_t type_bytes;
     struct chunk_header *chunk; /* the buffer, a ring */
-    bool tracing;     /* a full buffer is kept */
-    bool bufferless;  /* there is no memory for one, or none is wanted */
-    struct log *next; /* in the list of logs that wait for a new thread */
-    struct request *spare; /* requests to use again (request.h) */
+    bool tracing;               /* a full buffer is kept */
+    bool bufferless;            /* there is no memory for one, or none is wanted */
+    struct log *next;           /* in the list of logs that wait for a new thread */
+    struct request *spare;      /* requests to use again (request.h) */
     uint32_t spare_count;
     void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
@@ -55,7 +55,8 @@ HOT struct log *log_get(void)
     return __builtin_expect(log != NULL, 1) ? log : log_attach();
 }
 
-/* Counts records that are complete: the release pairs with the acquire in event_cursor_open. (On x86 every store is one.) */
+/* Counts records that are complete: the release pairs with the acquire in event_cursor_open. (On x86 every store is
+ * one.) */
 HOT void events_count(struct thread_cells *cells, uint64_t records)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

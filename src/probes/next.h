@@ -1,6 +1,6 @@
 /*
- * The definitions that stand behind the wrappers: another tool's, or the library's. A wrapper calls the next definition of
- * its own symbol and not PMPI_*, so that a PMPI tool behind mpit is still called.
+ * The definitions that stand behind the wrappers: another tool's, or the library's. A wrapper calls the next definition
+ * of its own symbol and not PMPI_*, so that a PMPI tool behind mpit is still called.
  */
 #ifndef MPIT_PROBES_NEXT_H
 #define MPIT_PROBES_NEXT_H

@@ -38,9 +38,9 @@ void ireceive_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, str
     ireceive_emit(probe, kind, view, result, source, tag, room, request);
 }
 
-void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                   int dest, int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount,
-                     MPI_Datatype recvtype, const MPI_Status *status)
+void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
+                     int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype,
+                     const MPI_Status *status)
 {
     uint64_t begin = probe->begin;
     struct log *log = probe->log;

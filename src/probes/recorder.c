@@ -21,8 +21,7 @@ void next_find(const char *wanted)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     native_find();
-#define NEXT_FIND(name)                                                                                                \
-    __atomic_store_n(&next.name, (__typeof__(next.name))native_symbol(#name), __ATOMIC_RELEASE);
+#define NEXT_FIND(name) __atomic_store_n(&next.name, (__typeof__(next.name))native_symbol(#name), __ATOMIC_RELEASE);
     NEXT_CALLS(NEXT_FIND)
 #undef NEXT_FIND
     pthread_mutex_unlock(&lock);
@@ -55,8 +54,8 @@ static bool run_start(void)
     struct run_problem problem;
     clock_open();
     settings_read();
-    if (run_open(&book.run, recorder_directory(), knob_load(KNOB_BUFFER_LIMIT_BYTES),
-                 knob_load(KNOB_TRACE_LIMIT_BYTES), &problem) != 0) {
+    if (run_open(&book.run, recorder_directory(), knob_load(KNOB_BUFFER_LIMIT_BYTES), knob_load(KNOB_TRACE_LIMIT_BYTES),
+                 &problem) != 0) {
         native_say("mpit: no memory for the recorder; nothing is recorded");
         return false;
     }
@@ -151,8 +150,7 @@ bool recorder_finish(struct probe *probe)
 
 void recorder_finished(struct probe *probe, int result)
 {
-    struct event event = {.kind = CALL_MPI_Finalize,
-                          .peer = PEER_NONE};
+    struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     finished = true;
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);

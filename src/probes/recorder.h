@@ -6,8 +6,8 @@
 
 #include "log.h"
 
-/* MPI_Init begins: starts the run. False: this process takes no part (other ABI, MPIT_DISABLE). True and probe->log NULL:
- * it records nothing (no memory) but goes along with the others in what they do together. */
+/* MPI_Init begins: starts the run. False: this process takes no part (other ABI, MPIT_DISABLE). True and probe->log
+ * NULL: it records nothing (no memory) but goes along with the others in what they do together. */
 bool recorder_start(struct probe *probe, enum call kind);
 /* MPI_Init has returned. */
 void recorder_started(struct probe *probe, enum call kind, int result);

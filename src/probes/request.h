@@ -9,9 +9,9 @@
  * One handle can stand for several requests at once: libraries return one shared handle for what is complete when it is
  * posted. Then the one comes out that was posted into the same variable of the program, else the oldest.
  *
- * In front of it, while threads do not run at once, lies a table with one place for each hash: most requests live and die
- * there, without a list. A place that has overflowed is not used until what went past it has been taken, so that the
- * order holds.
+ * In front of it, while threads do not run at once, lies a table with one place for each hash: most requests live and
+ * die there, without a list. A place that has overflowed is not used until what went past it has been taken, so that
+ * the order holds.
  *
  * Posting, taking and putting back are O(1). Under MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few
  * instructions; else there is no lock. A completion call takes its requests out before it calls MPI (so that a handle
@@ -104,8 +104,8 @@ HOT void request_release(struct log *log, struct request *request)
 
 /* Puts a request into the table. */
 void request_put(struct request *request, uint64_t handle);
-/* The request of this handle that the variable `where` holds, out of the table; NULL when it is not known. One that lived
- * in front is copied. */
+/* The request of this handle that the variable `where` holds, out of the table; NULL when it is not known. One that
+ * lived in front is copied. */
 struct request *request_take(struct log *log, uint64_t handle, const void *where);
 
 /* The inactive persistent request of this handle, left in the table. Not under MPI_THREAD_MULTIPLE. */

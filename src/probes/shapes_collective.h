@@ -1,0 +1,80 @@
+/*
+ * Shapes of collectives, blocking and nonblocking.
+ */
+#ifndef MPIT_PROBES_SHAPES_COLLECTIVE_H
+#define MPIT_PROBES_SHAPES_COLLECTIVE_H
+
+#include "shapes.h"
+
+/* The root where the operation has one: picked by operation out of the wrapper's arguments. */
+#define COLL_ROOT_barrier(...) PEER_NONE
+#define COLL_ROOT_bcast(buf, count, type, root) peer_rank(root)
+#define COLL_ROOT_gather(a, b, c, d, e, f, root) peer_rank(root)
+#define COLL_ROOT_gatherv(a, b, c, d, e, f, g, root) peer_rank(root)
+#define COLL_ROOT_scatter(a, b, c, d, e, f, root) peer_rank(root)
+#define COLL_ROOT_scatterv(a, b, c, d, e, f, g, root) peer_rank(root)
+#define COLL_ROOT_reduce(a, b, c, d, e, root) peer_rank(root)
+#define COLL_ROOT_allgather(...) PEER_NONE
+#define COLL_ROOT_allgatherv(...) PEER_NONE
+#define COLL_ROOT_alltoall(...) PEER_NONE
+#define COLL_ROOT_alltoallv(...) PEER_NONE
+#define COLL_ROOT_alltoallw(...) PEER_NONE
+#define COLL_ROOT_allreduce(...) PEER_NONE
+#define COLL_ROOT_reduce_scatter(...) PEER_NONE
+#define COLL_ROOT_reduce_scatter_block(...) PEER_NONE
+#define COLL_ROOT_scan(...) PEER_NONE
+#define COLL_ROOT_exscan(...) PEER_NONE
+
+HOT void collective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
+                                    struct coll_bytes bytes)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = root, .bytes = bytes.in};
+    probe_leave(probe, FOLD_COLL, call_table[kind].op, view, result, event, bytes.out);
+}
+
+static inline void icollective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
+                                     struct coll_bytes bytes, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = root};
+    struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event, request);
+    posted.bytes = bytes.in;
+    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
+    if (made) {
+        made->bytes_out = bytes.out;
+        request_put(made, abi_handle_of_request(*request));
+    }
+    probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, result, event, 0);
+}
+
+/* The generator hands `comm` (and `request`) over first, so that the rest are the operation's own arguments. */
+#define SHAPE_COLL(kind, name, op, large, call, comm, ...)                                                             \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        struct view *view;                                                                                             \
+        if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        view_settle(&probe, result, comm, &view);                                                                      \
+        struct coll_bytes bytes = {0, 0};                                                                              \
+        if (result == MPI_SUCCESS && view)                                                                             \
+            bytes = coll_##op(coll_place(view->comm), large __VA_OPT__(, ) __VA_ARGS__);                               \
+        collective_leave(&probe, kind, view, result, COLL_ROOT_##op(__VA_ARGS__), bytes);                              \
+        return result;                                                                                                 \
+    } while (0)
+
+#define SHAPE_ICOLL(kind, name, op, large, call, comm, request, ...)                                                   \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        struct view *view;                                                                                             \
+        if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        view_settle(&probe, result, comm, &view);                                                                      \
+        struct coll_bytes bytes = {0, 0};                                                                              \
+        if (result == MPI_SUCCESS && view)                                                                             \
+            bytes = coll_##op(coll_place(view->comm), large __VA_OPT__(, ) __VA_ARGS__);                               \
+        icollective_leave(&probe, kind, view, result, COLL_ROOT_##op(__VA_ARGS__), bytes, request);                    \
+        return result;                                                                                                 \
+    } while (0)
+
+#endif

@@ -1,6 +1,7 @@
 #include "knobs.h"
 
 #include "clock.h"
+#include "event.h"
 
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, false, 0, 0, 1, "1: keep raw events in the run file."},
@@ -24,13 +25,16 @@ uint64_t knobs[KNOB_COUNT] = {
 };
 
 uint64_t knob_timeout_ticks = UINT64_MAX;
+uint64_t knob_rare_ticks = EVENT_DURATION_WIDE - 1;
 static struct clock_scale scale;
 
 static void timeout_derive(void)
 {
     uint64_t ns = knob_load(KNOB_P2P_TIMEOUT_NS);
     uint64_t ticks = ns && scale.mult ? clock_ticks(scale, ns) : UINT64_MAX;
+    uint64_t rare = ticks < EVENT_DURATION_WIDE ? ticks : EVENT_DURATION_WIDE - 1;
     __atomic_store_n(&knob_timeout_ticks, ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&knob_rare_ticks, rare, __ATOMIC_RELAXED);
 }
 
 void knob_store(enum knob knob, uint64_t value)

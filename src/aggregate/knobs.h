@@ -37,6 +37,8 @@ extern uint64_t knobs[KNOB_COUNT];
 
 /* p2p timeout in ticks, derived from KNOB_P2P_TIMEOUT_NS; UINT64_MAX = off. */
 extern uint64_t knob_timeout_ticks;
+/* Calls and transfers that take longer than this are rare: timeouts, or too long for an event's duration. */
+extern uint64_t knob_rare_ticks;
 
 static inline uint64_t knob_load(enum knob knob)
 {

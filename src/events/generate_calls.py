@@ -148,7 +148,7 @@ def generate_wrappers(calls, prototypes):
         # collectives: the communicator and the request first, the operation's own arguments behind them
         first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
         shaped = ", ".join(first + [n for n in names if n not in first])
-        print(f"WRAPPER int {name}({declaration(types, names)})\n{{")
+        print(f"GATE({name});\nint {name}({declaration(types, names)})\n{{")
         print(f"    SHAPE_{call.shape.upper()}(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
               f" {int(large)}, ({arguments}){', ' + shaped if shaped else ''});\n}}\n")
 

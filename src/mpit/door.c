@@ -36,11 +36,25 @@ void string_return(const char *text, char *buffer, int *length)
     *length = needed;
 }
 
+/* Steps aside where the MPI is of another ABI: the tool gets the library's own interface. */
+static void gates_pass(void)
+{
+#define SURFACE_PASS(name) GATE_PASS(MPI_T_##name);
+    DOOR_CALLS(SURFACE_PASS)
+    SURFACE_PASS(finalize)
+    SURFACE_PASS(cvar_get_index)
+    SURFACE_PASS(pvar_get_index)
+#undef SURFACE_PASS
+}
+
 SURFACE(init_thread);
 int MPI_T_init_thread(int required, int *provided)
 {
-    if (!door_open())
-        return MPI_T_ERR_CANNOT_INIT;
+    if (!door_open()) {
+        __typeof__(&MPI_T_init_thread) next = (__typeof__(next))native_symbol("MPI_T_init_thread");
+        gates_pass();
+        return native.mismatch && next ? next(required, provided) : MPI_T_ERR_CANNOT_INIT;
+    }
     catalogue_refresh();
     __atomic_add_fetch(&door_users, 1, __ATOMIC_RELAXED);
     if (provided) /* own calls need no lock, and those into the library have one */

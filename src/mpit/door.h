@@ -7,7 +7,7 @@
 #ifndef MPIT_MPIT_DOOR_H
 #define MPIT_MPIT_DOOR_H
 
-#include "native.h"
+#include "gate.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -65,8 +65,8 @@ static inline bool door_initialized(void)
 
 /* MPI_T_name is ours, and so is PMPI_T_name: tools call either. */
 #define SURFACE(name)                                                                                                  \
-    extern __typeof__(MPI_T_##name) PMPI_T_##name __attribute__((alias("MPI_T_" #name), visibility("default")));       \
-    extern __typeof__(MPI_T_##name) MPI_T_##name __attribute__((visibility("default")))
+    GATE(MPI_T_##name);                                                                                                \
+    GATE_SYMBOL("PMPI_T_" #name, "gate_MPI_T_" #name)
 
 #define CHECK_INITIALIZED()                                                                                            \
     do {                                                                                                               \

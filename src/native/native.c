@@ -205,7 +205,8 @@ static void find(void)
     complete = complete && native.name;
     PMPI_CALLS(PMPI_FIND)
 #undef PMPI_FIND
-    if (!complete || !abi_fits())
+    native.mismatch = native.Get_library_version && !abi_fits();
+    if (!complete || native.mismatch)
         return;
     constants_find();
     native.present = true;

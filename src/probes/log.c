@@ -166,6 +166,9 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     event.comm = view ? (uint16_t)view->slot : 0;
     if (outer->call != CALL_NONE)
         event.kind |= EVENT_NESTED;
+    bool message = call->fold == FOLD_SEND || call->fold == FOLD_RECV || call->fold == FOLD_SENDRECV;
+    if (message && duration > RELAXED_LOAD(&knob_timeout_ticks))
+        event.kind |= EVENT_TIMEOUT;
     event.duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE;
     if (duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX)
         event.kind |= EVENT_WIDE;

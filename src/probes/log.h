@@ -153,11 +153,9 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
     uint64_t duration = clock_now() - probe->begin;
     event.begin = probe->begin;
-    if ((shape == FOLD_SEND || shape == FOLD_RECV || shape == FOLD_SENDRECV) &&
-        __builtin_expect(duration > RELAXED_LOAD(&knob_timeout_ticks), 0))
-        event.kind |= EVENT_TIMEOUT;
     if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
-                             duration >= EVENT_DURATION_WIDE || (shape == FOLD_COLL && bytes_out > INT32_MAX),
+                             duration > RELAXED_LOAD(&knob_rare_ticks) ||
+                             (shape == FOLD_COLL && bytes_out > INT32_MAX),
                          0)) {
         if (result != MPI_SUCCESS)
             event.kind |= EVENT_FAILED;

@@ -11,14 +11,13 @@
 #include "collective.h"
 #include "communicator.h"
 #include "completion.h"
+#include "gate.h"
 #include "next.h"
 #include "recorder.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wstringop-overflow" /* MPI_STATUSES_IGNORE is an address, and of no array */
 #endif
-
-#define WRAPPER __attribute__((visibility("default")))
 
 HOT int32_t peer_rank(int rank)
 {

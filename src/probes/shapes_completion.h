@@ -25,9 +25,7 @@ HOT bool single_leave(struct probe *probe, enum call kind, const MPI_Request *ha
     uint64_t duration = clock_now() - probe->begin;
     uint64_t transfer = probe->begin + duration - posted->begin;
     bool send = posted->type == REQUEST_SEND;
-    if (__builtin_expect(!view || view->thread != ledger->index || duration >= EVENT_DURATION_WIDE ||
-                             transfer > RELAXED_LOAD(&knob_timeout_ticks),
-                         0))
+    if (__builtin_expect(!view || view->thread != ledger->index || transfer > RELAXED_LOAD(&knob_rare_ticks), 0))
         return false;
     if (!send && __builtin_expect(posted->peer == PEER_PROC_NULL || status->MPI_SOURCE < 0 ||
                                       abi_status_cancelled(status) || size_flag(abi_status_bytes(status)),

@@ -22,7 +22,7 @@ static const char help[] =
     "Shows what mpit-run recorded. RUN is a run directory, or one .mpit or .summary file of it.\n"
     "\n"
     "  --summary    times, messages and sizes of each job, as text (the default)\n"
-    "  --json       the same as JSON (share/doc/summary-json.md describes it)\n"
+    "  --json       the same as JSON; summary-json.md in the documentation describes it\n"
     "  --events     every event that was kept, one a line, all ranks in the order of time\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"

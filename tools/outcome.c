@@ -16,6 +16,12 @@ static bool is_json(const char *path)
     return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0;
 }
 
+/* The Fortran programs whose MPI calls do not go through the C functions, which are what is recorded. */
+static const char *fortran_limit(enum mpi_abi abi)
+{
+    return abi == ABI_MPICH ? "with \"use mpi_f08\" are not recorded yet" : "are not recorded on Open MPI yet";
+}
+
 static void nothing_say(const struct outcome *outcome)
 {
     const struct abi_choice *choice = outcome->choice;
@@ -24,7 +30,8 @@ static void nothing_say(const struct outcome *outcome)
               "the shared MPI library",
               choice->static_program);
     else
-        warnx("no MPI process recorded: none called MPI_Init with %s loaded (%s)", outcome->library, choice->because);
+        warnx("no MPI process recorded: none called MPI_Init with %s loaded (%s); Fortran programs %s",
+              outcome->library, choice->because, fortran_limit(choice->abi));
     output_dir_drop(outcome->output);
 }
 

@@ -181,6 +181,15 @@ static void bucket_label(char label[UNIT_TEXT_BYTES * 2], unsigned bucket)
         snprintf(label, UNIT_TEXT_BYTES * 2, "%s .. < %s", text_of_bytes(low, from), text_of_bytes(high, from * 2));
 }
 
+/* The bucket that the next line shows: empty buckets side by side share a line. */
+static unsigned bucket_next(const uint64_t counts[BUCKET_COUNT], unsigned bucket)
+{
+    unsigned next = bucket + 1;
+    while (!counts[bucket] && next < BUCKET_COUNT && !counts[next])
+        next++;
+    return next;
+}
+
 static void histogram_print(const char *title, const uint64_t counts[BUCKET_COUNT], const uint64_t bytes[BUCKET_COUNT],
                             FILE *out)
 {
@@ -196,8 +205,13 @@ static void histogram_print(const char *title, const uint64_t counts[BUCKET_COUN
     if (!most)
         return;
     fprintf(out, "\nSent messages by size, %.70s\n  %-20s %14s %10s\n", title, "", "messages", "bytes");
-    for (unsigned i = first; i <= last; i++) {
+    for (unsigned i = first, next; i <= last; i = next) {
         char label[UNIT_TEXT_BYTES * 2], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+        next = bucket_next(counts, i);
+        if (next - i > 1) {
+            fprintf(out, "  ...\n");
+            continue;
+        }
         bucket_label(label, i);
         fprintf(out, "  %-20s %14s %10s%s", label, text_of_count(a, counts[i]), text_of_bytes(b, bytes[i]),
                 counts[i] ? "  " : "");

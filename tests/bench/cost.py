@@ -5,7 +5,8 @@
 
 Times are medians over pairs of runs, and given in pairs of clock reads (two reads of the time stamp counter) that are
 measured in the same sitting: machines are shared and noisy, ratios hold. Instructions are counted by callgrind over
-two run lengths, subtracted. --quick: fewer and shorter runs, and no memory, for a smoke test.
+two run lengths, subtracted. --quick: fewer and shorter runs, for a smoke test. Instructions and
+the growth of memory repeat and are judged; times are only shown.
 """
 import argparse
 import json
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-LIMIT_PAIRS, LIMIT_INSTRUCTIONS = 1.5, 200
+LIMIT_INSTRUCTIONS, LIMIT_GROWTH_KIB = 200, 256
 
 
 def environment(extra):
@@ -128,13 +129,14 @@ def main():
             short, long = (20000, 60000) if options.quick else (50000, 150000)
             result["instructions"][how] = round(bench.instructions_added("summary" if how == "tallies" else how, short,
                                                                          long), 1)
-        if not options.quick:
-            memory(bench, options.memory_calls, result)
+        memory(bench, 3 * 10 ** 6 if options.quick else options.memory_calls, result)
         shutil.rmtree(bench.work)
         results.append(result)
-        # instructions repeat, so they are judged; times are only shown
         bad += [f"{mpi}: {how}: {count} instructions a call, allowed {LIMIT_INSTRUCTIONS}"
                 for how, count in result["instructions"].items() if count >= LIMIT_INSTRUCTIONS]
+        few, many = result["memory_added_kib"].values()
+        if many - few > LIMIT_GROWTH_KIB:
+            bad.append(f"{mpi}: memory grows with calls: {few} KiB after few, {many} KiB after many")
     if options.json:
         print(json.dumps(results, indent=2))
     else:
@@ -143,7 +145,7 @@ def main():
     if not results:
         sys.exit("cost.py: no preload library in " + options.build)
     for line in bad:
-        print("too many: " + line, file=sys.stderr)
+        print("over the limit: " + line, file=sys.stderr)
     sys.exit(1 if bad else 0)
 
 

@@ -99,8 +99,8 @@ void fixture_comm_add(struct fixture *fixture, uint32_t slot, int32_t size, cons
     record->created_ticks = FIXTURE_BEGIN_TICKS;
     snprintf(record->name, sizeof record->name, "%s", name);
     run_link(&fixture->run, &fixture->run.header->first_comm, &record->next, offset);
-    struct tally_block *block = block_place(fixture, (struct tally_block){.kind = BLOCK_SHARED, .comm = slot},
-                                            sizeof(struct shared_cells));
+    struct tally_block *block =
+        block_place(fixture, (struct tally_block){.kind = BLOCK_SHARED, .comm = slot}, sizeof(struct shared_cells));
     fixture->comms[slot] = record;
     fixture->shared[slot] = (struct shared_cells *)(block + 1);
     for (unsigned i = 0; i < EXTREME_COUNT; i++)
@@ -111,8 +111,8 @@ void fixture_thread_add(struct fixture *fixture, uint32_t index, uint32_t capaci
 {
     uint64_t offset;
     struct fixture_thread *thread = &fixture->threads[index];
-    struct tally_block *block = block_place(fixture, (struct tally_block){.kind = BLOCK_THREAD, .thread = index},
-                                            sizeof(struct thread_cells));
+    struct tally_block *block =
+        block_place(fixture, (struct tally_block){.kind = BLOCK_THREAD, .thread = index}, sizeof(struct thread_cells));
     thread->tally.cells = (struct thread_cells *)(block + 1);
     uint64_t cell = fixture->run.arena_offset + (uint64_t)((char *)thread->tally.cells - fixture->run.arena);
     thread->record = place(fixture, sizeof *thread->record, &offset);

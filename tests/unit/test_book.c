@@ -178,7 +178,7 @@ static void map_grows_and_finds_every_handle(void **state)
 {
     (void)state;
     enum { HANDLES = 20000 };
-    struct comm_map *map = NULL;
+    static struct comm_map *map;
     char *names = calloc(HANDLES, 1); /* addresses that stand for communicators */
     assert_null(comm_map_find(&map, 5));
     for (uint64_t i = 0; i < HANDLES; i++)
@@ -304,7 +304,8 @@ static void without_memory_is_counted_and_recording_goes_on(void **state)
     assert_non_null(book_comm_add(&(struct comm_facts){.handle = handle_last, .size = 1, .name = "x"}));
 }
 
-/* ---- readers beside writers ----------------------------------------------------------------------------------------- */
+/* ---- readers beside writers -----------------------------------------------------------------------------------------
+ */
 
 enum { WRITERS = 3, READERS = 2, ROUNDS = 300, PEERS = 20000 };
 

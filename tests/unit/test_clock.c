@@ -116,8 +116,8 @@ static void pair_is_one_instant_on_both_time_lines(void **state)
     struct timespec nap = {.tv_nsec = 50000000};
     nanosleep(&nap, NULL);
     struct clock_pair second = clock_pair_read();
-    double ratio = (double)clock_ns(scale, second.ticks - first.ticks) /
-                   (double)(second.realtime_ns - first.realtime_ns);
+    double ratio =
+        (double)clock_ns(scale, second.ticks - first.ticks) / (double)(second.realtime_ns - first.realtime_ns);
     assert_true(ratio > 0.95 && ratio < 1.05);
 }
 

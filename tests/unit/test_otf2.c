@@ -1,5 +1,4 @@
-/* Run files made by hand -> otf2_convert -> read back with the OTF2 library (and with otf2_check, where it was built).
- */
+/* Run files made by hand -> otf2_convert -> read back with the OTF2 library, and judged by otf2_check. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,15 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "archivereader.h"
 #include "calls.h"
-#include "clock.h"
+#include "jobfixture.h"
 #include "otf2.h"
-#include "run.h"
-
-#include <otf2/otf2.h>
 
 #include <dirent.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,101 +21,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RANKS_MAX = 4, THREADS_MAX = 2, CHUNK_EVENTS = 2000, BEGIN = 1000, END = 1000000, WORLD = 1, SELF = 2 };
-
-struct maker {
-    struct run run;
-    struct thread_record *threads[THREADS_MAX];
-    struct chunk_header *chunks[THREADS_MAX];
-    uint64_t *cells[THREADS_MAX];
-};
-
-static char directory[64], target[128];
-static struct maker makers[RANKS_MAX];
+static char target[128];
 static struct run_reader readers[RANKS_MAX];
 static struct otf2_report report;
-
-static void calls_make(struct run *run)
-{
-    uint64_t offset;
-    struct call_record *calls = run_alloc(run, CALL_COUNT * sizeof *calls, &offset);
-    for (int kind = 0; kind < CALL_COUNT; kind++) {
-        snprintf(calls[kind].name, sizeof calls[kind].name, "%s", call_table[kind].name);
-        calls[kind].class = call_table[kind].class;
-        calls[kind].role = call_table[kind].role;
-    }
-    run->header->calls = offset;
-    run->header->call_count = CALL_COUNT;
-}
-
-static void thread_make(struct maker *maker, uint32_t thread)
-{
-    uint64_t cell, offset;
-    maker->cells[thread] = run_alloc(&maker->run, sizeof(uint64_t), &cell);
-    struct thread_record *record = run_alloc(&maker->run, sizeof *record, &offset);
-    record->index = thread;
-    record->events_cell = cell;
-    maker->threads[thread] = record;
-    run_link(&maker->run, &maker->run.header->first_thread, &record->next, offset);
-    maker->chunks[thread] = run_ring_open(&maker->run, thread, CHUNK_EVENTS);
-    assert_non_null(maker->chunks[thread]);
-}
-
-static void comm_make(int rank, struct comm_record filled)
-{
-    uint64_t offset;
-    struct run *run = &makers[rank].run;
-    struct comm_record *record = run_alloc(run, sizeof *record, &offset);
-    *record = filled;
-    run_link(run, &run->header->first_comm, &record->next, offset);
-}
-
-static void rank_make(int rank, int size)
-{
-    struct run_problem problem;
-    struct maker *maker = &makers[rank];
-    clock_open();
-    assert_int_equal(run_open(&maker->run, directory, UINT64_C(1) << 30, 0, &problem), 0);
-    struct run_header *header = maker->run.header;
-    header->job = 42;
-    header->world_rank = rank;
-    header->world_size = size;
-    header->traced = 1;
-    header->clock_kind = CLOCK_KIND_MONOTONIC;
-    header->clock_mult = UINT64_C(1) << 32;
-    header->begin_ticks = BEGIN + (uint64_t)rank;
-    header->begin_realtime_ns = UINT64_C(1700000000000000000) + (uint64_t)rank;
-    calls_make(&maker->run);
-    thread_make(maker, 0);
-    comm_make(rank, (struct comm_record){.slot = WORLD, .size = size, .rank = rank, .name = "MPI_COMM_WORLD"});
-    comm_make(rank, (struct comm_record){.slot = SELF, .size = 1, .name = "MPI_COMM_SELF"});
-}
-
-static void put_on(int rank, int thread, struct event event)
-{
-    struct maker *maker = &makers[rank];
-    struct event *events = (struct event *)(maker->chunks[thread] + 1);
-    uint64_t number = *maker->cells[thread];
-    assert_true(number < CHUNK_EVENTS);
-    events[number] = event;
-    *maker->cells[thread] = number + 1;
-}
-
-#define PUT_IN(slot, rank, at, lasts, what, ...)                                                                       \
-    put_on(rank, 0, (struct event){.begin = at, .duration = lasts, .kind = what, .comm = slot, ##__VA_ARGS__})
-#define PUT(...) PUT_IN(WORLD, __VA_ARGS__)
-
-static void rank_end(int rank, enum run_phase phase)
-{
-    run_close(&makers[rank].run, phase, true);
-    makers[rank].run.header->end_ticks = phase == RUN_FINALIZED ? END : 0;
-}
 
 static int convert(int count)
 {
     for (int r = 0; r < count; r++) {
-        if (run_reader_open(&readers[r], makers[r].run.path) != 0)
-            fail_msg("%s %s", makers[r].run.path, readers[r].error);
+        if (run_reader_open(&readers[r], job.ranks[r].run.path) != 0)
+            fail_msg("%s %s", job.ranks[r].run.path, readers[r].error);
     }
     int result = otf2_convert(readers, (size_t)count, target, &report);
     for (int r = 0; r < count; r++)
@@ -127,199 +37,11 @@ static int convert(int count)
     return result;
 }
 
-static struct {
-    unsigned enters, leaves, sends, recvs, isends, isend_completes, irecv_requests, irecvs, tests, cancels, begins,
-        ends, collective_requests, collective_completes, creates, destroys, programs, program_ends, comms, inter_comms;
-    uint64_t sent, received, coll_sent, coll_received, last_time, order[64];
-    unsigned depth, ordered;
-} seen;
-
-#define EVENT(name, ...)                                                                                               \
-    static OTF2_CallbackCode on_##name(OTF2_LocationRef location, OTF2_TimeStamp time, void *data,                     \
-                                       OTF2_AttributeList *attributes, ##__VA_ARGS__)
-#define DONE ((void)location, (void)time, (void)data, (void)attributes, OTF2_CALLBACK_SUCCESS)
-
-EVENT(enter, OTF2_RegionRef region)
-{
-    seen.enters++;
-    seen.depth++;
-    if (seen.ordered < 64)
-        seen.order[seen.ordered++] = region;
-    return DONE;
-}
-
-EVENT(leave, OTF2_RegionRef region)
-{
-    seen.leaves++;
-    seen.depth--;
-    if (seen.ordered < 64)
-        seen.order[seen.ordered++] = region + UINT64_C(1000);
-    return DONE;
-}
-
-EVENT(send, uint32_t peer, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
-{
-    (void)peer, (void)comm, (void)tag;
-    seen.sends++;
-    seen.sent += bytes;
-    return DONE;
-}
-
-EVENT(recv, uint32_t peer, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
-{
-    (void)peer, (void)comm, (void)tag;
-    seen.recvs++;
-    seen.received += bytes;
-    return DONE;
-}
-
-EVENT(isend, uint32_t peer, OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
-{
-    (void)peer, (void)comm, (void)tag, (void)request;
-    seen.isends++;
-    seen.sent += bytes;
-    return DONE;
-}
-
-EVENT(irecv, uint32_t peer, OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
-{
-    (void)peer, (void)comm, (void)tag, (void)request;
-    seen.irecvs++;
-    seen.received += bytes;
-    return DONE;
-}
-
-#define COUNTING(name, field, type)                                                                                    \
-    EVENT(name, type value)                                                                                            \
-    {                                                                                                                  \
-        (void)value;                                                                                                   \
-        seen.field++;                                                                                                  \
-        return DONE;                                                                                                   \
-    }
-COUNTING(isend_complete, isend_completes, uint64_t)
-COUNTING(irecv_request, irecv_requests, uint64_t)
-COUNTING(test, tests, uint64_t)
-COUNTING(cancel, cancels, uint64_t)
-COUNTING(collective_request, collective_requests, uint64_t)
-COUNTING(create, creates, OTF2_CommRef)
-COUNTING(destroy, destroys, OTF2_CommRef)
-COUNTING(program_end, program_ends, int64_t)
-
-EVENT(program_begin, OTF2_StringRef name, uint32_t count, const OTF2_StringRef *arguments)
-{
-    (void)name, (void)count, (void)arguments;
-    seen.programs++;
-    return DONE;
-}
-
-EVENT(begin)
-{
-    seen.begins++;
-    return DONE;
-}
-
-EVENT(end, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t root, uint64_t in, uint64_t out)
-{
-    (void)op, (void)comm, (void)root;
-    seen.ends++;
-    seen.coll_sent += in;
-    seen.coll_received += out;
-    return DONE;
-}
-
-EVENT(collective_complete, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t root, uint64_t in, uint64_t out,
-      uint64_t request)
-{
-    (void)op, (void)comm, (void)root, (void)request;
-    seen.collective_completes++;
-    seen.coll_sent += in;
-    seen.coll_received += out;
-    return DONE;
-}
-
-static OTF2_LocationRef locations[2 * RANKS_MAX];
-static size_t location_count;
-
-static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_StringRef name, OTF2_LocationType type,
-                                     uint64_t events, OTF2_LocationGroupRef group)
-{
-    (void)name, (void)type, (void)events, (void)group;
-    locations[location_count++] = self;
-    return OTF2_Reader_SelectLocation(data, self) == OTF2_SUCCESS ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
-}
-
-static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef name, OTF2_GroupRef group,
-                                 OTF2_CommRef parent, OTF2_CommFlag flags)
-{
-    (void)data, (void)self, (void)name, (void)group, (void)parent, (void)flags;
-    seen.comms++;
-    return OTF2_CALLBACK_SUCCESS;
-}
-
-static OTF2_CallbackCode on_inter_comm(void *data, OTF2_CommRef self, OTF2_StringRef name, OTF2_GroupRef one,
-                                       OTF2_GroupRef other, OTF2_CommRef common, OTF2_CommFlag flags)
-{
-    (void)other;
-    on_comm(data, self, name, one, common, flags);
-    seen.inter_comms++;
-    return OTF2_CALLBACK_SUCCESS;
-}
-
-static OTF2_GlobalEvtReaderCallbacks *callbacks_make(void)
-{
-    OTF2_GlobalEvtReaderCallbacks *callbacks = OTF2_GlobalEvtReaderCallbacks_New();
-#define ON(name, function) OTF2_GlobalEvtReaderCallbacks_Set##name##Callback(callbacks, on_##function)
-    ON(Enter, enter);
-    ON(Leave, leave);
-    ON(MpiSend, send);
-    ON(MpiRecv, recv);
-    ON(MpiIsend, isend);
-    ON(MpiIsendComplete, isend_complete);
-    ON(MpiIrecvRequest, irecv_request);
-    ON(MpiIrecv, irecv);
-    ON(MpiRequestTest, test);
-    ON(MpiRequestCancelled, cancel);
-    ON(MpiCollectiveBegin, begin);
-    ON(MpiCollectiveEnd, end);
-    ON(NonBlockingCollectiveRequest, collective_request);
-    ON(NonBlockingCollectiveComplete, collective_complete);
-    ON(CommCreate, create);
-    ON(CommDestroy, destroy);
-    ON(ProgramBegin, program_begin);
-    ON(ProgramEnd, program_end);
-    return callbacks;
-}
-
 /* Reads the archive into `seen`, and lets otf2_check judge it. */
-static void archive_read(bool sound)
+static void archive_judge(bool sound)
 {
-    char path[256];
-    uint64_t count;
-    memset(&seen, 0, sizeof seen);
-    location_count = 0;
-    snprintf(path, sizeof path, "%s/traces.otf2", target);
-    OTF2_Reader *reader = OTF2_Reader_Open(path);
-    assert_non_null(reader);
-    assert_int_equal(OTF2_Reader_SetSerialCollectiveCallbacks(reader), OTF2_SUCCESS);
-    OTF2_GlobalDefReaderCallbacks *definitions = OTF2_GlobalDefReaderCallbacks_New();
-    OTF2_GlobalDefReaderCallbacks_SetLocationCallback(definitions, on_location);
-    OTF2_GlobalDefReaderCallbacks_SetCommCallback(definitions, on_comm);
-    OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(definitions, on_inter_comm);
-    OTF2_GlobalDefReader *global = OTF2_Reader_GetGlobalDefReader(reader);
-    OTF2_Reader_RegisterGlobalDefCallbacks(reader, global, definitions, reader);
-    assert_int_equal(OTF2_Reader_ReadAllGlobalDefinitions(reader, global, &count), OTF2_SUCCESS);
-    OTF2_GlobalDefReaderCallbacks_Delete(definitions);
-    assert_int_equal(OTF2_Reader_OpenEvtFiles(reader), OTF2_SUCCESS);
-    for (size_t i = 0; i < location_count; i++)
-        assert_non_null(OTF2_Reader_GetEvtReader(reader, locations[i])); /* the global reader merges these */
-    OTF2_GlobalEvtReaderCallbacks *callbacks = callbacks_make();
-    OTF2_GlobalEvtReader *events = OTF2_Reader_GetGlobalEvtReader(reader);
-    OTF2_Reader_RegisterGlobalEvtCallbacks(reader, events, callbacks, NULL);
-    assert_int_equal(OTF2_Reader_ReadAllGlobalEvents(reader, events, &count), OTF2_SUCCESS);
-    OTF2_GlobalEvtReaderCallbacks_Delete(callbacks);
-    assert_int_equal(OTF2_Reader_CloseEvtFiles(reader), OTF2_SUCCESS);
-    assert_int_equal(OTF2_Reader_Close(reader), OTF2_SUCCESS);
-    assert_int_equal(count, report.events);
+    archive_read(target);
+    assert_int_equal(seen.events, report.events);
     assert_int_equal(seen.enters, seen.leaves);
     assert_int_equal(seen.depth, 0);
 #ifdef OTF2_CHECK
@@ -332,32 +54,17 @@ static void archive_read(bool sound)
     (void)sound;
 }
 
-static int entry_remove(const char *path, const struct stat *status, int type, struct FTW *walk)
+static int target_name(void **state)
 {
-    (void)status, (void)type, (void)walk;
-    return remove(path);
-}
-
-static int directory_make(void **state)
-{
-    (void)state;
-    snprintf(directory, sizeof directory, "/tmp/test_otf2.XXXXXX");
-    if (!mkdtemp(directory))
-        return -1;
-    snprintf(target, sizeof target, "%s/archive", directory);
-    return 0;
-}
-
-static int directory_remove(void **state)
-{
-    (void)state;
-    return nftw(directory, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
+    int result = job_directory_make(state);
+    snprintf(target, sizeof target, "%s/archive", job.directory);
+    return result;
 }
 
 static unsigned entries_left(void)
 {
     unsigned count = 0;
-    DIR *dir = opendir(directory);
+    DIR *dir = opendir(job.directory);
     for (struct dirent *entry; (entry = readdir(dir));)
         count += strncmp(entry->d_name, "archive", 7) == 0;
     closedir(dir);
@@ -395,7 +102,7 @@ static void messages_of_two_ranks_have_both_ends(void **state)
         fail_msg("%s", report.error);
     assert_int_equal(report.warning_count, 0);
     assert_int_equal(report.locations, 2);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(seen.enters, 13);
     assert_int_equal(seen.sends, 3);
     assert_int_equal(seen.recvs, 3);
@@ -436,7 +143,7 @@ static void requests_of_one_startall_are_told_apart(void **state)
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(convert(1), 0);
     assert_int_equal(report.warning_count, 0);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(seen.isends, 3);
     assert_int_equal(seen.isend_completes, 3);
     assert_int_equal(seen.irecvs, 2);
@@ -449,15 +156,15 @@ static void request_may_complete_on_another_thread(void **state)
 {
     (void)state;
     rank_make(0, 1);
-    thread_make(&makers[0], 1);
-    put_on(0, 1, (struct event){2000, 10, CALL_MPI_Isend, WORLD, 0, 1, 5});
-    put_on(0, 1, (struct event){2000, 20, CALL_MPI_Irecv, WORLD, 0, 1, 5});
+    thread_make(&job.ranks[0], 1);
+    event_put(0, 1, (struct event){2000, 10, CALL_MPI_Isend, WORLD, 0, 1, 5});
+    event_put(0, 1, (struct event){2000, 20, CALL_MPI_Irecv, WORLD, 0, 1, 5});
     PUT(0, 2005, 50, CALL_MPI_Waitall, .peer = 2, .tag = 2);
     PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 0, .tag = 1, .bytes = 5);
     PUT(0, 2000, CALL_MPI_Isend, RECORD_SEND_DONE, .peer = 0, .tag = 1, .bytes = 5);
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(convert(1), 0);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(report.locations, 2);
     assert_int_equal(seen.isend_completes, 1);
     assert_int_equal(seen.irecvs, 1);
@@ -473,7 +180,7 @@ static void collectives_and_communicators_stand_in_pairs(void **state)
         struct event_extension more = {.duration = 60, .kind = RECORD_EXTENSION, .bytes_out = UINT64_C(3) << 31};
         struct event record;
         memcpy(&record, &more, sizeof record);
-        put_on(r, 0, record);
+        event_put(r, 0, record);
         PUT(r, 2200, 10, CALL_MPI_Ibarrier, .peer = PEER_NONE);
         PUT(r, 2250, 10, CALL_MPI_Wait, .peer = 1, .tag = 1);
         PUT(r, 2200, CALL_MPI_Ibarrier, RECORD_COLL_DONE, .peer = PEER_NONE);
@@ -494,7 +201,7 @@ static void collectives_and_communicators_stand_in_pairs(void **state)
         rank_end(r, RUN_FINALIZED);
     }
     assert_int_equal(convert(3), 0);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(seen.enters, 3 * 9);
     assert_int_equal(seen.begins, 3 * 4);
     assert_int_equal(seen.ends, 3 * 4);
@@ -520,7 +227,7 @@ static void nested_calls_stand_inside_of_their_caller(void **state)
     PUT(0, 2000, 100, CALL_MPI_Comm_free, .peer = PEER_NONE);
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(convert(1), 0);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(seen.ordered, sizeof expected / sizeof *expected);
     assert_memory_equal(seen.order, expected, sizeof expected);
 }
@@ -538,7 +245,7 @@ static void killed_rank_and_missing_file_leave_a_readable_archive(void **state)
     assert_int_equal(convert(2), 0);
     assert_int_equal(report.warning_count, 2); /* the missing file; the member of MPI_COMM_WORLD */
     assert_int_equal(report.locations, 3);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(seen.enters, 3);
     assert_int_equal(seen.programs, 1);
 }
@@ -560,7 +267,7 @@ static void damaged_events_are_left_out(void **state)
     rank_end(0, RUN_RUNNING);
     assert_int_equal(convert(1), 0);
     assert_true(report.warning_count >= 4);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(seen.enters, 4);
     assert_int_equal(seen.sends + seen.isends + seen.isend_completes + seen.collective_completes, 0);
     assert_int_equal(seen.recvs, 1);
@@ -586,7 +293,7 @@ static void inter_communicator_has_two_groups(void **state)
         rank_end(r, RUN_FINALIZED);
     assert_int_equal(convert(3), 0);
     assert_int_equal(report.warning_count, 0);
-    archive_read(true);
+    archive_judge(true);
     assert_int_equal(seen.inter_comms, 1);
     assert_int_equal(seen.sends, 1);
     assert_int_equal(seen.recvs, 1);
@@ -599,7 +306,7 @@ static void check_finds_a_message_that_nobody_received(void **state)
     PUT(0, 2000, 50, CALL_MPI_Send, .peer = 0, .tag = 7, .bytes = 100);
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(convert(1), 0);
-    archive_read(false);
+    archive_judge(false);
 }
 
 static void existing_target_is_not_touched(void **state)
@@ -638,13 +345,13 @@ static void files_that_do_not_fit_are_refused(void **state)
     (void)state;
     rank_make(0, 2);
     rank_make(1, 2);
-    makers[1].run.header->job = 43;
+    job.ranks[1].run.header->job = 43;
     rank_end(0, RUN_FINALIZED);
     rank_end(1, RUN_FINALIZED);
     assert_int_equal(convert(2), -1);
     assert_non_null(strstr(report.error, "different jobs"));
-    makers[1].run.header->job = 42;
-    makers[1].run.header->world_rank = 0;
+    job.ranks[1].run.header->job = 42;
+    job.ranks[1].run.header->world_rank = 0;
     assert_int_equal(convert(2), -1);
     assert_non_null(strstr(report.error, "two run files of rank 0"));
     assert_int_equal(otf2_convert(readers, 0, target, &report), -1);
@@ -653,7 +360,7 @@ static void files_that_do_not_fit_are_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, directory_make, directory_remove)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, target_name, job_directory_remove)
     const struct CMUnitTest tests[] = {
         TEST(messages_of_two_ranks_have_both_ends),
         TEST(requests_of_one_startall_are_told_apart),

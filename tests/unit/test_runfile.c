@@ -213,7 +213,8 @@ static void record_without_a_place_in_the_file_is_not_linked(void **state)
     run_close(&run, RUN_FINALIZED, true);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------------------------------
+ */
 
 static struct fixture recorded;
 
@@ -337,7 +338,8 @@ static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
     assert_int_equal(cursor.missing, 52);
 }
 
-/* ---- limits and faults ---------------------------------------------------------------------------------------------- */
+/* ---- limits and faults ----------------------------------------------------------------------------------------------
+ */
 
 static void memory_stays_under_its_limit(void **state)
 {
@@ -513,7 +515,8 @@ static void losses_of_all_threads_are_counted(void **state)
     run_lost(&none, LOSS_NO_FILE, 1);
 }
 
-/* ---- a file that is read while it is written ------------------------------------------------------------------------ */
+/* ---- a file that is read while it is written ------------------------------------------------------------------------
+ */
 
 static bool written;
 

@@ -150,8 +150,7 @@ static void every_variable_comes_from_somewhere(void **state)
         assert_true(cells != none);
         assert_true(none == (variables[i].source != SOURCE_CELLS));
         bool mark = variables[i].record.class == VARIABLE_HIGHWATERMARK ||
-                    variables[i].record.class == VARIABLE_LOWWATERMARK ||
-                    variables[i].record.combine == COMBINE_SPAN;
+                    variables[i].record.class == VARIABLE_LOWWATERMARK || variables[i].record.combine == COMBINE_SPAN;
         assert_true(mark == (variables[i].extreme != EXTREME_NONE));
     }
 }
@@ -213,8 +212,8 @@ static void each_cell_is_in_the_variables_that_are_made_of_it(void **state)
     cell_check("mpit_peer_recv_bytes", VARIABLE_AGGREGATE, BLOCK_PEERS, AT(peer_cells, peer[9].recv.bytes), 9);
     cell_check("mpit_pending_sends", VARIABLE_LEVEL, BLOCK_SHARED, AT(shared_cells, sends.now), 0);
     cell_check("mpit_pending_recvs", VARIABLE_HIGHWATERMARK, BLOCK_SHARED, AT(shared_cells, recvs.high), 0);
-    cell_check("mpit_pending_bytes", VARIABLE_HIGHWATERMARK, BLOCK_SHARED,
-               AT(shared_cells, closed[EXTREME_BYTES_HIGH]), 0);
+    cell_check("mpit_pending_bytes", VARIABLE_HIGHWATERMARK, BLOCK_SHARED, AT(shared_cells, closed[EXTREME_BYTES_HIGH]),
+               0);
     cell_check("mpit_message_bytes", VARIABLE_HIGHWATERMARK, BLOCK_COMM, AT(comm_cells, message_high), 0);
     cell_check("mpit_message_bytes", VARIABLE_HIGHWATERMARK, BLOCK_SHARED,
                AT(shared_cells, closed[EXTREME_MESSAGE_HIGH]), 0);

@@ -266,7 +266,8 @@ static void window_sees_all_threads_and_no_other_communicator(void **state)
     assert_int_equal(window_read(window), 20);
 }
 
-/* ---- at the same time ----------------------------------------------------------------------------------------------- */
+/* ---- at the same time -----------------------------------------------------------------------------------------------
+ */
 
 enum { MESSAGES = 1000000, OTHERS = 2 };
 

@@ -1,0 +1,20 @@
+/* Reads an OTF2 archive with nothing but the OTF2 library, and counts what is in it. */
+#ifndef MPIT_UNIT_ARCHIVEREADER_H
+#define MPIT_UNIT_ARCHIVEREADER_H
+
+#include <stdint.h>
+
+/* `order`: the first regions that are entered, and left (their number + 1000). */
+struct archive_seen {
+    unsigned enters, leaves, sends, recvs, isends, isend_completes, irecv_requests, irecvs, tests, cancels, begins,
+        ends, collective_requests, collective_completes, creates, destroys, programs, program_ends, comms, inter_comms;
+    uint64_t events, sent, received, coll_sent, coll_received, last_time, order[64];
+    unsigned depth, ordered;
+};
+
+/* What the last archive_read has seen. */
+extern struct archive_seen seen;
+
+void archive_read(const char *directory);
+
+#endif

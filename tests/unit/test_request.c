@@ -1,0 +1,497 @@
+/* Requests under way: in and out in order, front places, a million of them, several threads. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "request.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static struct log *own_log;
+
+static int run_setup(void **state)
+{
+    (void)state;
+    struct run_problem problem;
+    clock_open();
+    own_log = calloc(1, sizeof *own_log);
+    return own_log ? run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) : -1;
+}
+
+static int front_is_clean(void **state)
+{
+    (void)state;
+    book.concurrent = false;
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        if (request_front[i].handle || request_front[i].overflow)
+            fail_msg("the test before left place %u in use", i);
+    return 0;
+}
+
+/* As a wrapper does: in front where there is room, else into the table. `mark` tells the request. */
+static bool post(uint64_t handle, uint64_t mark)
+{
+    struct posted *front = front_post(handle);
+    if (front) {
+        *front = (struct posted){.begin = mark, .bytes = mark};
+        return true;
+    }
+    struct request *request = request_make(own_log);
+    assert_non_null(request);
+    request->posted = (struct posted){.begin = mark, .bytes = mark};
+    request->active = true;
+    request->persistent = false;
+    request_put(request, handle);
+    return false;
+}
+
+static void take_check(uint64_t handle, uint64_t mark)
+{
+    struct request *request = request_take(own_log, handle, NULL);
+    assert_non_null(request);
+    assert_int_equal(request->posted.begin, mark);
+    assert_int_equal(request->handle, handle);
+    assert_true(request->active);
+    request_release(own_log, request);
+}
+
+/* Another handle with the same place in front. */
+static uint64_t neighbour_of(uint64_t handle)
+{
+    uint64_t other = handle + 8;
+    while (front_place(other) != front_place(handle))
+        other += 8;
+    return other;
+}
+
+static void unknown_handle_is_not_there(void **state)
+{
+    (void)state;
+    assert_null(request_take(own_log, 0x123450, NULL));
+    assert_null(request_peek(0x123450));
+    assert_int_equal(request_begin(0x123450), 0);
+    assert_null(request_take(own_log, 0, NULL));
+}
+
+static void plain_request_lives_and_dies_in_front(void **state)
+{
+    (void)state;
+    assert_true(post(0x1000, 1));
+    assert_int_equal(request_begin(0x1000), 1);
+    assert_null(request_peek(0x1000));
+    take_check(0x1000, 1);
+    assert_null(request_take(own_log, 0x1000, NULL));
+    assert_true(post(0x1000, 2));
+    take_check(0x1000, 2);
+}
+
+static void equal_handles_come_out_in_the_order_they_went_in(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 100; i++)
+        assert_true(post(0x2000, i) == (i == 1));
+    assert_int_equal(request_begin(0x2000), 1);
+    for (uint64_t i = 1; i <= 100; i++)
+        take_check(0x2000, i);
+    assert_null(request_take(own_log, 0x2000, NULL));
+}
+
+/* The place in front is free again while younger requests of the handle wait behind it. */
+static void overflowed_place_is_not_used_before_it_is_drained(void **state)
+{
+    (void)state;
+    post(0x3000, 1);
+    post(0x3000, 2);
+    take_check(0x3000, 1);
+    assert_false(post(0x3000, 3));
+    take_check(0x3000, 2);
+    assert_false(post(0x3000, 4));
+    take_check(0x3000, 3);
+    take_check(0x3000, 4);
+    assert_true(post(0x3000, 5));
+    take_check(0x3000, 5);
+}
+
+static void neighbours_in_front_are_not_mistaken(void **state)
+{
+    (void)state;
+    uint64_t handle = 0x4000, other = neighbour_of(handle);
+    assert_true(post(handle, 1));
+    assert_false(post(other, 2));
+    assert_false(post(handle, 3));
+    take_check(other, 2);
+    take_check(handle, 1);
+    assert_false(post(other, 4));
+    take_check(handle, 3);
+    take_check(other, 4);
+    assert_true(post(other, 5));
+    take_check(other, 5);
+}
+
+static void order_holds_for_random_traffic(void **state)
+{
+    (void)state;
+    enum { HANDLES = 40, STEPS = 200000 };
+    static uint64_t next_in[HANDLES], next_out[HANDLES];
+    uint64_t handles[HANDLES];
+    srand(9);
+    for (int i = 0; i < HANDLES; i++)
+        handles[i] = i % 4 ? neighbour_of(handles[i - 1]) : 0x7f0000000000 + 0x180 * (uint64_t)i;
+    for (int step = 0; step < STEPS; step++) {
+        int h = rand() % HANDLES;
+        if (rand() % 2)
+            post(handles[h], ++next_in[h]);
+        else if (next_out[h] < next_in[h])
+            take_check(handles[h], ++next_out[h]);
+        else
+            assert_null(request_take(own_log, handles[h], NULL));
+    }
+    for (int h = 0; h < HANDLES; h++)
+        while (next_out[h] < next_in[h])
+            take_check(handles[h], ++next_out[h]);
+}
+
+static bool post_from(const void *where, uint64_t handle, uint64_t mark)
+{
+    struct posted *front = front_post(handle);
+    struct request *request = front ? NULL : request_make(own_log);
+    struct posted *posted = front ? front : &request->posted;
+    *posted = (struct posted){.begin = mark, .where = where};
+    if (request) {
+        request->active = true;
+        request->persistent = false;
+        request_put(request, handle);
+    }
+    return front != NULL;
+}
+
+static void take_from_check(const void *where, uint64_t handle, uint64_t mark)
+{
+    struct request *request = request_take(own_log, handle, where);
+    assert_non_null(request);
+    assert_int_equal(request->posted.begin, mark);
+    request_release(own_log, request);
+}
+
+/* Every order in which four equal handles can be completed, each by the variable that it stands in; twice, so that a
+ * place or an end that was left wrong shows. */
+static void equal_handles_are_told_apart_by_their_variables(void **state)
+{
+    (void)state;
+    enum { EQUAL = 4, ORDERS = 256 };
+    char variables[EQUAL];
+    for (unsigned order = 0; order < 2 * ORDERS; order++) {
+        unsigned left = (1 << EQUAL) - 1;
+        for (unsigned i = 0; i < EQUAL; i++)
+            post_from(&variables[i], 0x9000, i);
+        for (unsigned i = 0, rest = order; i < EQUAL; i++, rest /= 4) {
+            unsigned which = rest % 4;
+            while (!(left & 1 << which))
+                which = (which + 1) % EQUAL;
+            take_from_check(&variables[which], 0x9000, which);
+            left &= ~(1u << which);
+        }
+        assert_null(request_take(own_log, 0x9000, NULL));
+    }
+}
+
+static void youngest_that_was_taken_leaves_its_place_to_the_next(void **state)
+{
+    (void)state;
+    char variables[4];
+    for (unsigned i = 0; i < 4; i++)
+        post_from(&variables[i], 0xa000, i);
+    take_from_check(&variables[3], 0xa000, 3);
+    post_from(&variables[3], 0xa000, 4);
+    take_from_check(&variables[1], 0xa000, 1);
+    take_from_check(&variables[3], 0xa000, 4);
+    take_from_check(&variables[2], 0xa000, 2);
+    take_from_check(&variables[0], 0xa000, 0);
+}
+
+/* The program moved its handle: the oldest one it is. */
+static void handle_in_another_variable_is_the_oldest(void **state)
+{
+    (void)state;
+    char variables[3], elsewhere;
+    for (unsigned i = 0; i < 3; i++)
+        post_from(&variables[i], 0xb000, i);
+    for (unsigned i = 0; i < 3; i++)
+        take_from_check(&elsewhere, 0xb000, i);
+    assert_null(request_take(own_log, 0xb000, &elsewhere));
+}
+
+static void peek_finds_the_inactive_persistent_one(void **state)
+{
+    (void)state;
+    struct request *active = request_make(own_log), *inactive = request_make(own_log);
+    active->posted = inactive->posted = (struct posted){.begin = 5};
+    active->persistent = active->active = inactive->persistent = true;
+    inactive->active = false;
+    request_put(active, 0xc000);
+    assert_null(request_peek(0xc000));
+    request_put(inactive, 0xc000);
+    assert_ptr_equal(request_peek(0xc000), inactive);
+    assert_ptr_equal(request_take(own_log, 0xc000, NULL), active);
+    assert_ptr_equal(request_take(own_log, 0xc000, NULL), inactive);
+    request_release(own_log, active);
+    request_release(own_log, inactive);
+}
+
+static void request_that_did_not_complete_is_put_back(void **state)
+{
+    (void)state;
+    post(0x5000, 1);
+    struct request *request = request_take(own_log, 0x5000, NULL);
+    request_put(request, 0x5000);
+    assert_null(request_peek(0x5000));
+    assert_int_equal(request_begin(0x5000), 1);
+    take_check(0x5000, 1);
+}
+
+static void inactive_request_has_no_begin(void **state)
+{
+    (void)state;
+    struct request *request = request_make(own_log);
+    request->posted = (struct posted){.begin = 77};
+    request->persistent = true;
+    request->active = false;
+    request_put(request, 0x6000);
+    assert_int_equal(request_begin(0x6000), 0);
+    assert_ptr_equal(request_peek(0x6000), request);
+    request->active = true;
+    assert_int_equal(request_begin(0x6000), 77);
+    assert_ptr_equal(request_take(own_log, 0x6000, NULL), request);
+    request_release(own_log, request);
+}
+
+static void made_requests_are_used_again(void **state)
+{
+    (void)state;
+    enum { MOST = 3 * SPARE_MOST };
+    static struct request *made[MOST];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MOST; i++) {
+            made[i] = request_make(own_log);
+            assert_non_null(made[i]);
+            made[i]->posted.begin = (uint64_t)i;
+        }
+        for (int i = 0; i < MOST; i++)
+            assert_int_equal(made[i]->posted.begin, i);
+        for (int i = 0; i < MOST; i++)
+            request_release(own_log, made[i]);
+        assert_true(own_log->spare_count <= SPARE_MOST);
+    }
+    struct log other = {.spare = NULL};
+    struct request *from_pool = request_make(&other);
+    bool known = false;
+    for (int i = 0; i < MOST; i++)
+        known |= made[i] == from_pool;
+    assert_true(known);
+    assert_int_equal(other.spare_count, SPARE_MOST - 1);
+    request_release(&other, from_pool);
+    request_spare_give(&other);
+}
+
+/* ---- many -----------------------------------------------------------------------------------------------------------
+ */
+
+enum { MANY = 1000000 };
+
+/* Requests of the test's own memory. */
+static struct request *many_map(void)
+{
+    struct request *many = mmap(NULL, MANY * sizeof *many, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(many != MAP_FAILED);
+    return many;
+}
+
+static uint64_t handle_of(uint64_t i, uint64_t stride)
+{
+    return UINT64_C(0x555555000000) + stride * i;
+}
+
+/* A take of a request walks those before it in its chain; a chain of n costs 1 + 2 + ... + n for all. */
+static void steps_check(const struct request *many)
+{
+    uint64_t steps = 0, longest = 0;
+    for (int i = 0; i < MANY; i++) {
+        uint64_t behind = 1;
+        for (const struct request *r = many[i].chain; r; r = r->chain)
+            behind++;
+        steps += behind;
+        longest = behind > longest ? behind : longest;
+    }
+    if (steps > 3 * (uint64_t)MANY || longest > 24)
+        fail_msg("%llu steps for %d requests, at most %llu", (unsigned long long)steps, MANY,
+                 (unsigned long long)longest);
+}
+
+static void million_handles_are_found_in_a_step_or_two(void **state)
+{
+    (void)state;
+    const uint64_t strides[] = {1, 16, 0x180, 4096};
+    struct request *many = many_map();
+    for (unsigned s = 0; s < sizeof strides / sizeof strides[0]; s++) {
+        for (uint64_t i = 0; i < MANY; i++) {
+            many[i].posted.begin = i;
+            request_put(&many[i], handle_of(i, strides[s]));
+        }
+        steps_check(many);
+        for (uint64_t i = 0; i < MANY; i++)
+            assert_ptr_equal(request_take(own_log, handle_of(i, strides[s]), NULL), &many[i]);
+    }
+    munmap(many, MANY * sizeof *many);
+}
+
+/* Whoever walks the requests between the oldest and the youngest reads memory that may not be read. */
+static void million_equal_handles_go_in_and_out_at_the_ends(void **state)
+{
+    (void)state;
+    enum { ENDS = 2000, PAGE = 4096 };
+    struct request *many = many_map();
+    for (uint64_t i = 0; i < MANY - ENDS; i++)
+        request_put(&many[i], 0x7000);
+    uintptr_t first = ((uintptr_t)&many[ENDS + 1] + PAGE - 1) / PAGE * PAGE;
+    uintptr_t end = (uintptr_t)&many[MANY - ENDS - 1] / PAGE * PAGE;
+    assert_int_equal(mprotect((void *)first, end - first, PROT_NONE), 0);
+    for (uint64_t i = MANY - ENDS; i < MANY; i++)
+        request_put(&many[i], 0x7000);
+    for (uint64_t i = 0; i < ENDS / 2; i++) /* every other one stands in a variable that none was posted from */
+        assert_ptr_equal(request_take(own_log, 0x7000, i % 2 ? NULL : &end), &many[i]);
+    assert_int_equal(mprotect((void *)first, end - first, PROT_READ | PROT_WRITE), 0);
+    for (uint64_t i = ENDS / 2; i < MANY; i++)
+        assert_ptr_equal(request_take(own_log, 0x7000, NULL), &many[i]);
+    assert_null(request_take(own_log, 0x7000, NULL));
+    munmap(many, MANY * sizeof *many);
+}
+
+/* ---- several threads ------------------------------------------------------------------------------------------------
+ */
+
+enum { THREADS = 4, ROUNDS = 20000, DEPTH = 8, SHARED_HANDLE = 0x8000 };
+
+static struct request *concurrent_post(struct log *log, uint64_t handle, uint64_t mark)
+{
+    assert_null(front_post(handle));
+    struct request *request = request_make(log);
+    request->posted = (struct posted){.begin = mark};
+    request->active = true;
+    request_put(request, handle);
+    return request;
+}
+
+struct worker {
+    pthread_t thread;
+    struct log log;
+    uint64_t number, taken, disorder;
+};
+
+/* Own handles, in order; and one handle that all threads share. */
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint64_t handle = handle_of(worker->number * 64 + i % 64, 0x180);
+        for (uint64_t d = 0; d < DEPTH; d++)
+            concurrent_post(&worker->log, handle, i * DEPTH + d);
+        concurrent_post(&worker->log, SHARED_HANDLE, 1);
+        for (uint64_t d = 0; d < DEPTH; d++) {
+            struct request *request = request_take(&worker->log, handle, NULL);
+            worker->disorder += !request || request->posted.begin != i * DEPTH + d;
+            if (request)
+                request_release(&worker->log, request);
+        }
+        struct request *shared = request_take(&worker->log, SHARED_HANDLE, NULL);
+        if (!shared)
+            continue;
+        worker->taken += shared->posted.begin;
+        request_release(&worker->log, shared);
+    }
+    return NULL;
+}
+
+static void threads_neither_lose_nor_mix_requests(void **state)
+{
+    (void)state;
+    static struct worker workers[THREADS];
+    uint64_t taken = 0, disorder = 0;
+    book.concurrent = true;
+    memset(workers, 0, sizeof workers);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        workers[i].number = i;
+        pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        taken += workers[i].taken;
+        disorder += workers[i].disorder;
+    }
+    assert_null(request_take(own_log, SHARED_HANDLE, NULL));
+    book.concurrent = false;
+    assert_int_equal(disorder, 0);
+    assert_int_equal(taken, THREADS * ROUNDS);
+}
+
+enum { HANDED = 200000 };
+
+static void *hand_in(void *argument)
+{
+    struct worker *worker = argument;
+    for (uint64_t i = 1; i <= HANDED; i++)
+        concurrent_post(&worker->log, SHARED_HANDLE, i);
+    return NULL;
+}
+
+/* One thread posts what another completes: in order, and the requests find their way back. */
+static void handle_that_passes_between_threads_keeps_its_order(void **state)
+{
+    (void)state;
+    static struct worker poster;
+    book.concurrent = true;
+    memset(&poster, 0, sizeof poster);
+    pthread_create(&poster.thread, NULL, hand_in, &poster);
+    uint64_t expected = 1, disorder = 0;
+    while (expected <= HANDED) {
+        struct request *request = request_take(own_log, SHARED_HANDLE, NULL);
+        if (!request)
+            continue;
+        disorder += request->posted.begin != expected++;
+        request_release(own_log, request);
+    }
+    pthread_join(poster.thread, NULL);
+    book.concurrent = false;
+    assert_int_equal(disorder, 0);
+    assert_int_equal(book.run.header->lost[LOSS_NO_MEMORY], 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, front_is_clean)
+    const struct CMUnitTest tests[] = {
+        TEST(unknown_handle_is_not_there),
+        TEST(plain_request_lives_and_dies_in_front),
+        TEST(equal_handles_come_out_in_the_order_they_went_in),
+        TEST(overflowed_place_is_not_used_before_it_is_drained),
+        TEST(neighbours_in_front_are_not_mistaken),
+        TEST(order_holds_for_random_traffic),
+        TEST(equal_handles_are_told_apart_by_their_variables),
+        TEST(youngest_that_was_taken_leaves_its_place_to_the_next),
+        TEST(handle_in_another_variable_is_the_oldest),
+        TEST(peek_finds_the_inactive_persistent_one),
+        TEST(request_that_did_not_complete_is_put_back),
+        TEST(inactive_request_has_no_begin),
+        TEST(made_requests_are_used_again),
+        TEST(million_handles_are_found_in_a_step_or_two),
+        TEST(million_equal_handles_go_in_and_out_at_the_ends),
+        TEST(threads_neither_lose_nor_mix_requests),
+        TEST(handle_that_passes_between_threads_keeps_its_order),
+    };
+    return cmocka_run_group_tests(tests, run_setup, NULL);
+}

@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "fold.h"
+#include "linkage.h"
 #include "run.h"
 
 enum { COMM_SLOTS = 1 << 16, LEAF_PAGES = 128, LEAF_PEERS = LEAF_PAGES * PEERS_PER_PAGE };
@@ -80,9 +81,9 @@ struct book {
     bool concurrent;
 };
 
-extern struct book book;
+extern LIBRARY_LOCAL struct book book;
 /* What the calling thread is doing; NULL before its first call. */
-extern __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
+extern LIBRARY_LOCAL __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
 
 /* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */
 int book_open(void);

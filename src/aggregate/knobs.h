@@ -7,6 +7,7 @@
 #define MPIT_AGGREGATE_KNOBS_H
 
 #include "cells.h"
+#include "linkage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,12 +34,12 @@ struct knob_description {
 };
 
 extern const struct knob_description knob_table[KNOB_COUNT];
-extern uint64_t knobs[KNOB_COUNT];
+extern LIBRARY_LOCAL uint64_t knobs[KNOB_COUNT];
 
 /* p2p timeout in ticks, derived from KNOB_P2P_TIMEOUT_NS; UINT64_MAX = off. */
-extern uint64_t knob_timeout_ticks;
+extern LIBRARY_LOCAL uint64_t knob_timeout_ticks;
 /* Calls and transfers that take longer than this are rare: timeouts, or too long for an event's duration. */
-extern uint64_t knob_rare_ticks;
+extern LIBRARY_LOCAL uint64_t knob_rare_ticks;
 
 static inline uint64_t knob_load(enum knob knob)
 {

@@ -8,6 +8,8 @@
 #ifndef MPIT_EVENTS_CLOCK_H
 #define MPIT_EVENTS_CLOCK_H
 
+#include "linkage.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -28,7 +30,7 @@ struct clock_pair {
     uint64_t realtime_ns; /* since the epoch */
 };
 
-extern bool clock_is_counter; /* set by clock_open, constant afterwards */
+extern LIBRARY_LOCAL bool clock_is_counter; /* set by clock_open, constant afterwards */
 
 static inline uint64_t clock_now(void)
 {

@@ -14,6 +14,7 @@
 #include "book.h"
 #include "clock.h"
 #include "knobs.h"
+#include "linkage.h"
 #include "native.h"
 
 enum { TRACE_CHUNK_EVENTS = 8190 };
@@ -35,8 +36,8 @@ struct log {
     struct event nowhere; /* the buffer of a log that has none */
 };
 
-extern __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
-extern bool recorder_on; /* between MPI_Init's begin and MPI_Finalize, not in a forked child */
+extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
+extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Finalize, not in a forked child */
 
 /* The calling thread's log; NULL when nothing is recorded. */
 struct log *log_attach(void);

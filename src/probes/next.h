@@ -5,6 +5,8 @@
 #ifndef MPIT_PROBES_NEXT_H
 #define MPIT_PROBES_NEXT_H
 
+#include "linkage.h"
+
 #include "native.h"
 #include "next_calls.h"
 
@@ -14,7 +16,7 @@ struct next {
 #undef NEXT_FIELD
 };
 
-extern struct next next;
+extern LIBRARY_LOCAL struct next next;
 
 /* Finds all of them; ends the program with a message when there is none for a call that was made. */
 void next_find(const char *wanted);

@@ -59,7 +59,7 @@ struct front_place {
 
 _Static_assert(sizeof(struct front_place) == 64, "a shift finds the place");
 
-extern struct front_place request_front[FRONT_PLACES];
+extern LIBRARY_LOCAL struct front_place request_front[FRONT_PLACES];
 
 enum { SPARE_MOST = 512 };
 

@@ -32,6 +32,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_COLL_DONE - RECORD_FIRST] = "collective done", [RECORD_COMM_DONE - RECORD_FIRST] = "communicator done",
     [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",       [RECORD_FREED - RECORD_FIRST] = "freed",
     [RECORD_CREATED - RECORD_FIRST] = "created",
+    [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
 };
 
 static bool is_call(const struct event *event)
@@ -123,6 +124,7 @@ static void record_print(const struct listing *listing, const struct stream *str
     fprintf(listing->out, "%5s %3s %14s %9s  + %-20s", "", "", "", "", name);
     switch (kind) {
     case RECORD_CREATED:
+    case RECORD_DESTROYED:
         fprintf(listing->out, " %-24s from %s\n", comm_name(file, event->comm),
                 comm_name(file, event->peer > 0 ? (unsigned)event->peer : 0));
         return;

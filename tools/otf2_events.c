@@ -121,6 +121,21 @@ static void write_collective_request(struct trace_location *location, uint64_t r
         check(location, OTF2_EvtWriter_NonBlockingCollectiveRequest(location->writer, NULL, now, request));
 }
 
+/* The event that names the communicator which the call works on: the one that it freed, else the call's own. */
+static const struct event *call_place(const struct traced_call *call)
+{
+    for (size_t i = 0; i < call->part_count; i++)
+        if (event_kind(&call->parts[i].event) == RECORD_DESTROYED)
+            return &call->parts[i].event;
+    return &call->event;
+}
+
+static bool call_frees(const struct traced_call *call)
+{
+    unsigned kind = event_kind(&call->event);
+    return kind == CALL_MPI_Comm_free || kind == CALL_MPI_Comm_disconnect;
+}
+
 /* A blocking collective, or the creation or end of a communicator: a collective over its communicator. */
 static bool call_is_collective(struct trace_location *location, const struct traced_call *call)
 {
@@ -129,7 +144,9 @@ static bool call_is_collective(struct trace_location *location, const struct tra
         return false;
     if ((call->event.kind & EVENT_FAILED) || event_kind(&call->event) == CALL_MPI_Comm_idup)
         return false;
-    return process_comm(location->process, &call->event) != NO_COMM;
+    if (call_frees(call) && call_place(call) == &call->event)
+        return false; /* which one it freed is not known */
+    return process_comm(location->process, call_place(call)) != NO_COMM;
 }
 
 void location_enter(struct trace_location *location, const struct traced_call *call)
@@ -207,13 +224,13 @@ static void write_created(struct trace_location *location, const struct call_par
 static void write_comm_end(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
-    unsigned kind = event_kind(&call->event);
-    uint32_t comm = process_comm(process, &call->event);
-    bool ends = kind == CALL_MPI_Comm_free || kind == CALL_MPI_Comm_disconnect;
+    const struct event *place = call_place(call);
+    uint32_t comm = process_comm(process, place);
+    bool ends = call_frees(call);
     for (size_t i = 0; i < call->part_count; i++)
         write_created(location, &call->parts[i], now);
-    if (ends && process->created[call->event.comm]) {
-        process->created[call->event.comm] = false;
+    if (ends && process->created[place->comm]) {
+        process->created[place->comm] = false;
         check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
     }
     check(location,

@@ -45,6 +45,7 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         if (event_is_message(event)) {
             fold_received(comm, event);
             fold_transfer(comm, event, tally->end - event->begin);
+            fold_span(comm, event->begin, tally->end);
         }
         break;
     case RECORD_SEND_POSTED:

@@ -21,12 +21,19 @@ struct replayed_comm {
     struct page *pages;
 };
 
+/* Of all threads together; only the extremes of the cells are used. */
+struct extremes {
+    struct comm_cells live, replayed;
+    bool taken; /* windows took some out of the threads' cells: only the joined ones can be compared */
+};
+
 struct replay {
     const struct run_reader *reader;
     struct tally tally; /* of the thread in progress */
     struct thread_cells thread;
     struct replayed_comm **comms; /* of that thread, by slot */
     struct shared_cells *shared;  /* of all threads, by slot */
+    struct extremes *extremes;    /* likewise */
     char *report;
     size_t size;
     int differences;
@@ -131,18 +138,39 @@ static const void *page_find(const struct replayed_comm *comm, uint32_t number)
     return NULL;
 }
 
-/* The segments that windows have closed count towards the live extremes. */
-static void closed_join(const struct run_reader *reader, uint32_t slot, struct comm_cells *cells)
+/* Joins the three extremes of a thread into those of the communicator. */
+static void extremes_join(struct comm_cells *all, const struct comm_cells *cells)
 {
-    for (size_t i = 0; i < reader->block_count; i++) {
-        const struct tally_block *block = reader->blocks[i];
-        if (block->kind != BLOCK_SHARED || block->comm != slot)
-            continue;
-        const struct shared_cells *shared = (const struct shared_cells *)tally_cells(block);
-        cell_raise(&cells->message_high, shared->closed[EXTREME_MESSAGE_HIGH]);
-        cell_lower(&cells->message_low, shared->closed[EXTREME_MESSAGE_LOW]);
-        cell_lower(&cells->span_first, shared->closed[EXTREME_SPAN_FIRST]);
+    cell_raise(&all->message_high, cells->message_high);
+    cell_lower(&all->message_low, cells->message_low);
+    cell_lower(&all->span_first, cells->span_first);
+}
+
+static void extremes_clear(struct comm_cells *cells)
+{
+    cells->message_high = 0;
+    cells->message_low = cells->span_first = LOW_NEUTRAL;
+}
+
+static void comm_compare(struct replay *replay, const struct tally_block *block, const struct replayed_comm *comm)
+{
+    struct {
+        struct tally_block block;
+        struct comm_cells cells;
+    } live = {.block = *block};
+    struct comm_cells replayed = {0};
+    struct extremes *extremes = &replay->extremes[block->comm];
+    memcpy(&live.cells, tally_cells(block), sizeof live.cells);
+    extremes_clear(&replayed);
+    if (comm)
+        replayed = comm->cells;
+    extremes_join(&extremes->live, &live.cells);
+    extremes_join(&extremes->replayed, &replayed);
+    if (extremes->taken) {
+        extremes_clear(&live.cells);
+        extremes_clear(&replayed);
     }
+    cells_compare(replay, &live.block, (const uint64_t *)&replayed, sizeof replayed / sizeof(uint64_t));
 }
 
 static void thread_compare(struct replay *replay, uint32_t thread)
@@ -158,19 +186,49 @@ static void thread_compare(struct replay *replay, uint32_t thread)
         } else if (block->kind == BLOCK_PEERS) {
             const void *page = page_find(comm, block->page);
             cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
-        } else {
-            struct comm_cells live, none = {.message_low = LOW_NEUTRAL, .span_first = LOW_NEUTRAL};
-            struct {
-                struct tally_block block;
-                struct comm_cells cells;
-            } joined = {.block = *block};
-            if (block->cells < sizeof live / sizeof(uint64_t))
-                continue;
-            memcpy(&joined.cells, tally_cells(block), sizeof joined.cells);
-            closed_join(replay->reader, block->comm, &joined.cells);
-            cells_compare(replay, &joined.block, (const uint64_t *)(comm ? &comm->cells : &none),
-                          sizeof none / sizeof(uint64_t));
+        } else if (block->cells >= sizeof(struct comm_cells) / sizeof(uint64_t)) {
+            comm_compare(replay, block, comm);
         }
+    }
+}
+
+static const struct shared_cells *shared_of(const struct tally_block *block)
+{
+    bool whole = block->kind == BLOCK_SHARED && block->cells >= sizeof(struct shared_cells) / sizeof(uint64_t);
+    return whole ? (const struct shared_cells *)tally_cells(block) : NULL;
+}
+
+static void extremes_look(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->reader->block_count; i++) {
+        const struct tally_block *block = replay->reader->blocks[i];
+        const struct shared_cells *shared = shared_of(block);
+        if (shared && (shared->closed[EXTREME_MESSAGE_HIGH] || shared->closed[EXTREME_MESSAGE_LOW] != LOW_NEUTRAL ||
+                       shared->closed[EXTREME_SPAN_FIRST] != LOW_NEUTRAL))
+            replay->extremes[block->comm].taken = true;
+    }
+}
+
+/* Extremes are held against each other once all threads are through: windows take them out of the threads' cells. */
+static void extremes_compare(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->reader->block_count; i++) {
+        const struct tally_block *block = replay->reader->blocks[i];
+        const struct shared_cells *shared = shared_of(block);
+        if (!shared)
+            continue;
+        struct extremes *extremes = &replay->extremes[block->comm];
+        if (!extremes->taken)
+            continue; /* compared thread by thread */
+        extremes_join(&extremes->live, &(struct comm_cells){.message_high = shared->closed[EXTREME_MESSAGE_HIGH],
+                                                            .message_low = shared->closed[EXTREME_MESSAGE_LOW],
+                                                            .span_first = shared->closed[EXTREME_SPAN_FIRST]});
+        struct {
+            struct tally_block block;
+            struct comm_cells cells;
+        } live = {.block = *block, .cells = extremes->live};
+        live.block.cells = sizeof live.cells / sizeof(uint64_t);
+        cells_compare(replay, &live.block, (const uint64_t *)&extremes->replayed, live.block.cells);
     }
 }
 
@@ -179,7 +237,7 @@ static void shared_compare(struct replay *replay)
     bool single = replay->reader->thread_count == 1;
     for (size_t i = 0; i < replay->reader->block_count; i++) {
         const struct tally_block *block = replay->reader->blocks[i];
-        if (block->kind != BLOCK_SHARED || block->cells < sizeof(struct shared_cells) / sizeof(uint64_t))
+        if (!shared_of(block))
             continue;
         struct {
             struct tally_block block;
@@ -247,12 +305,22 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
     }
     replay.comms = calloc(reader->comm_count + 1, sizeof *replay.comms);
     replay.shared = calloc(reader->comm_count + 1, sizeof *replay.shared);
-    bool whole = replay.comms && replay.shared;
+    replay.extremes = calloc(reader->comm_count + 1, sizeof *replay.extremes);
+    bool whole = replay.comms && replay.shared && replay.extremes;
+    for (size_t i = 0; whole && i <= reader->comm_count; i++) {
+        extremes_clear(&replay.extremes[i].live);
+        extremes_clear(&replay.extremes[i].replayed);
+    }
+    if (whole)
+        extremes_look(&replay);
     for (uint32_t i = 0; whole && i < reader->thread_count; i++)
         if (reader->threads[i])
             whole = thread_replay(&replay, i);
-    if (whole)
+    if (whole) {
         shared_compare(&replay);
+        extremes_compare(&replay);
+    }
+    free(replay.extremes);
     free(replay.comms);
     free(replay.shared);
     return whole ? replay.differences : -1;

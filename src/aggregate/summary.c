@@ -121,18 +121,11 @@ static int comm_insert(struct summary *summary, size_t place, const struct summa
     return 0;
 }
 
-/* Adds a line to the one of its name; over the limit to the one of all others. */
-static int comm_add(struct summary *summary, const struct summary_comm *line)
+/* A line that has no place of its own any more. */
+static int comm_add_to_others(struct summary *summary, const struct summary_comm *line)
 {
     bool found;
-    size_t place = comm_place(summary, line->name, &found);
-    if (found) {
-        comm_sum(&summary->comms[place], line, true);
-        return 0;
-    }
-    if (summary->comm_count < SUMMARY_COMMS_MAX || strcmp(line->name, OTHERS_NAME) == 0)
-        return comm_insert(summary, place, line);
-    place = comm_place(summary, OTHERS_NAME, &found);
+    size_t place = comm_place(summary, OTHERS_NAME, &found);
     if (found) {
         comm_sum(&summary->comms[place], line, false);
         return 0;
@@ -140,6 +133,30 @@ static int comm_add(struct summary *summary, const struct summary_comm *line)
     struct summary_comm others = *line;
     snprintf(others.name, sizeof others.name, "%s", OTHERS_NAME);
     return comm_insert(summary, place, &others);
+}
+
+/*
+ * Adds a line to the one of its name. Over the limit those with the smallest names stay (whatever the order in which
+ * parts are merged, these are the same), and the rest is summed in the line of all others.
+ */
+static int comm_add(struct summary *summary, const struct summary_comm *line)
+{
+    bool found, others;
+    bool is_others = strcmp(line->name, OTHERS_NAME) == 0;
+    size_t place = comm_place(summary, line->name, &found);
+    if (found) {
+        comm_sum(&summary->comms[place], line, !is_others);
+        return 0;
+    }
+    comm_place(summary, OTHERS_NAME, &others);
+    if (is_others || summary->comm_count - others < SUMMARY_COMMS_MAX)
+        return comm_insert(summary, place, line);
+    if (place == summary->comm_count)
+        return comm_add_to_others(summary, line);
+    struct summary_comm last = summary->comms[--summary->comm_count];
+    if (comm_insert(summary, place, line) != 0)
+        return -1;
+    return comm_add_to_others(summary, &last);
 }
 
 static int comms_fill(struct summary *summary, const struct figures *from)

@@ -60,9 +60,18 @@ static void cell_take(uint64_t *cell, const struct comm *comm, uint32_t extreme,
     *taken = join(extreme, *taken, value);
 }
 
-/* Ends the current segment and gives its extreme to all open windows on it. */
+static void windows_give(const struct comm *comm, uint32_t extreme, uint64_t value)
+{
+    for (struct window *w = __atomic_load_n(&windows, __ATOMIC_ACQUIRE); w; w = w->next)
+        if (__atomic_load_n(&w->open, __ATOMIC_ACQUIRE) && w->comm == comm && w->extreme == extreme)
+            cell_join(&w->value, extreme, value);
+}
+
+/* Ends the current segment and gives its extreme to all open windows on it: before it leaves the cells, so that no
+ * window is ever seen to lack it, and again what has come meanwhile. */
 static void segment_end(const struct comm *comm, uint32_t extreme)
 {
+    windows_give(comm, extreme, segment_peek(comm, extreme));
     uint64_t taken = extreme_neutral((enum extreme)extreme);
     uint64_t *shared = shared_extreme(comm, extreme);
     if (shared)
@@ -70,9 +79,7 @@ static void segment_end(const struct comm *comm, uint32_t extreme)
     else
         for (struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
             cell_take(view_extreme(v, extreme), comm, extreme, &taken);
-    for (struct window *w = __atomic_load_n(&windows, __ATOMIC_ACQUIRE); w; w = w->next)
-        if (__atomic_load_n(&w->open, __ATOMIC_ACQUIRE) && w->comm == comm && w->extreme == extreme)
-            cell_join(&w->value, extreme, taken);
+    windows_give(comm, extreme, taken);
 }
 
 /* The starting value: the level at this moment. */
@@ -86,6 +93,7 @@ static uint64_t level_now(const struct comm *comm, uint32_t extreme)
 
 void window_tie(struct window *window, const struct comm *comm, enum extreme extreme)
 {
+    __atomic_store_n(&window->open, false, __ATOMIC_RELEASE);
     window->comm = comm;
     window->extreme = extreme;
     cell_store(&window->value, level_now(comm, extreme));

@@ -16,6 +16,7 @@
  *   *_posted     one persistent request that the call started
  *   *_done       one request that the call completed; begin = when it was posted, duration = kind of the posting call
  *   created      the communicator that the call created
+ *   destroyed    the communicator that the call freed; the call itself is charged to the parent
  *
  * Invariant: a record whose kind is 0 was never written. The number of records that a thread has written is its
  * tally cell `events_recorded`; a record is complete before that cell counts it.
@@ -73,6 +74,7 @@ enum record_kind {
     RECORD_CANCELLED,   /* a request completed as cancelled: no message */
     RECORD_FREED,       /* a request was freed while it was active */
     RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
+    RECORD_DESTROYED,   /* comm = the slot of the communicator that the call freed */
     RECORD_END,
 };
 

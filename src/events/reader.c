@@ -47,6 +47,8 @@ static int header_check(struct run_reader *reader)
         return fail(reader, "has format version %u; this mpit reads version %d", header->version, RUN_VERSION);
     if (header->header_bytes < sizeof *header || header->page_bytes != RUN_PAGE_BYTES)
         return fail(reader, "has a damaged header (sizes %u and %u)", header->header_bytes, header->page_bytes);
+    if (header->file_bytes < RUN_PAGE_BYTES || header->file_bytes % RUN_PAGE_BYTES)
+        return fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
     if (header->file_bytes > reader->bytes)
         return fail(reader, "is truncated: %zu bytes of %llu", reader->bytes, (unsigned long long)header->file_bytes);
     if (header->clock_kind != CLOCK_KIND_MONOTONIC && header->clock_kind != CLOCK_KIND_TSC)
@@ -213,11 +215,28 @@ static int file_map(struct run_reader *reader, const char *path)
     return 0;
 }
 
+/* A file of a process that is alive may grow between the look at its length and the look at its header. */
+static bool file_has_grown(const struct run_reader *reader, const char *path)
+{
+    struct stat st;
+    return reader->header.file_bytes > reader->mapped_bytes && stat(path, &st) == 0 &&
+           (uint64_t)st.st_size >= reader->header.file_bytes;
+}
+
+enum { GROWTH_ATTEMPTS = 100 };
+
 int run_reader_open(struct run_reader *reader, const char *path)
 {
-    *reader = (struct run_reader){0};
-    if (file_map(reader, path) != 0)
-        return -1;
+    for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
+        *reader = (struct run_reader){0};
+        if (file_map(reader, path) != 0)
+            return -1;
+        memcpy(&reader->header, reader->base, sizeof reader->header);
+        if (!file_has_grown(reader, path))
+            break;
+        if (i + 1 < GROWTH_ATTEMPTS)
+            run_reader_close(reader);
+    }
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 || comms_find(reader) != 0 ||
         blocks_find(reader) != 0 || tables_find(reader) != 0) {
         run_reader_close(reader);
@@ -273,6 +292,8 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
 static bool cursor_seek(struct event_cursor *cursor)
 {
     const struct run_reader *reader = cursor->reader;
+    if (cursor->next >= cursor->end)
+        return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
         if (chunk->kind != CHUNK_TRACE || chunk->thread != cursor->thread || !chunk->complete)
@@ -285,13 +306,12 @@ static bool cursor_seek(struct event_cursor *cursor)
     }
     for (size_t i = 0; i < reader->chunk_count; i++) {
         const struct chunk_header *ring = reader->chunks[i];
-        if (ring->kind != CHUNK_RING || ring->thread != cursor->thread || cursor->next >= cursor->end)
+        if (ring->kind != CHUNK_RING || ring->thread != cursor->thread)
             continue;
         cursor_enter(cursor, ring, cursor->end > ring->capacity ? cursor->end - ring->capacity : 0, cursor->end);
         return true;
     }
-    if (cursor->end > cursor->next)
-        cursor->missing += cursor->end - cursor->next;
+    cursor->missing += cursor->end - cursor->next;
     return false;
 }
 

@@ -48,8 +48,7 @@ enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
     X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes reached */                                     \
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
-    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */                                   \
-    X(NESTED_CALL, "nested_call")             /* an MPI call made from inside an MPI call on the same thread */
+    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */
 
 enum loss_cause {
 #define LOSS_ENUM(id, name) LOSS_##id,

@@ -22,8 +22,8 @@
 #endif
 
 #define GATE_SYMBOL(symbol, gate)                                                                                      \
-    __asm__(".pushsection .text\n\t.p2align 4\n\t.globl " symbol "\n\t.type " symbol ", %function\n" symbol ":\n\t"     \
-            GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
+    __asm__(".pushsection .text\n\t.p2align 4\n\t.globl " symbol "\n\t.type " symbol ", %function\n" symbol            \
+            ":\n\t" GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
 
 /* Stands before the definition of `name`. */
 #define GATE(name)                                                                                                     \

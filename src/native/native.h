@@ -43,8 +43,8 @@
     X(Type_size_x)
 
 struct native {
-    bool present;  /* an MPI library of this ABI is in the process */
-    bool mismatch; /* one of another ABI is */
+    bool present;       /* an MPI library of this ABI is in the process */
+    bool mismatch;      /* one of another ABI is */
     char version[8192]; /* what the longest of all MPIs may write, whichever this is */
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;

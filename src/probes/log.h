@@ -167,8 +167,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     uint64_t duration = clock_now() - probe->begin;
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
-                             duration > RELAXED_LOAD(&knob_rare_ticks) ||
-                             (shape == FOLD_COLL && bytes_out > INT32_MAX),
+                             duration > RELAXED_LOAD(&knob_rare_ticks) || (shape == FOLD_COLL && bytes_out > INT32_MAX),
                          0)) {
         if (result != MPI_SUCCESS)
             event.kind |= EVENT_FAILED;

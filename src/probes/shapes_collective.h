@@ -26,7 +26,7 @@
 #define COLL_ROOT_exscan(...) PEER_NONE
 
 HOT void collective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
-                                    struct coll_bytes bytes)
+                          struct coll_bytes bytes)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = root, .bytes = bytes.in};
     probe_leave(probe, FOLD_COLL, call_table[kind].op, view, result, event, bytes.out);

@@ -76,12 +76,19 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
         return result;                                                                                                 \
     } while (0)
 
+/* Charged to the parent, like the creation. */
 static inline void comm_free_leave(struct probe *probe, enum call kind, struct view *view, int result)
 {
+    struct log *log = probe->log;
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
-    if (result != MPI_SUCCESS && view)
+    struct comm *parent = view ? book.comms[view->comm->parent] : NULL;
+    probe_leave(probe, FOLD_COMM, 0, parent ? view_of(log->ledger, parent) : NULL, result, event, 0);
+    if (result == MPI_SUCCESS && view) {
+        struct event destroyed = {.begin = log->ledger->tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};
+        log_record(log, view, &destroyed, 0);
+    } else if (view) {
         book_comm_restore(view->comm);
+    }
 }
 
 #define SHAPE_COMM_FREE(kind, name, detail, large, call, comm_pointer)                                                 \

@@ -7,8 +7,8 @@
 #include "shapes.h"
 
 /*
- * One request, and the frequent case of it: the call has returned it complete, and it is a plain send or receive that was
- * not cancelled. False: nothing was emitted, and completion.c takes over.
+ * One request, and the frequent case of it: the call has returned it complete, and it is a plain send or receive that
+ * was not cancelled. False: nothing was emitted, and completion.c takes over.
  */
 HOT bool single_leave(struct probe *probe, enum call kind, const MPI_Request *handle, uint64_t saved, int result,
                       const MPI_Status *status)
@@ -16,7 +16,8 @@ HOT bool single_leave(struct probe *probe, enum call kind, const MPI_Request *ha
     struct log *log = probe->log;
     struct ledger *ledger = log->ledger;
     struct front_place *place = front_place(saved);
-    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || !saved || probe->outer.call != CALL_NONE, 0))
+    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || !saved || probe->outer.call != CALL_NONE,
+                         0))
         return false;
     const struct posted *posted = &place->posted;
     struct view *view = posted->view;
@@ -31,10 +32,14 @@ HOT bool single_leave(struct probe *probe, enum call kind, const MPI_Request *ha
                                       abi_status_cancelled(status) || size_flag(abi_status_bytes(status)),
                                   0))
         return false;
-    struct event call = {.begin = probe->begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = 1,
-                         .tag = 1};
-    struct event event = {.begin = posted->begin, .duration = posted->kind, .peer = posted->peer, .tag = posted->tag,
-                          .bytes = posted->bytes, .comm = (uint16_t)view->slot,
+    struct event call = {
+        .begin = probe->begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .peer = posted->peer,
+                          .tag = posted->tag,
+                          .bytes = posted->bytes,
+                          .comm = (uint16_t)view->slot,
                           .kind = send ? RECORD_SEND_DONE : RECORD_RECV_DONE};
     place->handle = 0;
     fold_call(FOLD_COMPLETION, 0, &ledger->tally, NULL, &call, NULL);
@@ -68,11 +73,11 @@ HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Reque
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
         uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
-        struct request *taken = single_take(probe.log, saved, request);                                                                                  \
+        struct request *taken = single_take(probe.log, saved, request);                                                \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        if (!single_leave(&probe, kind, request, saved, result, status))                                                        \
+        if (!single_leave(&probe, kind, request, saved, result, status))                                               \
             single_leave_slow(&probe, kind, request, saved, taken, result, true, status);                              \
         return result;                                                                                                 \
     } while (0)
@@ -84,12 +89,12 @@ HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Reque
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
         uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
-        struct request *taken = single_take(probe.log, saved, request);                                                                                  \
+        struct request *taken = single_take(probe.log, saved, request);                                                \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
         bool ended = result != MPI_SUCCESS || *flag;                                                                   \
-        if (!ended || !single_leave(&probe, kind, request, saved, result, status))                                              \
+        if (!ended || !single_leave(&probe, kind, request, saved, result, status))                                     \
             single_leave_slow(&probe, kind, request, saved, taken, result, ended, status);                             \
         return result;                                                                                                 \
     } while (0)

@@ -16,8 +16,7 @@ HOT uint64_t sent_bytes(struct probe *probe, int result, int dest, int64_t count
 HOT void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result, int dest,
                    int tag, uint64_t bytes, uint16_t flag)
 {
-    struct event event = {.kind = (uint16_t)(kind | flag), .peer = peer_rank(dest), .tag = tag,
-                          .bytes = bytes};
+    struct event event = {.kind = (uint16_t)(kind | flag), .peer = peer_rank(dest), .tag = tag, .bytes = bytes};
     if (view && event.peer >= 0)
         view_page_select(view, event.peer);
     probe_leave(probe, shape, 0, view, result, event, 0);
@@ -27,8 +26,8 @@ HOT void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, s
 void sent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
                      int tag, uint64_t bytes);
 
-HOT void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
-                    int64_t count, MPI_Datatype type)
+HOT void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
+                    int tag, int64_t count, MPI_Datatype type)
 {
     uint64_t bytes = sent_bytes(probe, result, dest, count, type);
     if (is_plain(probe, view, result, dest, bytes))
@@ -41,10 +40,10 @@ HOT void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct view *view;                                                                                             \
-        if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                                   \
+        if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                        \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        sent_leave(&probe, kind, comm, view, result, dest, tag, count, type);                               \
+        sent_leave(&probe, kind, comm, view, result, dest, tag, count, type);                                          \
         return result;                                                                                                 \
     } while (0)
 
@@ -56,8 +55,8 @@ HOT bool receive_arrived(int result)
     return __builtin_expect(result == MPI_SUCCESS, 1) || receive_arrived_slow(result);
 }
 
-/* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as it
- * was: what was asked for decides. */
+/* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as
+ * it was: what was asked for decides. */
 HOT void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status,
                         bool plain)
 {
@@ -105,15 +104,15 @@ HOT void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, stru
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        received_leave(&probe, kind, comm, view, result, source, count, type, status);                                                                 \
+        received_leave(&probe, kind, comm, view, result, source, count, type, status);                                 \
         return result;                                                                                                 \
     } while (0)
 
-void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                   int dest, int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount,
-                     MPI_Datatype recvtype, const MPI_Status *status);
+void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
+                     int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype,
+                     const MPI_Status *status);
 
-#define SHAPE_SENDRECV(kind, name, detail, large, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,         \
+#define SHAPE_SENDRECV(kind, name, detail, large, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,          \
                        recvcount, recvtype, source, recvtag, comm, status)                                             \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
@@ -125,7 +124,7 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
         exchanged_leave(&probe, kind, comm, view, result, dest, sendtag, sendcount, sendtype, source, recvcount,       \
-                        recvtype, status);                                                                                              \
+                        recvtype, status);                                                                             \
         return result;                                                                                                 \
     } while (0)
 
@@ -135,8 +134,8 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
                    recvtag, comm, status)
 
 /* A probe tells of a message and is none. */
-HOT void probed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                int source, int tag)
+HOT void probed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                      int tag)
 {
     view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};

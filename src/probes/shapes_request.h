@@ -9,8 +9,14 @@
 HOT struct posted posted_of(const struct probe *probe, struct view *view, enum call kind, enum request_type type,
                             const struct event *event, const MPI_Request *where)
 {
-    return (struct posted){.view = view, .begin = probe->begin, .where = where, .bytes = event->bytes,
-                           .peer = event->peer, .tag = event->tag, .kind = (uint16_t)kind, .type = (uint8_t)type};
+    return (struct posted){.view = view,
+                           .begin = probe->begin,
+                           .where = where,
+                           .bytes = event->bytes,
+                           .peer = event->peer,
+                           .tag = event->tag,
+                           .kind = (uint16_t)kind,
+                           .type = (uint8_t)type};
 }
 
 /* A request that the call has returned, for the table; the caller puts it in. NULL: counted as lost. */
@@ -42,8 +48,7 @@ HOT void request_post(struct probe *probe, struct view *view, enum call kind, en
 HOT void isent_emit(struct probe *probe, enum call kind, struct view *view, int result, int dest, int tag,
                     uint64_t bytes, uint16_t flag, const MPI_Request *request)
 {
-    struct event event = {.kind = (uint16_t)(kind | flag), .peer = peer_rank(dest), .tag = tag,
-                          .bytes = bytes};
+    struct event event = {.kind = (uint16_t)(kind | flag), .peer = peer_rank(dest), .tag = tag, .bytes = bytes};
     if (__builtin_expect(result == MPI_SUCCESS, 1)) {
         if (view && event.peer >= 0)
             view_page_select(view, event.peer);
@@ -55,8 +60,8 @@ HOT void isent_emit(struct probe *probe, enum call kind, struct view *view, int 
 void isent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
                       int tag, uint64_t bytes, const MPI_Request *request);
 
-HOT void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
-                     int64_t count, MPI_Datatype type, const MPI_Request *request)
+HOT void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
+                     int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
 {
     uint64_t bytes = sent_bytes(probe, result, dest, count, type);
     if (is_plain(probe, view, result, dest, bytes))
@@ -69,7 +74,7 @@ HOT void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct view *view;                                                                                             \
-        if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                                   \
+        if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                        \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
         isent_leave(&probe, kind, comm, view, result, dest, tag, count, type, request);                                \
@@ -106,7 +111,7 @@ HOT void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, stru
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        ireceive_leave(&probe, kind, comm, view, result, source, tag, count, type, request);                                            \
+        ireceive_leave(&probe, kind, comm, view, result, source, tag, count, type, request);                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -118,7 +123,7 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct view *view;                                                                                             \
-        if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                                   \
+        if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                        \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
         persistent_leave(&probe, kind, REQUEST_SEND, comm, view, result, dest, tag,                                    \

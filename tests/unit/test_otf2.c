@@ -197,7 +197,8 @@ static void collectives_and_communicators_stand_in_pairs(void **state)
         PUT(r, 2400, CALL_MPI_Comm_idup, RECORD_COMM_DONE, .peer = PEER_NONE);
         PUT_IN(4, r, 2460, 0, RECORD_CREATED, .peer = WORLD);
         PUT(r, 2500, 10, CALL_MPI_Barrier | EVENT_FAILED, .peer = PEER_NONE);
-        PUT_IN(3, r, 2600, 10, CALL_MPI_Comm_free, .peer = PEER_NONE);
+        PUT(r, 2600, 10, CALL_MPI_Comm_free, .peer = PEER_NONE);
+        PUT_IN(3, r, 2610, 0, RECORD_DESTROYED, .peer = PEER_NONE);
         rank_end(r, RUN_FINALIZED);
     }
     assert_int_equal(convert(3), 0);

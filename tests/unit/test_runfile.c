@@ -467,9 +467,7 @@ static void what_comes_after_the_end_lives_in_memory(void **state)
     open_with(MEGABYTE, 0);
     run_close(&run, RUN_FINALIZED, true);
     uint64_t size = file_size(run.path);
-    char *object = run_alloc(&run, 1000, &offset);
-    assert_non_null(object);
-    object[0] = 1;
+    memset(run_alloc(&run, 1000, &offset), 1, 1000);
     assert_int_equal(offset, 0);
     assert_int_equal(file_size(run.path), size);
     read_back();
@@ -493,8 +491,7 @@ static void losses_of_all_threads_are_counted(void **state)
         pthread_join(threads[i], NULL);
     assert_int_equal(run.header->lost[LOSS_UNKNOWN_REQUEST], 400000);
     run_close(&run, RUN_FINALIZED, true);
-    struct run none = {.header = NULL};
-    run_lost(&none, LOSS_NO_FILE, 1);
+    run_lost(&(struct run){.header = NULL}, LOSS_NO_FILE, 1);
 }
 
 /* ---- a file that is read while it is written ------------------------------------------------------------------------

@@ -141,6 +141,8 @@ static void merged_summary_is_the_sum_of_its_parts(void **state)
     assert_int_equal(sum.run_seconds.min_rank, 0);
     assert_int_equal(sum.run_seconds.max_rank, 2);
     assert_true(sum.mpi_seconds.max == 1.25 && sum.mpi_seconds.max_rank == 4);
+    assert_int_equal(sum.mpi_share.min_rank, 0); /* the first of equal ones */
+    assert_int_equal(sum.mpi_share.max_rank, 0);
     assert_int_equal(sum.comm_count, sizeof names / sizeof names[0]);
     for (size_t i = 1; i < sum.comm_count; i++)
         assert_true(strcmp(sum.comms[i - 1].name, sum.comms[i].name) < 0);

@@ -217,6 +217,19 @@ static void window_of_a_level_starts_at_the_level_of_this_moment(void **state)
     assert_int_equal(window_read(low), 1);
 }
 
+static void window_that_goes_on_sees_the_level_that_it_finds(void **state)
+{
+    (void)state;
+    struct window *high = window_new(EXTREME_SENDS_HIGH), *low = window_new(EXTREME_SENDS_LOW);
+    window_open(low);
+    window_open(high);
+    window_close(high);
+    sends_change(8);
+    window_open(high);
+    assert_int_equal(window_read(high), 8);
+    assert_int_equal(window_read(low), 0);
+}
+
 static void every_level_has_its_own_windows(void **state)
 {
     (void)state;
@@ -449,6 +462,7 @@ int main(void)
         TEST(windows_on_one_extreme_do_not_disturb_each_other),
         TEST(windows_leave_the_whole_runs_extremes_as_they_were),
         TEST(window_of_a_level_starts_at_the_level_of_this_moment),
+        TEST(window_that_goes_on_sees_the_level_that_it_finds),
         TEST(every_level_has_its_own_windows),
         TEST(first_begin_of_a_window_is_the_first_behind_it),
         TEST(window_sees_all_threads_and_no_other_communicator),

@@ -142,6 +142,16 @@ static void library_choose(const struct request *request, struct abi_choice *cho
     choice->abi = abi;
 }
 
+/* Several programs in one job: some may be without mpit, so the processes must not wait for each other at the end. */
+static bool programs_are_several(char *const words[])
+{
+    for (; *words; words++)
+        if (strcmp(*words, ":") == 0 || strcmp(*words, "--app") == 0 || strcmp(*words, "-app") == 0 ||
+            strcmp(*words, "-configfile") == 0 || strcmp(*words, "--multi-prog") == 0)
+            return true;
+    return false;
+}
+
 static void environment_set(const struct request *request, const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
@@ -149,7 +159,8 @@ static void environment_set(const struct request *request, const char *library, 
     if (asprintf(&preload, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0)
         err(EXIT_USAGE, "no memory");
     if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("MPIT_OUTPUT", output, 1) != 0 ||
-        (request->trace && setenv("MPIT_TRACE", "1", 1) != 0))
+        (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
+        (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);
 }

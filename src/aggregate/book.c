@@ -45,6 +45,7 @@ int book_open(void)
 {
     book.comms = calloc(COMM_SLOTS, sizeof *book.comms);
     book.comm_count = 1;
+    book.full_limit = 0;
     return book.comms && variables_write(&book.run) == 0 && calls_write(&book.run) == 0 ? 0 : -1;
 }
 
@@ -111,7 +112,7 @@ struct comm *book_comm_find(uint64_t handle)
 
 static struct comm *comm_make(const struct comm_facts *facts)
 {
-    if (book.comm_count >= COMM_SLOTS) {
+    if (book_is_full()) {
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
         return NULL;
     }
@@ -122,6 +123,7 @@ static struct comm *comm_make(const struct comm_facts *facts)
                                                     sizeof(struct shared_cells) / sizeof(uint64_t), &block_offset)
                                        : NULL;
     if (!block) {
+        book.full_limit = book.run.memory_limit;
         free(comm);
         return NULL;
     }
@@ -183,8 +185,10 @@ static void comm_mark(struct comm *comm, bool freed)
 static void caches_forget(uint64_t handle)
 {
     for (struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
-        if (RELAXED_LOAD(&l->last.handle) == handle)
+        if (RELAXED_LOAD(&l->last.handle) == handle) {
+            RELAXED_STORE(&l->last.view, NULL);
             RELAXED_STORE(&l->last.handle, 0);
+        }
         for (unsigned i = 0; i < COMM_CACHE_PLACES; i++)
             if (RELAXED_LOAD(&l->cache[i].handle) == handle)
                 RELAXED_STORE(&l->cache[i].handle, 0);
@@ -225,6 +229,7 @@ static struct view *view_make(struct ledger *ledger, struct comm *comm)
     if (!block) {
         free(view);
         free(root);
+        book.full_limit = book.run.memory_limit;
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return NULL;
     }
@@ -265,7 +270,7 @@ struct view *book_view(struct ledger *ledger, struct comm *comm)
     if (comm->slot >= ledger->view_count && !views_extend(ledger, comm->slot))
         return NULL;
     struct view *view = ledger->views[comm->slot];
-    if (!view) {
+    if (!view && !(book.full_limit && book.full_limit == book.run.memory_limit)) {
         pthread_mutex_lock(&book.lock);
         view = view_make(ledger, comm);
         pthread_mutex_unlock(&book.lock);

@@ -79,11 +79,18 @@ struct book {
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
     bool concurrent;
+    uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
 };
 
 extern LIBRARY_LOCAL struct book book;
 /* What the calling thread is doing; NULL before its first call. */
 extern LIBRARY_LOCAL __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
+
+/* Nothing can be made for another communicator: callers need not try for each call. */
+static inline bool book_is_full(void)
+{
+    return book.comm_count >= COMM_SLOTS || (book.full_limit && book.full_limit == book.run.memory_limit);
+}
 
 /* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */
 int book_open(void);

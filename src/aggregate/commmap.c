@@ -9,6 +9,7 @@ struct comm_place {
 
 struct comm_map {
     uint64_t mask, used;
+    struct comm_map *older; /* what it replaced: readers may still be in it */
     struct comm_place places[];
 };
 
@@ -47,11 +48,16 @@ static void put(struct comm_map *map, uint64_t handle, struct comm *comm)
 
 static struct comm_map *larger(const struct comm_map *old)
 {
-    uint64_t size = old ? 2 * (old->mask + 1) : 64;
+    uint64_t live = 0, size = 64;
+    for (uint64_t i = 0; old && i <= old->mask; i++)
+        live += old->places[i].comm != NULL;
+    while (size < 4 * live)
+        size *= 2; /* what was freed leaves places that are not taken along */
     struct comm_map *map = calloc(1, sizeof *map + size * sizeof map->places[0]);
     if (!map)
         return NULL;
     map->mask = size - 1;
+    map->older = (struct comm_map *)(uintptr_t)old;
     for (uint64_t i = 0; old && i <= old->mask; i++)
         if (old->places[i].comm)
             put(map, old->places[i].handle, old->places[i].comm);
@@ -61,6 +67,11 @@ static struct comm_map *larger(const struct comm_map *old)
 int comm_map_set(struct comm_map **where, uint64_t handle, struct comm *comm)
 {
     struct comm_map *map = *where;
+    if (!comm) { /* forgets the handle: it is there already, or need not be */
+        if (map && comm_map_find(where, handle))
+            put(map, handle, NULL);
+        return 0;
+    }
     if (!map || 2 * (map->used + 1) > map->mask) {
         map = larger(map);
         if (!map)

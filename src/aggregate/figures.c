@@ -42,7 +42,7 @@ size_t figures_read(const struct figures *figures, const char *name, enum variab
     memset(values, 0, count * sizeof *values);
     if (!record || count == 0)
         return 0;
-    size_t have = record->count ? record->count : comm && comm->size > 0 ? (size_t)comm->size : 0;
+    size_t have = record->count ? record->count : comm && comm->peers > 0 ? (size_t)comm->peers : 0;
     bool span = record->combine == COMBINE_SPAN; /* needs two accumulators for its one value */
     uint64_t *into = span ? scratch : values;
     size_t wanted = span ? 2 : have < count ? have : count;
@@ -73,7 +73,10 @@ bool figures_comm_next(const struct figures *figures, uint32_t *at, struct figur
         while (++*at < figures->run->comm_count) {
             const struct comm_record *record = figures->run->comms[*at];
             if (record) {
-                *comm = (struct figures_comm){.slot = record->slot, .name = record->name, .size = record->size};
+                *comm = (struct figures_comm){.slot = record->slot,
+                                              .name = record->name,
+                                              .size = record->size,
+                                              .peers = record->remote_size ? record->remote_size : record->size};
                 return true;
             }
         }
@@ -82,6 +85,10 @@ bool figures_comm_next(const struct figures *figures, uint32_t *at, struct figur
     if (++*at >= __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE))
         return false;
     const struct comm *live = book.comms[*at];
-    *comm = (struct figures_comm){.live = live, .slot = live->slot, .name = live->name, .size = live->size};
+    *comm = (struct figures_comm){.live = live,
+                                  .slot = live->slot,
+                                  .name = live->name,
+                                  .size = live->size,
+                                  .peers = live->remote_size ? live->remote_size : live->size};
     return true;
 }

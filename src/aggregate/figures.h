@@ -20,7 +20,7 @@ struct figures_comm {
     const struct comm *live;
     uint32_t slot;
     const char *name;
-    int32_t size;
+    int32_t size, peers; /* peers: of the (remote) group */
 };
 
 /* Up to `count` values (the rest 0). Returns how many there are, 0 when there is no such variable. */

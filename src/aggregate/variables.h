@@ -50,12 +50,13 @@ enum extreme {
     EXTREME_NONE = EXTREME_COUNT,
 };
 
-enum variable_source { /* of COMBINE_NONE */
-                       SOURCE_CELLS,
-                       SOURCE_COMM_SIZE,
-                       SOURCE_BUCKET_LIMIT,
-                       SOURCE_CURRENT_CALL,
-                       SOURCE_BUFFER_BYTES,
+/* Where the values of COMBINE_NONE come from. */
+enum variable_source {
+    SOURCE_CELLS,
+    SOURCE_COMM_SIZE,
+    SOURCE_BUCKET_LIMIT,
+    SOURCE_CURRENT_CALL,
+    SOURCE_BUFFER_BYTES,
 };
 
 enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS };

@@ -44,20 +44,10 @@ static uint64_t segment_peek(const struct comm *comm, uint32_t extreme)
     const uint64_t *shared = shared_extreme(comm, extreme);
     uint64_t value = extreme_neutral((enum extreme)extreme);
     if (shared)
-        return cell_load(shared);
+        return __atomic_load_n(shared, __ATOMIC_ACQUIRE);
     for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
-        value = join(extreme, value, cell_load(view_extreme(v, extreme)));
+        value = join(extreme, value, __atomic_load_n(view_extreme(v, extreme), __ATOMIC_ACQUIRE));
     return value;
-}
-
-static void cell_take(uint64_t *cell, const struct comm *comm, uint32_t extreme, uint64_t *taken)
-{
-    uint64_t neutral = extreme_neutral((enum extreme)extreme);
-    /* first into the closed segments, then out of the cell: a reader of both never misses it */
-    cell_join(&comm->shared->closed[extreme], extreme, cell_load(cell));
-    uint64_t value = __atomic_exchange_n(cell, neutral, __ATOMIC_RELAXED);
-    cell_join(&comm->shared->closed[extreme], extreme, value);
-    *taken = join(extreme, *taken, value);
 }
 
 static void windows_give(const struct comm *comm, uint32_t extreme, uint64_t value)
@@ -67,19 +57,27 @@ static void windows_give(const struct comm *comm, uint32_t extreme, uint64_t val
             cell_join(&w->value, extreme, value);
 }
 
-/* Ends the current segment and gives its extreme to all open windows on it: before it leaves the cells, so that no
- * window is ever seen to lack it, and again what has come meanwhile. */
+/* Takes a cell's extreme out once all who need it have it: whoever looks sees it in one place or the other. The release
+ * pairs with the acquire in segment_peek: who finds the cell empty finds the windows filled. */
+static void cell_take(uint64_t *cell, const struct comm *comm, uint32_t extreme)
+{
+    uint64_t neutral = extreme_neutral((enum extreme)extreme), value;
+    do {
+        value = cell_load(cell);
+        cell_join(&comm->shared->closed[extreme], extreme, value);
+        windows_give(comm, extreme, value);
+    } while (!__atomic_compare_exchange_n(cell, &value, neutral, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* Ends the current segment and gives its extreme to all open windows on it. */
 static void segment_end(const struct comm *comm, uint32_t extreme)
 {
-    windows_give(comm, extreme, segment_peek(comm, extreme));
-    uint64_t taken = extreme_neutral((enum extreme)extreme);
     uint64_t *shared = shared_extreme(comm, extreme);
     if (shared)
-        cell_take(shared, comm, extreme, &taken);
+        cell_take(shared, comm, extreme);
     else
         for (struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
-            cell_take(view_extreme(v, extreme), comm, extreme, &taken);
-    windows_give(comm, extreme, taken);
+            cell_take(view_extreme(v, extreme), comm, extreme);
 }
 
 /* The starting value: the level at this moment. */
@@ -126,8 +124,8 @@ void window_reset(struct window *window)
 
 uint64_t window_read(const struct window *window)
 {
-    uint64_t value = cell_load(&window->value);
     if (!__atomic_load_n(&window->open, __ATOMIC_ACQUIRE))
-        return value;
-    return join(window->extreme, value, segment_peek(window->comm, window->extreme));
+        return cell_load(&window->value);
+    uint64_t segment = segment_peek(window->comm, window->extreme); /* first: it may move into the window's value */
+    return join(window->extreme, segment, cell_load(&window->value));
 }

@@ -2,15 +2,17 @@
  * Windows on extremes: what was the largest (smallest, first) since the window was opened, for any number of windows.
  *
  * The recorder keeps one extreme, of the current segment, at one compare an event (cells.h). Opening, closing or
- * resetting a window ends the segment: its extreme is taken out of the cells with an exchange that leaves the neutral
- * value, and is given to every window of that variable and communicator that is open, and to the cell of all closed
- * segments. A window's value is what it was given joined with the current segment.
+ * resetting a window ends the segment: its extreme is given to every open window of that variable and communicator and
+ * to the cell of all closed segments, and then taken out of its cell by a compare-and-swap that leaves the neutral
+ * value; if the cell has changed meanwhile, that is done again. A window's value is what it was given joined with the
+ * current segment.
  *
- * Why the exchange is right beside a writer that does load, compare, store: a writer that loaded before the exchange
- * and stores behind it puts its value into the new segment; it was recording while the window was opened, so either
- * segment is right. A writer that does not store had a value that the taken extreme covers.
+ * Why the swap is right beside a writer that does load, compare, store: a writer that loaded before the swap and stores
+ * behind it puts its value into the new segment; it was recording while the window was opened, so either segment is
+ * right. A writer that does not store had a value that the taken extreme covers.
  *
- * All of it is lock-free and async-signal-safe. Windows are linked once and never unlinked.
+ * All of it is lock-free and async-signal-safe. Windows are linked once and never unlinked. What is recorded in the
+ * very moment in which two windows of one variable are opened or reset may count for both.
  */
 #ifndef MPIT_AGGREGATE_WINDOWS_H
 #define MPIT_AGGREGATE_WINDOWS_H

@@ -38,7 +38,6 @@ static bool text_ends(const char *text, size_t size)
 static int header_check(struct run_reader *reader)
 {
     struct run_header *header = &reader->header;
-    memcpy(header, reader->base, sizeof *header);
     if (memcmp(header->magic, RUN_MAGIC, sizeof header->magic) != 0)
         return fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
@@ -215,6 +214,17 @@ static int file_map(struct run_reader *reader, const char *path)
     return 0;
 }
 
+/* How far the file goes is read last: it covers everything that the heads of the lists lead to. */
+static void header_copy(struct run_reader *reader)
+{
+    const struct run_header *header = (const struct run_header *)reader->base;
+    memcpy(&reader->header, header, sizeof reader->header);
+    reader->header.first_block = __atomic_load_n(&header->first_block, __ATOMIC_ACQUIRE);
+    reader->header.first_comm = __atomic_load_n(&header->first_comm, __ATOMIC_ACQUIRE);
+    reader->header.first_thread = __atomic_load_n(&header->first_thread, __ATOMIC_ACQUIRE);
+    reader->header.file_bytes = __atomic_load_n(&header->file_bytes, __ATOMIC_ACQUIRE);
+}
+
 /* A file of a process that is alive may grow between the look at its length and the look at its header. */
 static bool file_has_grown(const struct run_reader *reader, const char *path)
 {
@@ -231,7 +241,7 @@ int run_reader_open(struct run_reader *reader, const char *path)
         *reader = (struct run_reader){0};
         if (file_map(reader, path) != 0)
             return -1;
-        memcpy(&reader->header, reader->base, sizeof reader->header);
+        header_copy(reader);
         if (!file_has_grown(reader, path))
             break;
         if (i + 1 < GROWTH_ATTEMPTS)

@@ -177,8 +177,12 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
     if (dir)
         file_create(run, dir, problem);
     run->header = memory_map(run, 0, RUN_PAGE_BYTES, run->fd >= 0);
-    if (!run->header)
+    if (!run->header) {
+        if (run->fd >= 0)
+            close(run->fd);
+        run->fd = -1;
         return -1;
+    }
     run->virtual_bytes = run->memory_bytes = RUN_PAGE_BYTES;
     header_fill(run->header, RUN_PAGE_BYTES);
     if (problem->text[0])
@@ -330,11 +334,9 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
     run->header->end_ticks = now.ticks;
     run->header->end_realtime_ns = now.realtime_ns;
     __atomic_store_n(&run->header->phase, phase, __ATOMIC_RELEASE);
-    if (run->fd >= 0) {
-        if (!keep)
-            unlink(run->path);
-        close(run->fd);
-        run->fd = -1;
-        run->broken = true; /* what is still recorded lives in memory */
-    }
+    pthread_mutex_lock(&run->lock);
+    if (run->fd >= 0 && !keep)
+        unlink(run->path);
+    run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
+    pthread_mutex_unlock(&run->lock);
 }

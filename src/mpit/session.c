@@ -79,6 +79,7 @@ int MPI_T_pvar_session_create(MPI_T_pvar_session *session)
     if (!session)
         return MPI_T_ERR_INVALID;
     catalogue_refresh();
+    handle_is_all(MPI_T_PVAR_HANDLE_NULL); /* looks the constant up now, so that no signal handler has to */
     int result = MPI_T_ERR_OUT_OF_SESSIONS;
     pthread_mutex_lock(&table_lock);
     for (uint32_t i = 0; i < SESSION_MOST; i++) {

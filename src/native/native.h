@@ -22,12 +22,12 @@
     X(Abort)                                                                                                           \
     X(Allreduce)                                                                                                       \
     X(Bcast)                                                                                                           \
-    X(Comm_dup)                                                                                                        \
     X(Comm_free)                                                                                                       \
     X(Comm_group)                                                                                                      \
     X(Comm_rank)                                                                                                       \
     X(Comm_remote_size)                                                                                                \
     X(Comm_set_errhandler)                                                                                             \
+    X(Comm_split)                                                                                                      \
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
     X(Error_class)                                                                                                     \

@@ -25,6 +25,8 @@ struct view *comm_view_find(struct log *log, uint64_t handle)
         log->ledger->last = *known;
         return known->view;
     }
+    if (log->freeing && handle && log->freeing->comm->handle == handle)
+        return log->freeing; /* a callback of the call that frees it; soon it is another's handle */
     struct comm *comm = book_comm_find(handle);
     return comm ? cache_put(log, handle, comm) : NULL;
 }
@@ -77,8 +79,8 @@ struct view *comm_view_learn(struct log *log, MPI_Comm comm)
     char name[COMM_NAME_BYTES];
     uint64_t handle = abi_handle_of_comm(comm);
     struct view *view = comm_view(log, comm);
-    if (view || comm == native.comm_null)
-        return view;
+    if (view || comm == native.comm_null || book_is_full() || book_comm_find(handle))
+        return view; /* known and without cells: there was no memory for them */
     snprintf(name, sizeof name, "unnamed:%016" PRIx64, group_hash(comm));
     struct comm *added = comm_add(comm, 0, name);
     return added ? cache_put(log, handle, added) : NULL;

@@ -3,6 +3,8 @@
 #include "communicator.h"
 #include "shapes.h"
 
+#include <stdlib.h>
+
 static size_t scratch_layout(struct completion *c, void *memory, int count, bool own_statuses)
 {
     size_t n = (size_t)count, at = 0;
@@ -24,6 +26,18 @@ static size_t scratch_layout(struct completion *c, void *memory, int count, bool
     return at;
 }
 
+/* A call inside of another (from a callback) must not disturb the arrays of that one in the scratch. */
+static void *completion_memory(struct completion *c, size_t bytes)
+{
+    c->own = NULL;
+    if (c->probe.outer.call == CALL_NONE)
+        return log_scratch(c->probe.log, bytes);
+    c->own = calloc(1, bytes + 1);
+    if (!c->own)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    return c->own;
+}
+
 bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
 {
     if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
@@ -34,7 +48,7 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     c->taken = NULL;
     c->statuses = NULL;
     c->done_count = 0;
-    void *memory = log_scratch(c->probe.log, scratch_layout(c, NULL, c->count, own_statuses));
+    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses));
     if (!memory)
         c->count = 0;
     else
@@ -55,6 +69,7 @@ static void completion_set_one(struct completion *c, enum call kind, MPI_Request
     c->count = handle ? 1 : 0;
     c->statuses = NULL;
     c->done_count = 0;
+    c->own = NULL;
     c->one_saved = saved;
     c->one_taken = taken;
     c->saved = &c->one_saved;
@@ -134,7 +149,7 @@ void completion_done_some(struct completion *c, int result, int outcount, const 
     int class = MPI_SUCCESS;
     if (result != MPI_SUCCESS)
         native.Error_class(result, &class);
-    if (class != MPI_SUCCESS && class != MPI_ERR_IN_STATUS)
+    if (!indices || (class != MPI_SUCCESS && class != MPI_ERR_IN_STATUS))
         return;
     for (int i = 0; i < outcount && i < c->count; i++)
         completion_done(c, indices[i], statuses ? &statuses[i] : NULL);
@@ -147,9 +162,11 @@ bool receive_arrived_slow(int result)
     return class == MPI_ERR_TRUNCATE;
 }
 
+/* A send that was cancelled counts as any other: it was counted when it was posted, and of a send libraries leave parts
+ * of the status as they were. */
 static bool was_cancelled(const struct request *request, const MPI_Status *status)
 {
-    return request->posted.type <= REQUEST_RECV && status && abi_status_cancelled(status);
+    return request->posted.type == REQUEST_RECV && status && abi_status_cancelled(status);
 }
 
 static void timeout_mark(struct event *event, const struct tally *tally)
@@ -263,6 +280,7 @@ void completion_flush(struct completion *c, int result)
             request_release(c->probe.log, request);
         }
     }
+    free(c->own);
 }
 
 static void started_record(struct completion *c, struct request *request)
@@ -314,6 +332,7 @@ void completion_started(struct completion *c, int result)
     for (int i = 0; i < c->done_count; i++)
         started_record(c, c->done[i]);
     untaken_put_back(c);
+    free(c->own);
 }
 
 void completion_freed(struct completion *c, int result)

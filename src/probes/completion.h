@@ -21,6 +21,7 @@ struct completion {
     const MPI_Status **status; /* beside `done` */
     MPI_Status *statuses;      /* in place of MPI_STATUSES_IGNORE */
     int done_count;
+    void *own; /* the arrays' memory where it is not the log's scratch */
     uint64_t one_saved;
     struct request *one_taken, *one_done;
     const MPI_Status *one_status;

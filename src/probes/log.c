@@ -28,9 +28,11 @@ static void thread_end(void *value)
     pthread_mutex_unlock(&logs_lock);
 }
 
+static bool key_made;
+
 static void key_make(void)
 {
-    pthread_key_create(&thread_end_key, thread_end);
+    key_made = pthread_key_create(&thread_end_key, thread_end) == 0;
 }
 
 static struct log *log_take_idle(void)
@@ -65,8 +67,8 @@ static struct log *log_make(void)
 struct log *log_attach(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static __thread bool attaching;
-    if (attaching || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
+    static __thread bool attaching, refused;
+    if (attaching || refused || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
         return NULL;
     attaching = true; /* an allocator that calls MPI must not come back here */
     pthread_once(&once, key_make);
@@ -77,6 +79,8 @@ struct log *log_attach(void)
         pthread_setspecific(thread_end_key, log);
         book_thread_state = log->state;
         thread_log = log;
+    } else {
+        refused = true; /* counted; memory does not come back */
     }
     attaching = false;
     return log;
@@ -156,6 +160,18 @@ static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_
     log_commit(log, &more.event);
 }
 
+/* The stack grows downwards: what is really called from inside lies below. */
+void probe_nest(struct probe *probe, struct log *log, uintptr_t here)
+{
+    if (here >= log->innermost) {
+        probe->outer.call = CALL_NONE;
+        log->freeing = NULL;
+        return;
+    }
+    probe->outer = *log->state;
+    probe->outer_here = log->innermost;
+}
+
 void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
                       uint64_t bytes_out)
 {
@@ -178,10 +194,12 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     log_commit(log, &event);
     if (event.kind & EVENT_WIDE)
         extension_commit(log, duration, bytes_out);
-    if (outer->call != CALL_NONE)
+    if (outer->call != CALL_NONE) {
+        log->innermost = probe->outer_here;
         state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
-    else
+    } else {
         __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
+    }
 }
 
 void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
@@ -206,6 +224,8 @@ static void fork_child(void)
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELAXED);
     thread_log = NULL;
     book_thread_state = NULL;
+    if (key_made)
+        pthread_setspecific(thread_end_key, NULL); /* the end of this thread is not the parent's */
 }
 
 void log_fork_prepare(void)

@@ -33,6 +33,8 @@ struct log {
     uint32_t spare_count;
     void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
+    uintptr_t innermost;  /* where on the stack the innermost call is */
+    struct view *freeing; /* the communicator that a call is freeing: callbacks may still use it */
     struct event nowhere; /* the buffer of a log that has none */
 };
 
@@ -120,8 +122,20 @@ HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
 struct probe {
     struct log *log;
     uint64_t begin;
-    struct thread_state outer; /* of the call around this one; .call = 0 when there is none */
+    struct thread_state outer;  /* of the call around this one; .call = 0 when there is none */
+    uintptr_t outer_here;      /* where on the stack that call is */
 };
+
+HOT uintptr_t stack_here(void)
+{
+    char mark;
+    uintptr_t here = (uintptr_t)&mark;
+    __asm__("" : "+r"(here)); /* a number, and no address that outlives its object */
+    return here;
+}
+
+/* There is a call around this one, or one that was left by a jump (longjmp or an exception out of a callback). */
+void probe_nest(struct probe *probe, struct log *log, uintptr_t here);
 
 HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int32_t peer, uint64_t since)
 {
@@ -136,8 +150,10 @@ HOT void probe_begin(struct probe *probe, struct log *log, enum call kind, uint3
 {
     probe->log = log;
     probe->outer.call = log->state->call;
+    uintptr_t here = stack_here();
     if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
-        probe->outer = *log->state;
+        probe_nest(probe, log, here);
+    log->innermost = here;
     probe->begin = clock_now();
     state_set(log->state, kind, comm, peer, probe->begin);
 }

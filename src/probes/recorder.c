@@ -99,13 +99,29 @@ bool recorder_start(struct probe *probe, enum call kind)
     return true;
 }
 
-/* The same number in all processes of the job; every process of the world calls this, recording or not. */
-static uint64_t job_agree(void)
+static uint64_t text_hash(uint64_t hash, const char *text)
 {
-    struct clock_pair now = clock_pair_read();
-    unsigned long long job = (now.realtime_ns << 8) ^ ((uint64_t)getpid() << 40) ^ now.ticks;
-    native.Bcast(&job, 1, native.unsigned_long_long, 0, native.comm_world);
-    return job ? job : 1;
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/*
+ * The same number in all processes of the job, without asking them: from the run directory and the launcher's name for
+ * the job. Where the launcher gives none (hydra), the process that started this one stands for it: the same for all
+ * processes on a node; MPI_Finalize makes it one for all nodes.
+ */
+static uint64_t job_number(void)
+{
+    static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
+    uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
+    hash = text_hash(hash, getenv("SLURM_JOB_ID"));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i]))
+            return text_hash(hash, getenv(names[i]));
+    char parent[24];
+    snprintf(parent, sizeof parent, "%d", (int)getppid());
+    return text_hash(hash, parent);
 }
 
 static void header_complete(uint64_t job)
@@ -140,11 +156,10 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     if (result != MPI_SUCCESS)
         return;
-    uint64_t job = recorder_directory() ? job_agree() : 1;
     if (!probe->log)
         return;
     facts_learn(probe);
-    header_complete(job);
+    header_complete(job_number());
     comm_predefined_add();
 }
 
@@ -155,7 +170,7 @@ bool recorder_finish(struct probe *probe)
     if (!started || finished)
         return false;
     if (recorder_directory())
-        kept = !reduction_run(recording) || knob_load(KNOB_TRACE);
+        kept = !reduction_possible() || !reduction_run(recording) || knob_load(KNOB_TRACE);
     if (recording)
         probe_enter(probe, CALL_MPI_Finalize, 0, PEER_NONE);
     return recording;

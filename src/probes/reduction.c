@@ -91,6 +91,12 @@ static bool tree_reduce(MPI_Comm comm, int rank, int size, struct summary *summa
     return summary->ranks && file_write(summary);
 }
 
+bool reduction_possible(void)
+{
+    const char *wanted = getenv("MPIT_REDUCE"), *contexts = getenv("OMPI_NUM_APP_CTX");
+    return !(wanted && strcmp(wanted, "0") == 0) && !(contexts && atoi(contexts) > 1);
+}
+
 bool reduction_run(bool recording)
 {
     MPI_Comm comm = native.comm_null;
@@ -98,7 +104,8 @@ bool reduction_run(bool recording)
     int rank = 0, size = 1;
     if (recording && summary_of_book(&summary, clock_now()) != 0)
         summary.ranks = 0;
-    if (native.Comm_dup(native.comm_world, &comm) != MPI_SUCCESS) {
+    /* a split, and not a duplicate: that would run the program's attribute callbacks */
+    if (native.Comm_split(native.comm_world, 0, 0, &comm) != MPI_SUCCESS) {
         summary_release(&summary);
         return false;
     }
@@ -106,7 +113,11 @@ bool reduction_run(bool recording)
     native.Comm_rank(comm, &rank);
     native.Comm_size(comm, &size);
     int good = tree_reduce(comm, rank, size, &summary);
+    unsigned long long job = summary.job;
     native.Bcast(&good, 1, native.int_, 0, comm); /* all keep their run files if rank 0 has no summary */
+    native.Bcast(&job, 1, native.unsigned_long_long, 0, comm);
+    if (recording && job)
+        book.run.header->job = job; /* what rank 0 took for it, on all nodes */
     native.Comm_free(&comm);
     summary_release(&summary);
     return good;

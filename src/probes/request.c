@@ -1,9 +1,10 @@
 #include "request.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { SLAB_BYTES = 64 << 10, SHARD_BITS = 6, SHARDS = 1 << SHARD_BITS, FIRST_BUCKETS = 64 };
+enum { SLAB_BYTES = 64 << 10, SHARD_BITS = 6, SHARDS = 1 << SHARD_BITS, FIRST_BUCKETS = 64, SPINS_MOST = 1000 };
 
 struct shard {
     bool locked;
@@ -65,8 +66,9 @@ void request_spare_give(struct log *log)
 static void shard_wait(struct shard *shard)
 {
     do
-        while (__atomic_load_n(&shard->locked, __ATOMIC_RELAXED))
-            ;
+        for (int spins = 0; __atomic_load_n(&shard->locked, __ATOMIC_RELAXED); spins++)
+            if (spins >= SPINS_MOST) /* its holder may wait for this processor */
+                sched_yield();
     while (__atomic_exchange_n(&shard->locked, true, __ATOMIC_ACQUIRE));
 }
 

@@ -99,7 +99,10 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
             return NEXT(name) call;                                                                                    \
         if (comm_pointer && (view = comm_view(probe.log, *comm_pointer)) != NULL)                                      \
             book_comm_retire(view->comm); /* before the library can give the handle to another one */                  \
+        struct view *outer = probe.log->freeing;                                                                       \
+        probe.log->freeing = view ? view : outer;                                                                      \
         int result = (*next.name)call;                                                                                 \
+        probe.log->freeing = outer;                                                                                    \
         comm_free_leave(&probe, kind, view, result);                                                                   \
         return result;                                                                                                 \
     } while (0)

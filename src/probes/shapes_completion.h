@@ -144,7 +144,7 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        if (*index >= 0 && completion_ended(&c, *index, result))                                                       \
+        if (index && *index >= 0 && completion_ended(&c, *index, result))                                              \
             completion_done(&c, *index, status);                                                                       \
         completion_flush(&c, result);                                                                                  \
         return result;                                                                                                 \
@@ -159,7 +159,7 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        if ((result != MPI_SUCCESS || *flag) && *index >= 0 && completion_ended(&c, *index, result))                   \
+        if ((result != MPI_SUCCESS || *flag) && index && *index >= 0 && completion_ended(&c, *index, result))          \
             completion_done(&c, *index, status);                                                                       \
         completion_flush(&c, result);                                                                                  \
         return result;                                                                                                 \
@@ -172,7 +172,7 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
             return NEXT(name) call;                                                                                    \
         statuses = statuses_wanted(&c, statuses);                                                                      \
         int result = (*next.name)call;                                                                                 \
-        completion_done_some(&c, result, *outcount, indices, statuses_known(statuses));                                \
+        completion_done_some(&c, result, outcount ? *outcount : 0, indices, statuses_known(statuses));                 \
         completion_flush(&c, result);                                                                                  \
         return result;                                                                                                 \
     } while (0)
@@ -189,13 +189,20 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
         return result;                                                                                                 \
     } while (0)
 
+static inline void cancel_leave(struct probe *probe, enum call kind, int result, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .tag = request != NULL};
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+}
+
+/* Completes nothing, and must not touch the request: another thread may be completing it. */
 #define SHAPE_CANCEL(kind, name, detail, large, call, request)                                                         \
     do {                                                                                                               \
-        struct completion c;                                                                                           \
-        if (!completion_enter_one(&c, kind, request))                                                                  \
+        struct probe probe;                                                                                            \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        completion_flush(&c, result);                                                                                  \
+        cancel_leave(&probe, kind, result, request);                                                                   \
         return result;                                                                                                 \
     } while (0)
 

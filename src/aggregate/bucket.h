@@ -11,8 +11,9 @@ enum { BUCKET_COUNT = 40 };
 /* Sizes are below 2^63, as MPI_Count is. */
 static inline unsigned bucket_of(uint64_t bytes)
 {
-    unsigned bucket = 63u - (unsigned)__builtin_clzll(2 * bytes | 1);
-    return bucket < BUCKET_COUNT ? bucket : BUCKET_COUNT - 1;
+    if (__builtin_expect(bytes >> (BUCKET_COUNT - 2) != 0, 0))
+        return BUCKET_COUNT - 1;
+    return 63u - (unsigned)__builtin_clzll(2 * bytes | 1);
 }
 
 /* The largest size that the bucket holds. */

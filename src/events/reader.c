@@ -306,7 +306,7 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if (chunk->kind != CHUNK_TRACE || chunk->thread != cursor->thread || !chunk->complete)
+        if (chunk->kind != CHUNK_TRACE || chunk->thread != cursor->thread)
             continue;
         uint64_t first = chunk->first_event, end = first + chunk->capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000 };
@@ -255,47 +256,34 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
     return chunk;
 }
 
-static bool file_write(int fd, const void *data, size_t bytes, uint64_t offset)
+/* Header, events and what fills the last page, with one call as a rule. */
+static bool chunk_write(int fd, const struct chunk_header *chunk, const struct event *events, uint64_t offset)
 {
-    const char *at = data;
-    while (bytes) {
-        ssize_t n = pwrite(fd, at, bytes, (off_t)offset);
+    static const char zeros[RUN_PAGE_BYTES];
+    size_t event_bytes = (size_t)chunk->capacity * sizeof *events, done = 0;
+    while (done < chunk->bytes) {
+        struct iovec parts[3] = {{(void *)(uintptr_t)chunk, sizeof *chunk},
+                                 {(void *)(uintptr_t)events, event_bytes},
+                                 {(void *)(uintptr_t)zeros, chunk->bytes - sizeof *chunk - event_bytes}};
+        size_t skip = done;
+        for (int i = 0; i < 3; i++) {
+            size_t gone = skip < parts[i].iov_len ? skip : parts[i].iov_len;
+            parts[i].iov_base = (char *)parts[i].iov_base + gone;
+            parts[i].iov_len -= gone;
+            skip -= gone;
+        }
+        ssize_t n = pwritev(fd, parts, 3, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return false;
-        at += n;
-        offset += (uint64_t)n;
-        bytes -= (size_t)n;
+        done += (size_t)n;
     }
     return true;
 }
 
-/* A place for a chunk of the trace, or 0 (counted). Its header says "not complete" from the start, so that a reader may
- * see the file longer than what has been written. */
-static uint64_t trace_place(struct run *run, struct chunk_header *chunk)
-{
-    uint64_t offset = 0;
-    pthread_mutex_lock(&run->lock);
-    if (run->trace_limit && run->trace_bytes + chunk->bytes > run->trace_limit)
-        run_lost(run, LOSS_TRACE_LIMIT, 1);
-    else if (run->fd < 0)
-        run_lost(run, LOSS_NO_FILE, 1);
-    else if (run->broken || !file_may_be(run->virtual_bytes + chunk->bytes) ||
-             !file_write(run->fd, chunk, sizeof *chunk, run->virtual_bytes) ||
-             ftruncate(run->fd, (off_t)(run->virtual_bytes + chunk->bytes)) != 0)
-        run_lost(run, LOSS_DISK_FULL, 1);
-    else
-        offset = run->virtual_bytes;
-    if (offset) {
-        run->virtual_bytes += chunk->bytes;
-        run->trace_bytes += chunk->bytes;
-        __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&run->lock);
-    return offset;
-}
-
+/* The lock is held over the write: writes into one file wait for each other in the kernel anyhow, and so no reader ever
+ * sees a file that is longer than what has been written. */
 bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
                       uint32_t count)
 {
@@ -305,15 +293,24 @@ bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, co
                                  .capacity = count,
                                  .first_event = first_event,
                                  .bytes = pages(sizeof chunk + (size_t)count * sizeof *events)};
-    uint64_t offset = trace_place(run, &chunk);
-    if (!offset)
-        return false;
-    chunk.complete = 1;
-    if (file_write(run->fd, events, (size_t)count * sizeof *events, offset + sizeof chunk) &&
-        file_write(run->fd, &chunk, sizeof chunk, offset))
-        return true;
-    run_lost(run, LOSS_DISK_FULL, 1);
-    return false;
+    bool good = false;
+    pthread_mutex_lock(&run->lock);
+    if (run->trace_limit && run->trace_bytes + chunk.bytes > run->trace_limit)
+        run_lost(run, LOSS_TRACE_LIMIT, 1);
+    else if (run->fd < 0)
+        run_lost(run, LOSS_NO_FILE, 1);
+    else if (run->broken || !file_may_be(run->virtual_bytes + chunk.bytes) ||
+             !chunk_write(run->fd, &chunk, events, run->virtual_bytes))
+        run_lost(run, LOSS_DISK_FULL, 1);
+    else
+        good = true;
+    if (good) {
+        run->virtual_bytes += chunk.bytes;
+        run->trace_bytes += chunk.bytes;
+        __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return good;
 }
 
 void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset)

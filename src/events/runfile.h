@@ -98,8 +98,7 @@ struct chunk_header {
     uint32_t thread;
     uint32_t capacity;    /* events, in CHUNK_TRACE and CHUNK_RING */
     uint64_t first_event; /* in CHUNK_TRACE */
-    uint64_t complete;    /* in CHUNK_TRACE: 0 while it is being written */
-    uint64_t reserved[3];
+    uint64_t reserved[4];
 };
 
 _Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");

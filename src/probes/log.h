@@ -122,7 +122,7 @@ HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
 struct probe {
     struct log *log;
     uint64_t begin;
-    struct thread_state outer;  /* of the call around this one; .call = 0 when there is none */
+    struct thread_state outer; /* of the call around this one; .call = 0 when there is none */
     uintptr_t outer_here;      /* where on the stack that call is */
 };
 

@@ -10,14 +10,14 @@
  * One request, and the frequent case of it: the call has returned it complete, and it is a plain send or receive that
  * was not cancelled. False: nothing was emitted, and completion.c takes over.
  */
+/* (A free place has handle 0, for which no MPI reports success.) */
 HOT bool single_leave(struct probe *probe, enum call kind, const MPI_Request *handle, uint64_t saved, int result,
                       const MPI_Status *status)
 {
     struct log *log = probe->log;
     struct ledger *ledger = log->ledger;
     struct front_place *place = front_place(saved);
-    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || !saved || probe->outer.call != CALL_NONE,
-                         0))
+    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || probe->outer.call != CALL_NONE, 0))
         return false;
     const struct posted *posted = &place->posted;
     struct view *view = posted->view;

@@ -51,7 +51,8 @@ echo "# the installation"
 check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
 files=(bin/mpit-run bin/mpit-dump bin/mpit-list include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
-    share/doc/mpit/README.md share/doc/mpit/LICENSE share/doc/mpit/summary-json.md)
+    share/doc/mpit/README.md share/doc/mpit/LICENSE share/doc/mpit/summary-json.md
+    share/doc/mpit/variables.md)
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi")
 done

@@ -275,16 +275,16 @@ static void thread_without_events_has_none(void **state)
     assert_int_equal(cursor.missing, 0);
 }
 
-static void chunk_that_was_not_completed_is_missing(void **state)
+static void chunk_of_another_thread_is_missing(void **state)
 {
     (void)state;
     record(16, 40, true);
     int fd = open(recorded.run.path, O_RDWR);
     for (size_t i = 0; i < reader.chunk_count; i++)
         if (reader.chunks[i]->kind == CHUNK_TRACE && reader.chunks[i]->first_event == 0) {
-            uint64_t complete = 0;
-            off_t at = (const char *)&reader.chunks[i]->complete - reader.base;
-            assert_int_equal(pwrite(fd, &complete, sizeof complete, at), sizeof complete);
+            uint32_t nobody = 99;
+            off_t at = (const char *)&reader.chunks[i]->thread - reader.base;
+            assert_int_equal(pwrite(fd, &nobody, sizeof nobody, at), sizeof nobody);
         }
     close(fd);
     struct event_cursor cursor;
@@ -581,7 +581,7 @@ int main(void)
         EVENTS_TEST(trace_keeps_every_event_in_order),
         EVENTS_TEST(trace_of_whole_buffers_is_read_once),
         EVENTS_TEST(thread_without_events_has_none),
-        EVENTS_TEST(chunk_that_was_not_completed_is_missing),
+        EVENTS_TEST(chunk_of_another_thread_is_missing),
         EVENTS_TEST(trace_stops_at_its_limit_and_the_ring_goes_on),
         TEST(memory_stays_under_its_limit),
         TEST(trace_is_no_memory),

@@ -31,8 +31,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_SEND_DONE - RECORD_FIRST] = "send done",       [RECORD_RECV_DONE - RECORD_FIRST] = "receive done",
     [RECORD_COLL_DONE - RECORD_FIRST] = "collective done", [RECORD_COMM_DONE - RECORD_FIRST] = "communicator done",
     [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",       [RECORD_FREED - RECORD_FIRST] = "freed",
-    [RECORD_CREATED - RECORD_FIRST] = "created",
-    [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
+    [RECORD_CREATED - RECORD_FIRST] = "created",           [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
 };
 
 static bool is_call(const struct event *event)

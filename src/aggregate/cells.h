@@ -10,8 +10,8 @@
  * Who may run with whom: the writer with any number of readers (threads, signal handlers, other processes). A cell is
  * loaded and stored relaxed and whole; readers promise nothing about the order between cells. Counts only grow.
  *
- * The four cells of an extreme (cells of class watermark) are of the current segment: whoever opens a window takes the
- * segment's extreme out with an exchange and leaves the neutral value (watermark.h).
+ * Extremes (span_first, message_low and _high, high and low of the levels) are of the current segment: whoever opens a
+ * window takes the segment's extreme out with a compare-and-swap and leaves the neutral value (windows.h).
  *
  * variables.c says which variable lies where; nothing else may depend on the order here.
  */

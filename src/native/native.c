@@ -149,9 +149,7 @@ static void constants_find(void)
     native.errors_return = native_object("ompi_mpi_errors_return");
     native.byte = native_object("ompi_mpi_byte");
     native.int_ = native_object("ompi_mpi_int");
-    native.double_ = native_object("ompi_mpi_double");
     native.unsigned_long_long = native_object("ompi_mpi_unsigned_long_long");
-    native.sum = native_object("ompi_mpi_op_sum");
 }
 
 #else
@@ -170,9 +168,7 @@ static void constants_find(void)
     native.errors_return = MPI_ERRORS_RETURN;
     native.byte = MPI_BYTE;
     native.int_ = MPI_INT;
-    native.double_ = MPI_DOUBLE;
     native.unsigned_long_long = MPI_UNSIGNED_LONG_LONG;
-    native.sum = MPI_SUM;
 }
 
 #endif

@@ -19,8 +19,6 @@
 
 /* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
-    X(Abort)                                                                                                           \
-    X(Allreduce)                                                                                                       \
     X(Bcast)                                                                                                           \
     X(Comm_free)                                                                                                       \
     X(Comm_group)                                                                                                      \
@@ -31,12 +29,10 @@
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
     X(Error_class)                                                                                                     \
-    X(Finalized)                                                                                                       \
     X(Get_library_version)                                                                                             \
     X(Group_free)                                                                                                      \
     X(Group_size)                                                                                                      \
     X(Group_translate_ranks)                                                                                           \
-    X(Initialized)                                                                                                     \
     X(Query_thread)                                                                                                    \
     X(Recv)                                                                                                            \
     X(Send)                                                                                                            \
@@ -50,8 +46,7 @@ struct native {
     MPI_Request request_null;
     MPI_Group group_null;
     MPI_Errhandler errors_return;
-    MPI_Datatype byte, int_, double_, unsigned_long_long;
-    MPI_Op sum;
+    MPI_Datatype byte, int_, unsigned_long_long;
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
     PMPI_CALLS(PMPI_FIELD)
 #undef PMPI_FIELD

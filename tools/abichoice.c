@@ -128,6 +128,43 @@ static void words_examine(struct search *search, char *const words[])
     }
 }
 
+/*
+ * The word that most likely is the program: the first executable one behind the launcher that does not stand behind an
+ * option, whose value it may be; else the first that does. NULL: none.
+ */
+static const char *program_word(char *const words[])
+{
+    size_t first = 0;
+    const char *behind_option = NULL;
+    char path[PATH_MAX];
+    for (size_t i = 0; words[i] && !first; i++)
+        if (launcher_named(words[i]))
+            first = i + 1;
+    for (size_t i = first; words[i]; i++) {
+        const char *word = words[i];
+        if (*word == '-' || strchr(word, '=') || prefix_named(word) || program_find(word, path) != 0)
+            continue;
+        if (i == first || words[i - 1][0] != '-')
+            return word;
+        if (!behind_option)
+            behind_option = word;
+    }
+    return behind_option;
+}
+
+static void plain_find(struct abi_choice *choice, char *const words[])
+{
+    char path[PATH_MAX];
+    struct elf_kind kind;
+    const char *word = program_word(words);
+    if (!word || is_shell(word) || program_find(word, path) != 0 || elf_kind_read(&kind, path) != 0)
+        return;
+    if (kind.abi != ABI_NONE || kind.openmpi_launcher || kind.static_mpi)
+        return;
+    snprintf(choice->plain_program, sizeof choice->plain_program, "%.500s", word);
+    choice->plain_is_static = kind.linked_statically;
+}
+
 static void decide(struct abi_choice *choice, const struct search *search)
 {
     for (int source = 0; source < SOURCE_COUNT; source++) {
@@ -154,8 +191,11 @@ void abi_choose(struct abi_choice *choice, char *const words[])
         return;
     words_examine(search, words);
     snprintf(choice->static_program, sizeof choice->static_program, "%s", search->static_program);
+    if (search->first[FROM_PROGRAM] == ABI_NONE)
+        plain_find(choice, words);
     snprintf(choice->because, sizeof choice->because, "nothing of MPI is among the words of the command");
     decide(choice, search);
+    choice->found = choice->abi;
     for (size_t i = 0; i < search->word_count; i++)
         free(search->words[i]);
     free(search);

@@ -10,10 +10,15 @@
 #include <stdbool.h>
 
 struct abi_choice {
-    enum mpi_abi abi;         /* ABI_NONE: nothing of MPI was found, or no answer */
-    bool contradictory;       /* ABI_NONE because scripts name both */
-    char because[768];        /* what was found, as a clause: "./app loads libmpi.so.40" */
-    char static_program[512]; /* a program with MPI linked in, or "" */
+    enum mpi_abi abi;   /* ABI_NONE: nothing of MPI was found, or no answer */
+    bool contradictory; /* ABI_NONE because scripts name both */
+    char because[768];  /* what was found, as a clause: "./app loads libmpi.so.40" */
+    enum mpi_abi found; /* what `because` speaks for, also where --mpi has decided otherwise */
+    /* Programs that cannot be recorded, each the first of its sort; "": none. */
+    char static_program[512];  /* has MPI linked in */
+    /* What the launcher starts, where no program of MPI is among the words: */
+    char plain_program[512]; /* is linked to no MPI library */
+    bool plain_is_static;
 };
 
 void abi_choose(struct abi_choice *choice, char *const words[]);

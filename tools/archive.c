@@ -11,6 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* The directory that the target is to be made in, where that is not there or cannot be written. */
+static int parent_check(const char *target, char error[512])
+{
+    char *parent = strdup(target);
+    if (!parent) {
+        snprintf(error, 512, "no memory");
+        return -1;
+    }
+    size_t bytes = strlen(parent);
+    while (bytes > 1 && parent[bytes - 1] == '/')
+        parent[--bytes] = '\0';
+    char *slash = strrchr(parent, '/');
+    if (slash)
+        slash[slash == parent] = '\0';
+    const char *directory = slash ? parent : ".";
+    struct stat st;
+    int problem = stat(directory, &st) != 0             ? errno
+                  : !S_ISDIR(st.st_mode)                ? ENOTDIR
+                  : access(directory, W_OK | X_OK) != 0 ? errno
+                                                        : 0;
+    if (problem)
+        snprintf(error, 512, "the archive %.200s cannot be made: %.200s: %s", target, directory, strerror(problem));
+    free(parent);
+    return problem ? -1 : 0;
+}
 
 int archive_target_check(const char *target, char error[512])
 {
@@ -19,9 +46,13 @@ int archive_target_check(const char *target, char error[512])
         snprintf(error, 512, "%.300s exists already; an archive is written to a new directory", target);
         return -1;
     }
+    if (!target[0]) {
+        snprintf(error, 512, "'' is no name for the directory of an archive");
+        return -1;
+    }
     if (errno == ENOENT)
-        return 0;
-    snprintf(error, 512, "%.300s: %s", target, strerror(errno));
+        return parent_check(target, error);
+    snprintf(error, 512, "the archive %.200s cannot be made: %s", target, strerror(errno));
     return -1;
 }
 
@@ -43,21 +74,13 @@ static int job_convert(const struct run_job *job, const char *path, char error[5
     return result;
 }
 
-static bool job_has_trace(const struct run_job *job)
-{
-    for (size_t i = 0; i < job->file_count; i++)
-        if (job->files[i].header.traced)
-            return true;
-    return false;
-}
-
 int archive_write(const struct run_dir *dir, const char *target, char error[512])
 {
     size_t traced = 0;
     if (archive_target_check(target, error) != 0)
         return -1;
     for (size_t i = 0; i < dir->job_count; i++)
-        traced += job_has_trace(&dir->jobs[i]);
+        traced += run_job_has_trace(&dir->jobs[i]);
     if (!traced) {
         snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
         return -1;
@@ -69,7 +92,7 @@ int archive_write(const struct run_dir *dir, const char *target, char error[512]
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
         char path[PATH_MAX];
-        if (!job_has_trace(job))
+        if (!run_job_has_trace(job))
             continue;
         int length = traced > 1 ? snprintf(path, sizeof path, "%s/%016" PRIx64, target, job->job)
                                 : snprintf(path, sizeof path, "%s", target);

@@ -6,7 +6,7 @@
 
 #include "rundir.h"
 
-/* 0 if the target does not exist yet, else -1 with a reason. */
+/* 0 if the target does not exist yet and can be made, else -1 with a reason. */
 int archive_target_check(const char *target, char error[512]);
 
 /*

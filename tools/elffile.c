@@ -115,8 +115,8 @@ const char *elf_dynamic_first(const struct elf_file *file, ElfW(Sxword) tag)
     return NULL;
 }
 
-static bool table_defines(const struct elf_file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * texts,
-                          const char *symbol)
+static bool table_has(const struct elf_file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * texts,
+                      const char *symbol)
 {
     const ElfW(Sym) *symbols = part(file, table->sh_offset, table->sh_size, sizeof(void *));
     const char *strings = part(file, texts->sh_offset, texts->sh_size, 1);
@@ -142,8 +142,18 @@ bool elf_defines(const struct elf_file *file, const char *symbol)
     for (unsigned i = 0; sections && i < header->e_shnum; i++) {
         bool symbols = sections[i].sh_type == SHT_DYNSYM || sections[i].sh_type == SHT_SYMTAB;
         if (symbols && sections[i].sh_link < header->e_shnum &&
-            table_defines(file, &sections[i], &sections[sections[i].sh_link], symbol))
+            table_has(file, &sections[i], &sections[sections[i].sh_link], symbol))
             return true;
     }
     return false;
+}
+
+bool elf_is_static(const struct elf_file *file)
+{
+    const ElfW(Ehdr) *header = (const void *)file->base;
+    const ElfW(Phdr) *segment = (const void *)(file->base + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++, segment++)
+        if (segment->p_type == PT_INTERP)
+            return false;
+    return header->e_type == ET_EXEC || file->dynamic; /* the latter: static-pie */
 }

@@ -31,5 +31,7 @@ const char *elf_dynamic_text(const struct elf_file *file, size_t i, ElfW(Sxword)
 const char *elf_dynamic_first(const struct elf_file *file, ElfW(Sxword) tag);
 /* Whether the file itself has the symbol (dynamic or, in an unstripped program, static). */
 bool elf_defines(const struct elf_file *file, const char *symbol);
+/* Whether no loader takes part in starting it: then nothing can be preloaded into it. */
+bool elf_is_static(const struct elf_file *file);
 
 #endif

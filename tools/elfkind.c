@@ -145,6 +145,7 @@ int elf_kind_read(struct elf_kind *kind, const char *path)
         kind->openmpi_launcher = false; /* every Open MPI program loads the run time */
     else
         kind->static_mpi = elf_defines(&file, "MPI_Init");
+    kind->linked_statically = elf_is_static(&file);
     elf_close(&file);
     for (size_t i = 0; i < walk->name_count; i++)
         free(walk->names[i]);

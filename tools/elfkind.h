@@ -10,10 +10,11 @@
 enum mpi_abi { ABI_NONE, ABI_OPENMPI, ABI_MPICH, ABI_UNKNOWN, ABI_COUNT };
 
 struct elf_kind {
-    enum mpi_abi abi;      /* of the MPI library that it loads; ABI_NONE: it loads none */
-    bool openmpi_launcher; /* loads Open MPI's run time (libopen-rte, libprrte) and no MPI library */
-    bool static_mpi;       /* has MPI_Init inside: nothing that is preloaded can see its calls */
-    char library[256];     /* the MPI library's name */
+    enum mpi_abi abi;       /* of the MPI library that it loads; ABI_NONE: it loads none */
+    bool openmpi_launcher;  /* loads Open MPI's run time (libopen-rte, libprrte) and no MPI library */
+    bool static_mpi;        /* has MPI_Init inside: nothing that is preloaded can see its calls */
+    bool linked_statically; /* nothing can be preloaded at all */
+    char library[256]; /* the MPI library's name */
 };
 
 /* Returns 0, or -1 when the path names no ELF executable that this machine runs. */

@@ -23,7 +23,10 @@ struct listing {
     struct timeline line;
     struct stream *streams;
     size_t count;
+    int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
+
+enum { SECONDS_COLUMNS_LEAST = 14, CALL_COLUMNS_LEAST = 22, COMM_COLUMNS_LEAST = 24 };
 
 static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_EXTENSION - RECORD_FIRST] = "extension",       [RECORD_RECEIVE - RECORD_FIRST] = "received",
@@ -32,11 +35,13 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_COLL_DONE - RECORD_FIRST] = "collective done", [RECORD_COMM_DONE - RECORD_FIRST] = "communicator done",
     [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",       [RECORD_FREED - RECORD_FIRST] = "freed",
     [RECORD_CREATED - RECORD_FIRST] = "created",           [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
+    [RECORD_RMA_DONE - RECORD_FIRST] = "access done",      [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
 };
 
+/* A call, or an event of an instrument: what is no part of another. */
 static bool is_call(const struct event *event)
 {
-    return event_kind(event) < RECORD_FIRST;
+    return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
 }
 
 static const char *comm_name(const struct run_reader *file, unsigned slot)
@@ -61,6 +66,14 @@ static const char *peer_text(char text[UNIT_TEXT_BYTES], int32_t peer)
     }
 }
 
+static const char *rank_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file)
+{
+    if (file->header.world_rank < 0 || file->header.world_size <= 0)
+        return "-"; /* ended before it got one */
+    snprintf(text, UNIT_TEXT_BYTES, "%" PRId32, file->header.world_rank);
+    return text;
+}
+
 static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
 {
     if (tag == TAG_ANY)
@@ -70,27 +83,29 @@ static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
 }
 
 /* Behind the call's name: what its class gives a meaning to. */
-static void fields_print(FILE *out, const struct run_reader *file, const struct event *event, unsigned class,
-                         const struct event_extension *more)
+static void fields_print(const struct listing *listing, const struct run_reader *file, const struct event *event,
+                         unsigned class, const struct event_extension *more)
 {
     char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES];
+    FILE *out = listing->out;
+    int columns = listing->comm_columns;
     const char *comm = comm_name(file, event->comm);
     uint64_t bytes_out = more ? more->bytes_out : (uint32_t)event->tag;
     switch (class) {
     case CLASS_P2P:
-        fprintf(out, " %-24s %6s %8s %12" PRIu64, comm, peer_text(peer, event->peer), tag_text(tag, event->tag),
-                event->bytes);
+        fprintf(out, " %-*s %6s %10s %12" PRIu64, columns, comm, peer_text(peer, event->peer),
+                tag_text(tag, event->tag), event->bytes);
         break;
     case CLASS_COLLECTIVE:
-        fprintf(out, " %-24s %6s %8s %12" PRIu64 " out %" PRIu64, comm, peer_text(peer, event->peer), "-", event->bytes,
-                bytes_out);
+        fprintf(out, " %-*s %6s %10s %12" PRIu64 " out %" PRIu64, columns, comm, peer_text(peer, event->peer), "-",
+                event->bytes, bytes_out);
         break;
     case CLASS_COMPLETION:
-        fprintf(out, " %-24s %6s %8s %12s completed %" PRId32 " of %" PRId32, comm, "-", "-", "-",
+        fprintf(out, " %-*s %6s %10s %12s completed %" PRId32 " of %" PRId32, columns, comm, "-", "-", "-",
                 event->peer > 0 ? event->peer : 0, event->tag);
         break;
     default:
-        fprintf(out, " %-24s %6s %8s %12s", comm, "-", "-", "-");
+        fprintf(out, " %-*s %6s %10s %12s", columns, comm, "-", "-", "-");
     }
     if (event->kind & EVENT_FAILED)
         fputs(" failed", out);
@@ -99,19 +114,50 @@ static void fields_print(FILE *out, const struct run_reader *file, const struct 
     fputc('\n', out);
 }
 
+/* What the kind of event is called, and behind it in `detail` what the instrument says. */
+static const char *instrument_text(const struct run_reader *file, const struct event *event, char *detail, size_t size)
+{
+    const struct instrument_record *record = run_reader_instrument(file, (uint32_t)event->peer);
+    unsigned kind = event_kind(event);
+    uint32_t element = event->duration;
+    detail[0] = '\0';
+    if (!record || (kind != EVENT_REGION && kind != EVENT_METRIC))
+        return "unknown record";
+    if (kind == EVENT_REGION) {
+        snprintf(detail, size, "%s%s", record->name, event->kind & EVENT_NESTED ? " nested" : "");
+        return "region";
+    }
+    char value[UNIT_TEXT_BYTES], place[INSTRUMENT_NAME_BYTES + 2] = "";
+    const char *item = run_reader_item(file, record, record->count > 1 ? (int64_t)element : (int64_t)event->bytes);
+    if (record->count > 1)
+        item ? snprintf(place, sizeof place, "[%s]", item) : snprintf(place, sizeof place, "[%" PRIu32 "]", element);
+    text_of_number(value, record->type, event->bytes);
+    snprintf(detail, size, "%s%s = %s%s%s%s%s", record->name, place, value, record->unit[0] ? " " : "", record->unit,
+             record->count == 1 && item ? " " : "", record->count == 1 && item ? item : "");
+    return "metric";
+}
+
 static void call_print(const struct listing *listing, const struct stream *stream, const struct event *event,
                        const struct event_extension *more)
 {
     char duration[UNIT_TEXT_BYTES];
     const struct run_reader *file = stream->file;
     unsigned kind = event_kind(event);
-    uint64_t ns = clock_ns(run_reader_scale(file), event_duration(event, more));
-    char rank[UNIT_TEXT_BYTES] = "-"; /* ended before it got one */
-    if (file->header.world_rank >= 0 && file->header.world_size > 0)
-        snprintf(rank, sizeof rank, "%" PRId32, file->header.world_rank);
-    fprintf(listing->out, "%5s %3" PRIu32 " %14.9f %9s  %-22s", rank, stream->thread, (double)stream->next_ns * 1e-9,
-            text_of_ns(duration, ns), run_reader_call_name(file, kind));
-    fields_print(listing->out, file, event, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
+    bool metric = kind == EVENT_METRIC; /* an instant */
+    uint64_t ns = metric ? 0 : clock_ns(run_reader_scale(file), event_duration(event, more));
+    char rank[UNIT_TEXT_BYTES];
+    if (kind >= RECORD_END) {
+        char detail[INSTRUMENT_TEXT_BYTES + INSTRUMENT_NAME_BYTES];
+        const char *what = instrument_text(file, event, detail, sizeof detail);
+        fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %s\n", rank_text(rank, file), stream->thread,
+                listing->seconds_columns, (double)stream->next_ns * 1e-9, metric ? "" : text_of_ns(duration, ns),
+                listing->call_columns, what, listing->comm_columns, comm_name(file, event->comm), detail);
+        return;
+    }
+    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s", rank_text(rank, file), stream->thread,
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, text_of_ns(duration, ns), listing->call_columns,
+            run_reader_call_name(file, kind));
+    fields_print(listing, file, event, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
 }
 
 static void record_print(const struct listing *listing, const struct stream *stream, const struct event *event,
@@ -120,25 +166,28 @@ static void record_print(const struct listing *listing, const struct stream *str
     unsigned kind = event_kind(event);
     const struct run_reader *file = stream->file;
     const char *name = kind < RECORD_END ? record_names[kind - RECORD_FIRST] : "unknown record";
-    fprintf(listing->out, "%5s %3s %14s %9s  + %-20s", "", "", "", "", name);
+    fprintf(listing->out, "%5s %3s %*s %9s  + %-*s", "", "", listing->seconds_columns, "", "",
+            listing->call_columns - 2, name);
     switch (kind) {
-    case RECORD_CREATED:
     case RECORD_DESTROYED:
-        fprintf(listing->out, " %-24s from %s\n", comm_name(file, event->comm),
+        fprintf(listing->out, " %s\n", comm_name(file, event->comm));
+        return;
+    case RECORD_CREATED:
+        fprintf(listing->out, " %-*s from %s\n", listing->comm_columns, comm_name(file, event->comm),
                 comm_name(file, event->peer > 0 ? (unsigned)event->peer : 0));
         return;
     case RECORD_COLL_DONE:
-        fields_print(listing->out, file, event, CLASS_COLLECTIVE, more);
+        fields_print(listing, file, event, CLASS_COLLECTIVE, more);
         break;
     case RECORD_COMM_DONE:
-        fields_print(listing->out, file, event, CLASS_COMMUNICATOR, more);
+        fields_print(listing, file, event, CLASS_COMMUNICATOR, more);
         break;
     default:
-        fields_print(listing->out, file, event, CLASS_P2P, more);
+        fields_print(listing, file, event, CLASS_P2P, more);
     }
     if (kind < RECORD_SEND_DONE || kind > RECORD_FREED)
         return;
-    fprintf(listing->out, "%38s  posted at %.9f by %s\n", "",
+    fprintf(listing->out, "%*s  posted at %.9f by %s\n", listing->seconds_columns + 24, "",
             (double)timeline_ns(&listing->line, file, event->begin) * 1e-9,
             run_reader_call_name(file, event->duration));
 }
@@ -204,20 +253,63 @@ static int streams_open(struct listing *listing, const struct run_job *job)
     return 0;
 }
 
+/* Where a process is, or was when it was killed: its thread's state tells, for a call that returns makes an event. */
+static void unfinished_print(const struct listing *listing, const struct stream *stream)
+{
+    const struct run_reader *file = stream->file;
+    const struct thread_record *record = file->threads[stream->thread];
+    struct thread_state state = record ? record->state : (struct thread_state){0};
+    if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
+        return;
+    char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES];
+    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %6s %10s %12s has not returned\n",
+            rank_text(rank, file), stream->thread, listing->seconds_columns,
+            (double)timeline_ns(&listing->line, file, state.since) * 1e-9, "-", listing->call_columns,
+            run_reader_call_name(file, state.call), listing->comm_columns, comm_name(file, state.comm),
+            peer_text(peer, state.peer), "-", "-");
+}
+
+static void columns_widen(int *columns, size_t bytes)
+{
+    if (bytes > (size_t)*columns)
+        *columns = (int)bytes;
+}
+
+/* Names stand in full: it is the end of one that tells it from others, or its middle. */
+static void columns_measure(struct listing *listing, const struct run_job *job)
+{
+    char seconds[UNIT_TEXT_BYTES * 2];
+    for (size_t i = 0; i < job->file_count; i++) {
+        const struct run_reader *file = &job->files[i];
+        for (size_t slot = 0; slot < file->comm_count; slot++)
+            columns_widen(&listing->comm_columns, strlen(comm_name(file, (unsigned)slot)));
+        for (unsigned kind = 1; kind < file->call_count; kind++)
+            columns_widen(&listing->call_columns, strlen(run_reader_call_name(file, kind)));
+        uint64_t end = file->header.end_ticks;
+        int length =
+            end ? snprintf(seconds, sizeof seconds, "%.9f", (double)timeline_ns(&listing->line, file, end) * 1e-9) : 0;
+        columns_widen(&listing->seconds_columns, length > 0 ? (size_t)length : 0);
+    }
+}
+
 int events_print(const struct run_job *job, FILE *out)
 {
-    struct listing listing = {.out = out};
-    if (job->file_count == 0) {
-        fprintf(out, "(only a summary is left of this job, no run files)\n");
+    struct listing listing = {.out = out,
+                              .seconds_columns = SECONDS_COLUMNS_LEAST,
+                              .call_columns = CALL_COLUMNS_LEAST,
+                              .comm_columns = COMM_COLUMNS_LEAST};
+    if (job->file_count == 0)
         return 0;
-    }
     timeline_open(&listing.line, job->files, job->file_count);
     if (streams_open(&listing, job) != 0)
         return -1;
-    fprintf(out, "%5s %3s %14s %9s  %-22s %-24s %6s %8s %12s\n", "rank", "thr", "seconds", "time", "call",
-            "communicator", "peer", "tag", "bytes");
+    columns_measure(&listing, job);
+    fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing.seconds_columns, "seconds",
+            "time", listing.call_columns, "call", listing.comm_columns, "communicator", "peer", "tag", "bytes");
     for (struct stream *stream; (stream = stream_earliest(&listing));)
         stream_print(&listing, stream);
+    for (size_t i = 0; i < listing.count; i++)
+        unfinished_print(&listing, &listing.streams[i]);
     for (size_t i = 0; i < listing.count; i++)
         if (listing.streams[i].cursor.missing)
             fprintf(out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",

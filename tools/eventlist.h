@@ -1,5 +1,6 @@
 /*
- * The events of a job as text, one line each, those of all threads merged by the time at which the calls began.
+ * The events of a job as text, one line each, those of all threads merged by the time at which the calls began; behind
+ * them the calls that processes which did not come to their end are in.
  */
 #ifndef MPIT_TOOLS_EVENTLIST_H
 #define MPIT_TOOLS_EVENTLIST_H
@@ -8,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Returns 0, or -1 without memory. */
+/* Returns 0, or -1 without memory. Nothing is printed of a job that left no run files. */
 int events_print(const struct run_job *job, FILE *out);
 
 #endif

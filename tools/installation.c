@@ -15,7 +15,7 @@
 
 /* Looks in the directories in turn, each relative to the tool's own; the path of the last one stays when none has it.
  */
-static bool search(const char *const directories[], const char *prefix, enum mpi_abi abi, const char *suffix,
+static bool search(const char *const directories[], const char *prefix, const char *stem, const char *suffix,
                    char path[PATH_MAX])
 {
     char own[PATH_MAX], file[PATH_MAX];
@@ -27,7 +27,7 @@ static bool search(const char *const directories[], const char *prefix, enum mpi
     char *slash = strrchr(own, '/');
     *slash = '\0';
     for (; *directories; directories++) {
-        int length = snprintf(file, sizeof file, "%s/%s/%s%s%s", own, *directories, prefix, mpi_abi_name(abi), suffix);
+        int length = snprintf(file, sizeof file, "%s/%s/%s%s%s", own, *directories, prefix, stem, suffix);
         if (length < (int)sizeof file && realpath(file, path))
             return true;
     }
@@ -39,11 +39,17 @@ bool installed_library(enum mpi_abi abi, char path[PATH_MAX])
 {
     static const char *const directories[] = {MPIT_LIBDIR_FROM_BINDIR, "../lib/x86_64-linux-gnu", "../lib64", "../lib",
                                               NULL};
-    return search(directories, "libmpit-", abi, ".so", path);
+    return search(directories, "libmpit-", mpi_abi_name(abi), ".so", path);
 }
+
+static const char *const libexec_directories[] = {MPIT_LIBEXECDIR_FROM_BINDIR "/mpit", "../libexec/mpit", NULL};
 
 bool installed_walker(enum mpi_abi abi, char path[PATH_MAX])
 {
-    static const char *const directories[] = {MPIT_LIBEXECDIR_FROM_BINDIR "/mpit", "../libexec/mpit", NULL};
-    return search(directories, "mpit-list-walk-", abi, "", path);
+    return search(libexec_directories, "mpit-list-walk-", mpi_abi_name(abi), "", path);
+}
+
+bool installed_agent(char path[PATH_MAX])
+{
+    return search(libexec_directories, "mpit-", "fork-agent", "", path);
 }

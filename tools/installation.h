@@ -14,5 +14,7 @@
 bool installed_library(enum mpi_abi abi, char path[PATH_MAX]);
 /* The program that lists an MPI's variables, likewise. */
 bool installed_walker(enum mpi_abi abi, char path[PATH_MAX]);
+/* The program that Open MPI's daemons run in place of the application (mpit-fork-agent), likewise. */
+bool installed_agent(char path[PATH_MAX]);
 
 #endif

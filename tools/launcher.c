@@ -76,6 +76,11 @@ bool launcher_named(const char *word)
            (strncmp(name, "mpiexec", 7) == 0 && (name[7] == '.' || name[7] == '-'));
 }
 
+bool prefix_named(const char *word)
+{
+    return listed(prefix_names, path_name(word));
+}
+
 /* The program's output with --version, until it ends or the time is over. */
 static void version_read(int fd, char *text, size_t size)
 {
@@ -149,7 +154,7 @@ size_t launcher_word(char *const words[], enum launcher_kind *kind)
     char path[PATH_MAX];
     *kind = LAUNCHER_NONE;
     size_t at = 0;
-    if (listed(prefix_names, path_name(words[0])))
+    if (prefix_named(words[0]))
         while (words[at + 1] && !launcher_named(words[at]))
             at++;
     if (program_find(words[at], path) == 0)

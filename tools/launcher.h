@@ -27,6 +27,9 @@ const char *path_name(const char *path);
 /* Whether a program of this name usually is a launcher. */
 bool launcher_named(const char *word);
 
+/* Whether a command of this name runs the rest of its own command line (env, timeout, ...). */
+bool prefix_named(const char *word);
+
 /*
  * What kind of launcher an executable is. One of a usual name that is not linked to Open MPI's run time is asked with
  * --version, for a few seconds at the most.

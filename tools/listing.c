@@ -52,20 +52,32 @@ static char *all_read(int fd, size_t *bytes)
 }
 
 /* What the walker wrote; NULL with a reason when it did not end well. */
-static char *walker_run(const char *walker, const char *library, size_t *bytes, char error[512])
+static char *walker_run(char *walker, const char *library, char **libraries, size_t *bytes, char error[512])
 {
     int fds[2];
+    size_t count = 0;
+    while (libraries[count])
+        count++;
+    char **arguments = calloc(count + 2, sizeof *arguments);
+    if (!arguments) {
+        snprintf(error, 512, "no memory");
+        return NULL;
+    }
+    arguments[0] = walker;
+    memcpy(arguments + 1, libraries, count * sizeof *arguments);
     if (pipe2(fds, O_CLOEXEC) != 0) {
         snprintf(error, 512, "cannot make a pipe: %s", strerror(errno));
+        free(arguments);
         return NULL;
     }
     pid_t pid = fork();
     if (pid == 0) {
         environment_set(library);
         dup2(fds[1], STDOUT_FILENO);
-        execl(walker, walker, (char *)NULL);
+        execv(walker, arguments);
         _exit(127);
     }
+    free(arguments);
     close(fds[1]);
     char *text = pid < 0 ? NULL : all_read(fds[0], bytes);
     close(fds[0]);
@@ -84,7 +96,7 @@ static char *walker_run(const char *walker, const char *library, size_t *bytes, 
     return NULL;
 }
 
-json_t *listing_ask(enum mpi_abi abi, bool native, char error[512])
+json_t *listing_ask(enum mpi_abi abi, bool native, char **libraries, char error[512])
 {
     char walker[PATH_MAX], library[PATH_MAX];
     if (!installed_walker(abi, walker) || (!native && !installed_library(abi, library))) {
@@ -93,7 +105,7 @@ json_t *listing_ask(enum mpi_abi abi, bool native, char error[512])
         return NULL;
     }
     size_t bytes = 0;
-    char *text = walker_run(walker, native ? NULL : library, &bytes, error);
+    char *text = walker_run(walker, native ? NULL : library, libraries, &bytes, error);
     json_error_t reason;
     json_t *listing = text ? json_loadb(text, bytes, 0, &reason) : NULL;
     if (text && !json_is_array(json_object_get(listing, "pvars"))) {
@@ -150,6 +162,15 @@ static void wrapped_print(const char *text, FILE *out)
         fputc('\n', out);
 }
 
+/* mpit, the MPI library, or the file that registered it. */
+static const char *owner(const json_t *variable)
+{
+    const char *component = field(variable, "component");
+    if (component[0])
+        return component;
+    return json_is_true(json_object_get(variable, "mpit")) ? "mpit" : "native";
+}
+
 static void pvar_print(const json_t *pvar, FILE *out)
 {
     char count[24] = "-", flags[4];
@@ -160,8 +181,7 @@ static void pvar_print(const json_t *pvar, FILE *out)
              json_is_true(json_object_get(pvar, "continuous")) ? 'c' : '-',
              json_is_true(json_object_get(pvar, "atomic")) ? 'a' : '-');
     fprintf(out, "%-*s %-13s %-18s %-10s %5s %s %s\n", NAME_COLUMNS, field(pvar, "name"), field(pvar, "class"),
-            field(pvar, "type"), field(pvar, "bind"), count, flags,
-            json_is_true(json_object_get(pvar, "mpit")) ? "mpit" : "native");
+            field(pvar, "type"), field(pvar, "bind"), count, flags, owner(pvar));
     wrapped_print(field(pvar, "description"), out);
 }
 
@@ -169,7 +189,7 @@ static void cvar_print(const json_t *cvar, FILE *out)
 {
     const json_t *value = json_object_get(cvar, "value");
     fprintf(out, "%-*s %-18s %-10s %-10s %s", NAME_COLUMNS, field(cvar, "name"), field(cvar, "type"),
-            field(cvar, "bind"), field(cvar, "scope"), json_is_true(json_object_get(cvar, "mpit")) ? "mpit" : "native");
+            field(cvar, "bind"), field(cvar, "scope"), owner(cvar));
     if (json_is_integer(value))
         fprintf(out, " = %" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_string(value))

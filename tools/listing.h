@@ -17,9 +17,9 @@ struct listing_choice {
 
 /*
  * Runs the walker of an MPI, with mpit's library loaded unless `native`, and returns what it reports; NULL with a
- * reason in error[512].
+ * reason in error[512]. `libraries`: files that it loads first, NULL behind the last one.
  */
-json_t *listing_ask(enum mpi_abi abi, bool native, char error[512]);
+json_t *listing_ask(enum mpi_abi abi, bool native, char **libraries, char error[512]);
 
 /* Takes out what was not chosen. Returns how many variables are left. */
 size_t listing_choose(json_t *listing, const struct listing_choice *choice);

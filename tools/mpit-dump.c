@@ -23,7 +23,8 @@ static const char help[] =
     "\n"
     "  --summary    times, messages and sizes of each job, as text (the default)\n"
     "  --json       the same as JSON; summary-json.md in the documentation describes it\n"
-    "  --events     every event that was kept, one a line, all ranks in the order of time\n"
+    "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
+    "               the last ones of each thread, if any are left, and exit status 1\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --help, --version\n"
@@ -104,9 +105,31 @@ static int verify(const struct run_dir *dir)
             status |= different != 0;
         }
         if (job->file_count == 0) {
-            printf("only a summary is left of this job, nothing to replay\n");
+            printf("only a summary is left of this job, nothing to replay (mpit-run --trace keeps every event)\n");
             status = 1;
         }
+    }
+    return status;
+}
+
+/* What there is of them. Without a trace that is not what was asked for, and so a failure. */
+static int events(const struct run_dir *dir)
+{
+    int status = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        char title[64] = "";
+        job_title(dir, i);
+        if (events_print(job, stdout) != 0)
+            errx(1, "no memory to list the events");
+        if (run_job_has_trace(job))
+            continue;
+        if (dir->job_count > 1)
+            snprintf(title, sizeof title, ", job %zu of %zu,", i + 1, dir->job_count);
+        fflush(stdout);
+        warnx("%s%s was recorded without --trace: %s; mpit-run --trace keeps every event", dir->path, title,
+              job->file_count ? "only what the buffers of its threads still held is here" : "no events are left");
+        status = 1;
     }
     return status;
 }
@@ -125,13 +148,12 @@ static int show(const struct run_dir *dir, const struct request *request)
         return 0;
     case MODE_VERIFY:
         return verify(dir);
+    case MODE_EVENTS:
+        return events(dir);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
-            if (request->mode != MODE_EVENTS)
-                summary_print(dir->jobs[i].summary, stdout);
-            else if (events_print(&dir->jobs[i], stdout) != 0)
-                errx(1, "no memory to list the events");
+            summary_print(dir->jobs[i].summary, stdout);
         }
         return 0;
     }
@@ -148,6 +170,8 @@ int main(int argc, char *argv[])
     int opened = run_dir_open(&dir, request.run, error);
     for (size_t i = 0; i < dir.problem_count; i++)
         warnx("%s", dir.problems[i]);
+    for (size_t i = 0; i < dir.note_count; i++)
+        warnx("note: %s", dir.notes[i]);
     if (opened != 0)
         errx(1, "%s", error);
     int status = show(&dir, &request);

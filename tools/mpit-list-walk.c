@@ -1,11 +1,14 @@
 /*
  * mpit-list-walk: an MPI program that lists every performance and control variable which this MPI shows, as one JSON
- * document on standard output. Built once for each MPI; mpit-list runs it, with mpit's library loaded or without.
+ * document on standard output; the libraries that are its arguments are loaded first. Built once for each MPI;
+ * mpit-list runs it, with mpit's library loaded or without.
  *
  * Handles are allocated for mpit's own variables only: some native ones crash there (Open MPI's mtl_psm2_*). So the
  * count of a native pvar and the value of a native cvar are null.
  */
 #define _GNU_SOURCE
+#include <mpit/instrument.h>
+
 #include <jansson.h>
 #include <mpi.h>
 
@@ -86,6 +89,22 @@ static bool is_ours(const char *name)
     return strncmp(name, "mpit_", 5) == 0 || strcmp(name, "MPI_T_UMQ_LENGTH") == 0;
 }
 
+/* The enum mpit_class of MPI's number of a class; 0: none. */
+static int class_number(int class)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (classes[i].value == class)
+            return (int)i + MPIT_CLASS_STATE;
+    return 0;
+}
+
+/* The file that registered the variable; NULL: none did. `class` is 0 for control variables. */
+static const char *component_of(const char *name, int class)
+{
+    const struct mpit_interface *interface = mpit_interface_find();
+    return interface ? interface->component_of(name, class) : NULL;
+}
+
 /* Native texts may be no UTF-8, which JSON demands. */
 static json_t *text_json(char *text)
 {
@@ -127,11 +146,13 @@ static json_t *pvar_json(MPI_T_pvar_session session, int index)
     if (MPI_T_pvar_get_info(index, name, &name_bytes, &verbosity, &class, &type, &names, description,
                             &description_bytes, &binding, &readonly, &continuous, &atomic) != MPI_SUCCESS)
         return NULL; /* a hole: the variable's component has gone */
-    return json_pack("{s:i, s:o, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:o}", "index", index, "name", text_json(name),
-                     "class", LABEL(classes, class), "type", type_text(type), "bind", LABEL(bindings, binding), "count",
-                     is_ours(name) ? pvar_count(session, index, binding) : json_null(), "readonly", readonly,
-                     "continuous", continuous, "atomic", atomic, "mpit", is_ours(name), "description",
-                     text_json(description));
+    const char *component = component_of(name, class_number(class));
+    bool ours = is_ours(name) || component;
+    return json_pack("{s:i, s:o, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:s?, s:o}", "index", index, "name",
+                     text_json(name), "class", LABEL(classes, class), "type", type_text(type), "bind",
+                     LABEL(bindings, binding), "count", ours ? pvar_count(session, index, binding) : json_null(),
+                     "readonly", readonly, "continuous", continuous, "atomic", atomic, "mpit", is_ours(name),
+                     "component", component, "description", text_json(description));
 }
 
 static json_t *cvar_value(int index, int binding, MPI_Datatype type)
@@ -165,10 +186,12 @@ static json_t *cvar_json(int index)
     if (MPI_T_cvar_get_info(index, name, &name_bytes, &verbosity, &type, &names, description, &description_bytes,
                             &binding, &scope) != MPI_SUCCESS)
         return NULL;
-    return json_pack("{s:i, s:o, s:s, s:s, s:s, s:b, s:o, s:o}", "index", index, "name", text_json(name), "type",
+    const char *component = component_of(name, 0);
+    return json_pack("{s:i, s:o, s:s, s:s, s:s, s:b, s:s?, s:o, s:o}", "index", index, "name", text_json(name), "type",
                      type_text(type), "bind", LABEL(bindings, binding), "scope", LABEL(scopes, scope), "mpit",
-                     is_ours(name), "value", is_ours(name) ? cvar_value(index, binding, type) : json_null(),
-                     "description", text_json(description));
+                     is_ours(name), "component", component, "value",
+                     is_ours(name) || component ? cvar_value(index, binding, type) : json_null(), "description",
+                     text_json(description));
 }
 
 static json_t *pvars_json(void)
@@ -199,6 +222,11 @@ int main(int argc, char *argv[])
 {
     int provided, bytes;
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    for (int i = 1; i < argc; i++)
+        if (!dlopen(argv[i], RTLD_NOW | RTLD_GLOBAL)) {
+            fprintf(stderr, "mpit-list-walk: %s\n", dlerror());
+            return 1;
+        }
     MPI_Init(&argc, &argv);
     if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
         fprintf(stderr, "mpit-list-walk: MPI_T_init_thread failed\n");

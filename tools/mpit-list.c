@@ -18,6 +18,7 @@ static const char help[] =
     "  --mpi NAME   openmpi or mpich (default: each that mpit was built for)\n"
     "  --pvars      performance variables only\n"
     "  --cvars      control variables only\n"
+    "  --load FILE  loads a library first, so that its own variables are there (needs --mpi; may be repeated)\n"
     "  --native     without mpit loaded: what the MPI shows by itself\n"
     "  --json       as JSON\n"
     "  --help, --version\n"
@@ -31,21 +32,33 @@ struct request {
     struct listing_choice choice;
     enum mpi_abi abi;
     bool native, json;
+    char **libraries; /* NULL behind the last one */
+    size_t library_count;
 };
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"mpi", required_argument, NULL, 'm'}, {"pvars", no_argument, NULL, 'p'},
-                                            {"cvars", no_argument, NULL, 'c'},     {"native", no_argument, NULL, 'n'},
-                                            {"json", no_argument, NULL, 'j'},      {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},   {NULL, 0, NULL, 0}};
-    struct request request = {.abi = ABI_NONE};
+    static const struct option options[] = {{"mpi", required_argument, NULL, 'm'},
+                                            {"pvars", no_argument, NULL, 'p'},
+                                            {"load", required_argument, NULL, 'l'},
+                                            {"cvars", no_argument, NULL, 'c'},
+                                            {"native", no_argument, NULL, 'n'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {.abi = ABI_NONE, .libraries = calloc((size_t)argc + 1, sizeof *request.libraries)};
+    if (!request.libraries)
+        err(1, "no memory");
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         switch (option) {
         case 'm':
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
                 usage_reject("--mpi is openmpi or mpich, not '%s'", optarg);
+            break;
+        case 'l':
+            request.libraries[request.library_count++] = optarg;
             break;
         case 'p':
             request.choice.pvars = true;
@@ -69,6 +82,8 @@ static struct request request_read(int argc, char *argv[])
     }
     if (optind + 1 < argc)
         usage_reject("one pattern at a time: '%s' is one too many", argv[optind + 1]);
+    if (request.library_count && request.abi == ABI_NONE)
+        usage_reject("--load needs --mpi: the MPI that %s is linked to", request.libraries[0]);
     request.choice.pattern = argv[optind];
     if (!request.choice.pvars && !request.choice.cvars)
         request.choice.pvars = request.choice.cvars = true;
@@ -85,7 +100,7 @@ static json_t *listings_ask(const struct request *request, int *status)
         if (request->abi == ABI_NONE ? !installed_walker((enum mpi_abi)abi, path) : request->abi != (enum mpi_abi)abi)
             continue;
         built++;
-        json_t *listing = listing_ask((enum mpi_abi)abi, request->native, error);
+        json_t *listing = listing_ask((enum mpi_abi)abi, request->native, request->libraries, error);
         if (listing)
             json_array_append_new(listings, listing);
         else
@@ -122,6 +137,7 @@ int main(int argc, char *argv[])
         status = 1;
     }
     json_decref(listings);
+    free(request.libraries);
     output_close();
     return status;
 }

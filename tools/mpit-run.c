@@ -7,6 +7,7 @@
 #include "child.h"
 #include "forward.h"
 #include "installation.h"
+#include "knobs.h"
 #include "launcher.h"
 #include "options.h"
 #include "outcome.h"
@@ -152,6 +153,18 @@ static bool programs_are_several(char *const words[])
     return false;
 }
 
+/* In the environment, or set by the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
+static bool recording_disabled(char *const words[])
+{
+    static const char name[] = "MPIT_DISABLE";
+    if (getenv(name))
+        return true;
+    for (; *words; words++)
+        if (strncmp(*words, name, sizeof name - 1) == 0 && strchr("=", (*words)[sizeof name - 1]))
+            return true;
+    return false;
+}
+
 static void environment_set(const struct request *request, const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
@@ -165,6 +178,29 @@ static void environment_set(const struct request *request, const char *library, 
     free(preload);
 }
 
+/* For what a script starts: the library, which is loaded into its mpirun as well, tells that one of the agent. */
+static void agent_set(enum launcher_kind kind)
+{
+    char agent[PATH_MAX];
+    unsetenv("MPIT_FORK_AGENT");
+    if (kind != LAUNCHER_OPENMPI && installed_agent(agent) && setenv("MPIT_FORK_AGENT", agent, 1) != 0)
+        err(EXIT_USAGE, "no memory");
+}
+
+/* Said here once, and not by the processes, for which the default holds then. */
+static void settings_check(void)
+{
+    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
+        char name[KNOB_VARIABLE_BYTES], problem[KNOB_PROBLEM_BYTES];
+        uint64_t value;
+        if (knob_from_environment(knob, &value, problem) || !problem[0])
+            continue;
+        warnx("%s", problem);
+        knob_variable(knob, name);
+        unsetenv(name);
+    }
+}
+
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, "");
@@ -176,13 +212,13 @@ int main(int argc, char *argv[])
     enum launcher_kind kind;
     size_t launcher = launcher_word(request.words, &kind);
     struct output_dir output;
-    output_dir_make(&output, request.output, request.otf2);
-    if (request.summary)
-        output_file_check(request.summary);
+    output_dir_make(&output, request.output, request.otf2, request.summary);
 
     const char *before = getenv("LD_PRELOAD");
     char *restored = before ? strdup(before) : NULL;
     environment_set(&request, library, output.path);
+    agent_set(kind);
+    settings_check();
     char **words = forward_words(request.words, launcher, kind, library, note);
     if (note[0] && !request.quiet)
         warnx("note: %s", note);
@@ -196,6 +232,8 @@ int main(int argc, char *argv[])
     struct outcome outcome = {.output = &output,
                               .choice = &choice,
                               .library = path_name(library),
+                              .status = status,
+                              .disabled = recording_disabled(request.words),
                               .summary = request.summary,
                               .otf2 = request.otf2,
                               .quiet = request.quiet};

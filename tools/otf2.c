@@ -106,6 +106,18 @@ static int directory_publish(const char *made, const char *directory)
     return rename(made, directory);
 }
 
+/* What OTF2 tells names the directory that it was given; the user knows the other one. */
+static void name_restore(struct otf2_report *report, const char *made, const char *directory)
+{
+    char text[OTF2_ERROR_BYTES];
+    const char *found = strstr(report->error, made);
+    if (!found)
+        return;
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(found - report->error), report->error, directory,
+             found + strlen(made));
+    memcpy(report->error, text, sizeof text);
+}
+
 static int job_convert(struct trace_job *job, const char *directory, struct otf2_report *report)
 {
     char path[PATH_MAX];
@@ -116,7 +128,7 @@ static int job_convert(struct trace_job *job, const char *directory, struct otf2
     if (length == 0 || n < 0 || (size_t)n >= sizeof path)
         return report_error(report, "\"%s\" is no name for a directory", directory);
     if (mkdir(path, 0777) != 0)
-        return report_error(report, "the directory %s cannot be made: %s", path, strerror(errno));
+        return report_error(report, "the archive %s cannot be made: %s", directory, strerror(errno));
     struct trace_comms comms;
     int result = trace_comms_open(&comms, job, report);
     if (result == 0)
@@ -124,8 +136,10 @@ static int job_convert(struct trace_job *job, const char *directory, struct otf2
     trace_comms_release(&comms);
     if (result == 0 && directory_publish(path, directory) != 0)
         result = report_error(report, "the archive cannot be put at %s: %s", directory, strerror(errno));
-    if (result != 0)
+    if (result != 0) {
         nftw(path, entry_remove, NFTW_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+        name_restore(report, path, directory);
+    }
     return result;
 }
 

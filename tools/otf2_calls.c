@@ -39,6 +39,13 @@ static bool call_begins(struct call_stream *stream)
         unsigned kind = event_kind(&stream->ahead);
         if (kind > CALL_NONE && kind < CALL_COUNT)
             return true;
+        if (kind == EVENT_REGION || kind == EVENT_METRIC) {
+            struct event event = stream->ahead;
+            struct event_extension extension;
+            stream_advance(stream); /* otf2_instruments.c has it */
+            extension_take(stream, &event, &extension);
+            continue;
+        }
         if (kind >= RECORD_FIRST && kind < RECORD_END)
             stream->orphans++;
         else

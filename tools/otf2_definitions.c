@@ -1,5 +1,7 @@
 #include "otf2_definitions.h"
 
+#include "variables.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +111,7 @@ static void locations_write(struct definitions *d)
         for (uint32_t thread = 0; thread < end; thread++) {
             if (!trace_rank_has_location(rank, thread))
                 continue;
-            snprintf(text, sizeof text, "thread %u", thread);
+            snprintf(text, sizeof text, "rank %d thread %u", r, thread);
             OTF2_StringRef id = name(d, text);
             WRITE(d, OTF2_GlobalDefWriter_WriteLocation(
                          d->writer, trace_location(r, thread), id, OTF2_LOCATION_TYPE_CPU_THREAD,
@@ -121,24 +123,34 @@ static void locations_write(struct definitions *d)
 static void regions_write(struct definitions *d)
 {
     OTF2_StringRef nothing = name(d, "");
+    uint32_t users = d->job->instruments.region_count;
+    for (uint32_t region = 0; region < users; region++) {
+        const struct instrument_record *record = d->job->instruments.regions[region];
+        OTF2_StringRef text = name(d, record->name), description = name(d, record->description);
+        OTF2_StringRef file = name(d, record->component);
+        WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, region, text, text, description, OTF2_REGION_ROLE_CODE,
+                                                  OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, 0, 0));
+    }
     for (uint32_t region = 0; region < d->job->region_count; region++) {
         const struct call_description *call = &call_table[d->job->region_kind[region]];
         OTF2_StringRef text = name(d, call->name);
-        WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, region, text, text, nothing, region_role[call->role],
-                                                  OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));
+        WRITE(d,
+              OTF2_GlobalDefWriter_WriteRegion(d->writer, users + region, text, text, nothing, region_role[call->role],
+                                               OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));
     }
 }
 
-static OTF2_GroupRef group_write(struct definitions *d, OTF2_GroupType type, const uint64_t *members, int32_t count)
+static OTF2_GroupRef group_write(struct definitions *d, const char *title, OTF2_GroupType type, const uint64_t *members,
+                                 int32_t count)
 {
     OTF2_GroupRef group = d->next_group++;
-    OTF2_StringRef text = name(d, "");
+    OTF2_StringRef text = name(d, title);
     WRITE(d, OTF2_GlobalDefWriter_WriteGroup(d->writer, group, text, type, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
                                              (uint32_t)count, members));
     return group;
 }
 
-static OTF2_GroupRef members_write(struct definitions *d, const int32_t *members, int32_t size)
+static OTF2_GroupRef members_write(struct definitions *d, const char *title, const int32_t *members, int32_t size)
 {
     uint64_t *wide = malloc((size_t)size * sizeof *wide);
     if (!wide) {
@@ -147,7 +159,7 @@ static OTF2_GroupRef members_write(struct definitions *d, const int32_t *members
     }
     for (int32_t i = 0; i < size; i++)
         wide[i] = (uint64_t)members[i];
-    OTF2_GroupRef group = group_write(d, OTF2_GROUP_TYPE_COMM_GROUP, wide, size);
+    OTF2_GroupRef group = group_write(d, title, OTF2_GROUP_TYPE_COMM_GROUP, wide, size);
     free(wide);
     return group;
 }
@@ -172,13 +184,14 @@ static void locations_group_write(struct definitions *d)
     }
     for (int32_t r = 0; r < d->job->size; r++)
         members[r] = trace_location(r, trace_rank_first_thread(&d->job->ranks[r]));
-    group_write(d, OTF2_GROUP_TYPE_COMM_LOCATIONS, members, d->job->size);
+    group_write(d, "MPI ranks", OTF2_GROUP_TYPE_COMM_LOCATIONS, members, d->job->size);
     free(members);
 }
 
-/* Inter-communicators have two groups, one behind the other. */
+/* A group has the name of the first communicator of it. Inter-communicators have two, one behind the other. */
 static void groups_write(struct definitions *d)
 {
+    char text[NAME_BYTES];
     d->next_group = GROUP_OF_LOCATIONS;
     d->self_group = OTF2_UNDEFINED_GROUP;
     locations_group_write(d);
@@ -186,15 +199,17 @@ static void groups_write(struct definitions *d)
         const struct trace_comm *comm = &d->comms->list[c];
         if (comm->self) {
             if (d->self_group == OTF2_UNDEFINED_GROUP)
-                d->self_group = group_write(d, OTF2_GROUP_TYPE_COMM_SELF, NULL, 0);
+                d->self_group = group_write(d, "MPI_COMM_SELF", OTF2_GROUP_TYPE_COMM_SELF, NULL, 0);
             d->group_of[c] = d->self_group;
         } else if (comm_has_parents_group(d, comm)) {
             d->group_of[c] = d->group_of[comm->parent];
         } else {
-            d->group_of[c] = members_write(d, comm->members, comm->size);
+            d->group_of[c] = members_write(d, comm->name, comm->members, comm->size);
         }
-        if (comm->inter)
-            members_write(d, comm->remote, comm->remote_size);
+        if (comm->inter) {
+            snprintf(text, sizeof text, "%s (remote group)", comm->name);
+            members_write(d, text, comm->remote, comm->remote_size);
+        }
     }
 }
 
@@ -213,6 +228,37 @@ static void comms_write(struct definitions *d)
     }
 }
 
+/* Sums grow from the begin of the program; all else is true at the instant of the sample. */
+static OTF2_MetricMode metric_mode(uint32_t class)
+{
+    bool sum = class == VARIABLE_COUNTER || class == VARIABLE_AGGREGATE || class == VARIABLE_TIMER;
+    return sum ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT;
+}
+
+static void metrics_write(struct definitions *d)
+{
+    char text[NAME_BYTES];
+    for (uint32_t i = 0; i < d->job->instruments.metric_count; i++) {
+        const struct trace_metric *metric = &d->job->instruments.metrics[i];
+        const struct instrument_record *record = metric->record;
+        const char *item = record->count > 1 ? run_reader_item(metric->run, record, metric->element) : NULL;
+        size_t used = (size_t)snprintf(text, sizeof text, "%s", record->name);
+        if (item)
+            used += (size_t)snprintf(text + used, sizeof text - used, "[%s]", item);
+        else if (record->count > 1)
+            used += (size_t)snprintf(text + used, sizeof text - used, "[%u]", metric->element);
+        if (metric->comm[0])
+            snprintf(text + used, sizeof text - used, " %s", metric->comm);
+        OTF2_StringRef id = name(d, text), description = name(d, record->description);
+        OTF2_StringRef unit = name(d, record->unit[0] ? record->unit : "#");
+        WRITE(d, OTF2_GlobalDefWriter_WriteMetricMember(d->writer, i, id, description, OTF2_METRIC_TYPE_USER,
+                                                        metric_mode(record->class), trace_metric_type(record->type),
+                                                        OTF2_BASE_DECIMAL, 0, unit));
+        WRITE(d, OTF2_GlobalDefWriter_WriteMetricClass(d->writer, i, 1, &i, OTF2_METRIC_ASYNCHRONOUS,
+                                                       OTF2_RECORDER_KIND_ABSTRACT));
+    }
+}
+
 static void definitions_walk(struct definitions *d)
 {
     /* both ends of the range lie within it, for readers that take the length as exclusive */
@@ -226,6 +272,7 @@ static void definitions_walk(struct definitions *d)
     regions_write(d);
     groups_write(d);
     comms_write(d);
+    metrics_write(d);
 }
 
 /* All times are on one line already; readers want to be told so at both ends. */

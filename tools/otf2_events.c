@@ -149,11 +149,58 @@ static bool call_is_collective(struct trace_location *location, const struct tra
     return process_comm(location->process, call_place(call)) != NO_COMM;
 }
 
+static void write_metric(struct trace_location *location, const struct scheduled *sample, OTF2_TimeStamp now)
+{
+    uint32_t type = location->process->job->instruments.metrics[sample->what].record->type;
+    OTF2_Type types[1] = {trace_metric_type(type)};
+    OTF2_MetricValue values[1] = {{.unsigned_int = sample->value}}; /* the three members share their bits */
+    check(location, OTF2_EvtWriter_Metric(location->writer, NULL, now, sample->what, 1, types, values));
+}
+
+/* Regions and samples up to a point in time, as schedule_step has it. */
+static void schedule_write(struct trace_location *location, uint64_t until, uint64_t call_end)
+{
+    const struct scheduled *what;
+    uint64_t at;
+    for (enum schedule_step step; (step = schedule_step(&location->schedule, until, call_end, &what, &at));) {
+        OTF2_TimeStamp now = advance(location, at);
+        if (step == STEP_ENTER)
+            check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, what->what));
+        else if (step == STEP_LEAVE)
+            check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, what->what));
+        else
+            write_metric(location, what, now);
+    }
+}
+
+/* A region that began inside of a call ends inside of it, whatever the file says. */
+static void schedule_close(struct trace_location *location, uint64_t end)
+{
+    schedule_write(location, end, end);
+    for (const struct scheduled *region; (region = schedule_abandon(&location->schedule));)
+        check(location, OTF2_EvtWriter_Leave(location->writer, NULL, advance(location, end), region->what));
+}
+
+void location_end(struct trace_location *location)
+{
+    if (!location->process->rank->run)
+        return;
+    schedule_write(location, UINT64_MAX, UINT64_MAX);
+    schedule_close(location, UINT64_MAX);
+}
+
 void location_enter(struct trace_location *location, const struct traced_call *call)
 {
+    schedule_write(location, call->event.begin, call->end);
+    if (location->depth < sizeof location->floors / sizeof *location->floors)
+        location->floors[location->depth] = location->schedule.floor;
+    location->depth++;
+    location->schedule.floor = location->schedule.open_count;
     OTF2_TimeStamp now = advance(location, call->event.begin);
     uint32_t region = trace_region(location->process->job, event_kind(&call->event));
     check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    if (location->process->job->in_part)
+        return;
     switch (call_shape(call)) {
     case FOLD_SEND:
     case FOLD_SENDRECV:
@@ -313,9 +360,9 @@ static void write_done(struct trace_location *location, const struct call_part *
     }
 }
 
-void location_leave(struct trace_location *location, const struct traced_call *call)
+/* What the call has brought about when it returns. */
+static void write_results(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
-    OTF2_TimeStamp now = advance(location, call->end);
     enum fold_shape shape = call_shape(call);
     if (shape == FOLD_RECV)
         write_receive(location, &call->event, now);
@@ -329,6 +376,16 @@ void location_leave(struct trace_location *location, const struct traced_call *c
         else
             write_comm_end(location, call, now);
     }
+}
+
+void location_leave(struct trace_location *location, const struct traced_call *call)
+{
+    schedule_close(location, call->end);
+    if (--location->depth < sizeof location->floors / sizeof *location->floors)
+        location->schedule.floor = location->floors[location->depth];
+    OTF2_TimeStamp now = advance(location, call->end);
+    if (!location->process->job->in_part)
+        write_results(location, call, now);
     uint32_t region = trace_region(location->process->job, event_kind(&call->event));
     check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
 }

@@ -15,12 +15,22 @@ static bool run_has_trace(const struct run_reader *run)
     if (run->header.traced)
         return true;
     for (size_t i = 0; i < run->chunk_count; i++)
-        if (run->chunks[i]->kind == CHUNK_TRACE)
+        if (run->chunks[i]->kind == CHUNK_TRACE || run->chunks[i]->kind == CHUNK_PACKED)
             return true;
     return false;
 }
 
-static int run_check(const struct run_reader *run, const struct run_reader *first, struct otf2_report *report)
+/* Some process switched its trace: then others may have none, and that is no mistake. */
+static bool runs_in_part(const struct run_reader *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].header.traced == TRACED_IN_PART)
+            return true;
+    return false;
+}
+
+static int run_check(const struct trace_job *job, const struct run_reader *run, const struct run_reader *first,
+                     struct otf2_report *report)
 {
     const struct run_header *header = &run->header;
     if (header->job != first->header.job)
@@ -28,7 +38,7 @@ static int run_check(const struct run_reader *run, const struct run_reader *firs
                             "the run files belong to different jobs (%" PRIx64 " of process %u, %" PRIx64
                             " of process %u); convert one job at a time",
                             header->job, header->pid, first->header.job, first->header.pid);
-    if (!run_has_trace(run))
+    if (!job->in_part && !run_has_trace(run))
         return report_error(report, "the run of rank %d holds no trace; record it with mpit-run --trace",
                             header->world_rank);
     if (header->world_size > WORLD_SIZE_MAX || header->world_rank >= WORLD_SIZE_MAX)
@@ -44,6 +54,24 @@ static int run_check(const struct run_reader *run, const struct run_reader *firs
     return 0;
 }
 
+static bool run_has_losses(const struct run_header *header)
+{
+    for (size_t i = 0; i < LOSS_COUNT; i++)
+        if (header->lost[i])
+            return true;
+    return false;
+}
+
+/* How many of the thread's records lie in no chunk. Looks at the chunks, and not at the events in them. */
+static uint64_t records_missing(const struct run_reader *run, uint32_t thread)
+{
+    struct event_cursor cursor;
+    event_cursor_open(&cursor, run, thread);
+    while (event_cursor_next(&cursor))
+        cursor.next = cursor.current_end;
+    return cursor.missing;
+}
+
 static int rank_place(struct trace_job *job, const struct run_reader *run, struct otf2_report *report)
 {
     const struct run_header *header = &run->header;
@@ -57,10 +85,12 @@ static int rank_place(struct trace_job *job, const struct run_reader *run, struc
     rank->written = calloc(run->thread_count + 1, sizeof *rank->written);
     if (!rank->event_count || !rank->written)
         return report_no_memory(report);
+    rank->complete = rank->ended && !run_has_losses(header);
     for (uint32_t thread = 0; thread < run->thread_count; thread++) {
         struct event_cursor cursor;
         event_cursor_open(&cursor, run, thread);
-        rank->written[thread] = cursor.end;
+        rank->written[thread] = job->in_part && !run_has_trace(run) ? 0 : cursor.end;
+        rank->complete = rank->complete && records_missing(run, thread) == 0;
     }
     return 0;
 }
@@ -94,6 +124,9 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
         }
     if (missing == job->size)
         return report_error(report, "none of the processes got through MPI_Init: there is nothing to convert");
+    if (job->in_part)
+        report_warning(report, "the trace was switched on or off while the program ran: the archive has the calls that "
+                               "were kept, and no messages and collectives, whose other ends may be missing");
     if (missing)
         report_warning(report, "%d of %d ranks have no run file (the first: %d); their locations stay empty", missing,
                        job->size, first);
@@ -164,16 +197,20 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
     if (count == 0)
         return report_error(report, "there are no run files to convert");
     const struct run_reader *first = NULL;
+    job->in_part = runs_in_part(runs, count);
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
             continue; /* it had not learnt yet which job it belonged to */
         if (!first)
             first = &runs[i];
-        if (run_check(&runs[i], first, report) != 0)
+        if (run_check(job, &runs[i], first, report) != 0)
             return -1;
     }
     if (ranks_place(job, runs, count, report) != 0)
         return -1;
+    for (int32_t r = 0; r < job->size; r++)
+        if (job->ranks[r].run && trace_instruments_add(&job->instruments, job->ranks[r].run) != 0)
+            return report_no_memory(report);
     return clocks_find(job, report);
 }
 
@@ -186,6 +223,7 @@ void trace_job_release(struct trace_job *job)
     free(job->ranks);
     free(job->hosts);
     free(job->clocks);
+    trace_instruments_release(&job->instruments);
     *job = (struct trace_job){0};
 }
 
@@ -223,5 +261,5 @@ uint32_t trace_region(struct trace_job *job, unsigned kind)
         job->region_kind[job->region_count] = (uint16_t)kind;
         job->region_of[kind] = ++job->region_count;
     }
-    return job->region_of[kind] - 1;
+    return job->instruments.region_count + job->region_of[kind] - 1;
 }

@@ -15,6 +15,7 @@
 #define MPIT_TOOLS_OTF2_JOB_H
 
 #include "calls.h"
+#include "otf2_instruments.h"
 #include "otf2_report.h"
 
 #include <stdbool.h>
@@ -28,6 +29,7 @@ struct trace_rank {
     const struct run_reader *run; /* NULL: no file */
     uint32_t host, clock;
     bool ended;            /* it reached MPI_Finalize: its end is known */
+    bool complete;         /* ended, and nothing of its trace is missing */
     uint64_t *event_count; /* of the archive, by thread */
     uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */
 };
@@ -42,8 +44,10 @@ struct trace_job {
     uint64_t origin_ns;               /* real time of 0 */
     uint64_t last_ns;                 /* of the events written so far, since the origin */
     uint32_t region_of[CALL_COUNT];   /* + 1; 0: not used yet. Readers want regions numbered in order, without gaps */
-    uint16_t region_kind[CALL_COUNT]; /* by region */
+    uint16_t region_kind[CALL_COUNT]; /* of calls, by region */
     uint32_t region_count;
+    struct trace_instruments instruments; /* their regions have the numbers before those of calls */
+    bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */

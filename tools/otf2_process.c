@@ -116,6 +116,9 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         break;
     case RECORD_CANCELLED:
     case RECORD_FREED:
+        if (event->duration < CALL_COUNT && (call_table[event->duration].class == CLASS_RMA ||
+                                             call_table[event->duration].class == CLASS_IO))
+            return 0; /* OTF2 has no such request */
         class = unfinished_class(event);
         break;
     default:
@@ -123,7 +126,8 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     }
     part->request = trace_requests_take(&lanes->requests, class, event);
     bool collective = class == REQUEST_IS_COLL || class == REQUEST_IS_COMM;
-    if (!part->request && (collective || event->peer != PEER_PROC_NULL) && process_comm(process, event) != NO_COMM)
+    if (!part->request && !process->job->in_part && (collective || event->peer != PEER_PROC_NULL) &&
+        process_comm(process, event) != NO_COMM)
         process->unmatched++;
     return 0;
 }
@@ -216,6 +220,9 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
                                 process->world_rank);
         if (!rank->run || thread >= rank->run->thread_count)
             continue;
+        if (schedule_open(&lane->location.schedule, &process->job->instruments, rank->run, thread,
+                          rank->written[thread]) != 0)
+            return report_no_memory(lanes->report);
         call_stream_open(&lane->stream, rank->run, thread, rank->written[thread]);
         if (lane_advance(lanes, lane) != 0)
             return -1;
@@ -229,7 +236,7 @@ static void losses_tell(const struct lanes *lanes)
     for (size_t i = 0; i < lanes->count; i++) {
         missing += lanes->list[i].stream.cursor.missing;
         orphans += lanes->list[i].stream.orphans;
-        unknown += lanes->list[i].stream.unknown;
+        unknown += lanes->list[i].stream.unknown + lanes->list[i].location.schedule.unknown;
     }
     const struct trace_process *process = &lanes->process;
     const struct {
@@ -270,6 +277,7 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
         free(lane->nest.calls);
         free(lane->nest.open);
         free(lane->next.parts);
+        schedule_release(&lane->location.schedule);
     }
     free(lanes->list);
     free(lanes->process.created);
@@ -282,15 +290,17 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
 
 static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
 {
-    bool ended = lanes->process.rank->run && lanes->process.rank->ended;
-    if (ended)
+    bool complete = lanes->process.rank->complete; /* readers hold what is complete against its partners */
+    if (complete)
         location_program_begin(&lanes->list[0].location, program);
     for (struct lane *lane; (lane = lane_first_returned(lanes));)
         if (lane_step(lanes, lane) != 0)
             return -1;
     for (size_t i = 0; i < lanes->count; i++)
         nest_write(&lanes->list[i].nest, &lanes->list[i].location);
-    if (ended)
+    for (size_t i = 0; i < lanes->count; i++)
+        location_end(&lanes->list[i].location);
+    if (complete)
         location_program_end(&lanes->list[0].location);
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,

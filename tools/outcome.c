@@ -7,8 +7,11 @@
 #include "summary_text.h"
 
 #include <err.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { FACTS_BYTES = 4096 };
 
 static bool is_json(const char *path)
 {
@@ -16,22 +19,53 @@ static bool is_json(const char *path)
     return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0;
 }
 
-/* The Fortran programs whose MPI calls do not go through the C functions, which are what is recorded. */
-static const char *fortran_limit(enum mpi_abi abi)
+__attribute__((format(printf, 2, 3))) static void fact_add(char facts[FACTS_BYTES], const char *format, ...)
 {
-    return abi == ABI_MPICH ? "with \"use mpi_f08\" are not recorded yet" : "are not recorded on Open MPI yet";
+    size_t used = strlen(facts);
+    va_list args;
+    if (used)
+        used += (size_t)snprintf(facts + used, FACTS_BYTES - used, "; ");
+    va_start(args, format);
+    if (used < FACTS_BYTES)
+        vsnprintf(facts + used, FACTS_BYTES - used, format, args);
+    va_end(args);
+}
+
+/* What is known of the programs that explains it. */
+static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYTES])
+{
+    const struct abi_choice *choice = outcome->choice;
+    if (choice->static_program[0])
+        fact_add(facts,
+                 "%s has MPI linked in statically, where its calls cannot be seen; link it with the shared MPI library",
+                 choice->static_program);
+    if (choice->found != ABI_NONE && choice->found != choice->abi)
+        fact_add(facts, "%s was preloaded for --mpi %s, but %s", outcome->library, mpi_abi_name(choice->abi),
+                 choice->because);
+    if (choice->plain_program[0] && choice->plain_is_static)
+        fact_add(facts, "%s is linked statically, so that nothing can be preloaded into it", choice->plain_program);
+    else if (choice->plain_program[0])
+        fact_add(facts, "%s is linked to no MPI library, and no process called MPI_Init with %s loaded",
+                 choice->plain_program, outcome->library);
 }
 
 static void nothing_say(const struct outcome *outcome)
 {
-    const struct abi_choice *choice = outcome->choice;
-    if (choice->static_program[0])
-        warnx("no MPI process recorded: %s has MPI linked in statically, where its calls cannot be seen; link it with "
-              "the shared MPI library",
-              choice->static_program);
+    char facts[FACTS_BYTES] = "";
+    if (outcome->status != 0 && !outcome->disabled)
+        fact_add(facts, "the command ended with exit status %d", outcome->status);
+    size_t before = strlen(facts);
+    if (outcome->disabled)
+        fact_add(facts, "MPIT_DISABLE is set, which turns recording off");
     else
-        warnx("no MPI process recorded: none called MPI_Init with %s loaded (%s); Fortran programs %s",
-              outcome->library, choice->because, fortran_limit(choice->abi));
+        programs_explain(outcome, facts);
+    if (strlen(facts) == before)
+        fact_add(
+            facts,
+            "no process called MPI_Init with %s loaded (%s), or only on hosts that do not share the file system of "
+            "the output directory",
+            outcome->library, outcome->choice->because);
+    warnx("no MPI process recorded: %s", facts);
     output_dir_drop(outcome->output);
 }
 
@@ -78,6 +112,8 @@ void outcome_show(const struct outcome *outcome)
     int opened = run_dir_open(&dir, given, error);
     for (size_t i = 0; i < dir.problem_count; i++)
         warnx("%s", dir.problems[i]);
+    for (size_t i = 0; i < dir.note_count; i++)
+        warnx("note: %s", dir.notes[i]);
     if (opened != 0) {
         warnx("%s", error);
         run_dir_close(&dir);

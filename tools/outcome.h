@@ -13,6 +13,8 @@ struct outcome {
     const struct abi_choice *choice;
     const char *library; /* that was preloaded */
     const char *summary; /* a file, "-", or NULL: standard error */
+    int status;          /* the command's */
+    bool disabled;       /* MPIT_DISABLE was set */
     bool otf2, quiet;
 };
 

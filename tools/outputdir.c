@@ -19,20 +19,19 @@ static int directories_make(struct output_dir *dir)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s", dir->given);
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+    for (char *end = path; *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char next = *end;
+        *end = '\0';
+        if (mkdir(path, 0777) == 0)
+            dir->made = dir->made ? dir->made : (size_t)(end - path);
+        else if (errno != EEXIST)
             return errno;
-        *slash = '/';
+        *end = next;
     }
     struct stat st;
-    if (mkdir(path, 0777) == 0)
-        dir->made = true;
-    else if (errno != EEXIST)
-        return errno;
-    else if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-        return ENOTDIR;
-    return 0;
+    return stat(path, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 }
 
 /* Only writing tells whether one can: permissions say little to root, and nothing about a full or read-only disk. */
@@ -60,47 +59,72 @@ static void name_choose(struct output_dir *dir, const char *wanted)
         errx(EXIT_USAGE, "'%.60s' is no name for an output directory", wanted);
 }
 
-void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archive)
+/* 0, or the errno that writing the file would end with. */
+static int file_problem(const char *path)
+{
+    struct stat st;
+    if (!*path)
+        return ENOENT;
+    if (stat(path, &st) == 0)
+        return S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+    char directory[PATH_MAX];
+    if (snprintf(directory, sizeof directory, "%s", path) >= (int)sizeof directory)
+        return ENAMETOOLONG;
+    char *slash = strrchr(directory, '/');
+    if (slash)
+        slash[slash == directory] = '\0';
+    return access(slash ? directory : ".", W_OK | X_OK) != 0 ? errno : 0;
+}
+
+/* Ends the tool if it cannot be written. `dir` NULL: what is missing may be going to be made. */
+static void summary_check(const char *path, const struct output_dir *dir)
+{
+    int problem = path && strcmp(path, "-") != 0 ? file_problem(path) : 0;
+    if (!problem || (!dir && problem == ENOENT))
+        return;
+    if (dir)
+        output_dir_drop(dir);
+    errx(EXIT_USAGE, "the summary cannot be written to %s: %s", path, strerror(problem));
+}
+
+void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archive, const char *summary)
 {
     char archive[PATH_MAX + 8], error[512];
-    *dir = (struct output_dir){.made = false};
+    *dir = (struct output_dir){.made = 0};
     name_choose(dir, wanted);
+    summary_check(summary, NULL);
     int problem = directories_make(dir);
     if (!problem)
         problem = directory_try(dir->given);
-    if (problem)
+    if (!problem && !realpath(dir->given, dir->path))
+        problem = errno;
+    if (problem) {
+        output_dir_drop(dir);
         errx(EXIT_USAGE, "the output directory %s cannot be %s: %s%s", dir->given, dir->made ? "written" : "used",
              strerror(problem), wanted ? "" : "; --output names another one");
-    if (!realpath(dir->given, dir->path))
-        err(EXIT_USAGE, "the output directory %s", dir->given);
+    }
     if (run_dir_count(dir->path) > 0)
         errx(EXIT_USAGE, "the output directory %s holds a recorded run already; --output names a new one", dir->given);
     snprintf(archive, sizeof archive, "%s/otf2", dir->given);
-    if (with_archive && archive_target_check(archive, error) != 0)
+    if (with_archive && archive_target_check(archive, error) != 0) {
+        output_dir_drop(dir);
         errx(EXIT_USAGE, "%s", error);
+    }
+    summary_check(summary, dir);
 }
 
 void output_dir_drop(const struct output_dir *dir)
 {
-    if (dir->made)
-        rmdir(dir->path); /* stays if there is anything in it */
-}
-
-void output_file_check(const char *path)
-{
-    struct stat st;
-    if (strcmp(path, "-") == 0)
-        return;
-    bool exists = stat(path, &st) == 0;
-    if (exists && S_ISDIR(st.st_mode))
-        errx(EXIT_USAGE, "the summary cannot be written to %s: it is a directory", path);
-    char *directory = strdup(path);
-    if (!directory)
-        err(EXIT_USAGE, "no memory");
-    char *slash = strrchr(directory, '/');
-    if (slash)
-        slash[slash == directory] = '\0';
-    if (access(exists ? path : slash ? directory : ".", W_OK) != 0)
-        err(EXIT_USAGE, "the summary cannot be written to %s", path);
-    free(directory);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", dir->given);
+    /* each stays if there is anything in it */
+    for (size_t bytes = strlen(path); dir->made && bytes >= dir->made && rmdir(path) == 0;) {
+        while (bytes > 0 && path[bytes - 1] == '/')
+            bytes--;
+        while (bytes > 0 && path[bytes - 1] != '/')
+            bytes--;
+        while (bytes > 0 && path[bytes - 1] == '/')
+            bytes--;
+        path[bytes] = '\0';
+    }
 }

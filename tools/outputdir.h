@@ -7,22 +7,21 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct output_dir {
     char path[PATH_MAX];  /* absolute */
     char given[PATH_MAX]; /* as the user would write it */
-    bool made;            /* it was not there before */
+    size_t made; /* bytes of `given` up to the end of the first directory that was not there before; 0: all were */
 };
 
 /*
  * `wanted` NULL: a new one in the working directory. Ends the tool with 2 and a message if the directory cannot be
- * made or written, or holds a run already.
+ * made or written, or holds a run already, or if the file `summary` (NULL: none; "-": none either) could not be
+ * written; it may lie in the directory. Nothing that was made stays behind then.
  */
-void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archive);
-/* Removes it if it was made for nothing. */
+void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archive, const char *summary);
+/* Removes what was made of it, if nothing has been put there. */
 void output_dir_drop(const struct output_dir *dir);
-
-/* Ends the tool with 2 and a message if the file could not be written; "-" always can. */
-void output_file_check(const char *path);
 
 #endif

@@ -5,6 +5,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,66 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
         err(1, "no memory");
     va_end(args);
     dir->problem_count++;
+}
+
+/* "2-3, 5": the ranks without a run file. */
+static void ranks_missing(const struct run_job *job, int32_t size, char *text, size_t bytes)
+{
+    size_t used = 0, at = 0;
+    for (int32_t rank = 0; rank < size && used + 32 < bytes; rank++) {
+        int32_t first = rank;
+        for (; at < job->file_count && job->files[at].header.world_rank < rank; at++)
+            continue;
+        int32_t next = at < job->file_count ? job->files[at].header.world_rank : size;
+        if (next == rank)
+            continue;
+        rank = (next < size ? next : size) - 1;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%" PRId32, used ? ", " : "", first);
+        if (rank > first)
+            used += (size_t)snprintf(text + used, bytes - used, "-%" PRId32, rank);
+    }
+    if (used + 32 >= bytes)
+        snprintf(text + used, bytes - used, ", ...");
+}
+
+/* The hosts that the run files come from, each once. */
+static void hosts_present(const struct run_job *job, char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        bool again = false;
+        for (size_t k = 0; k < i && !again; k++)
+            again = strcmp(job->files[k].header.host, job->files[i].header.host) == 0;
+        if (again)
+            continue;
+        if (used + sizeof job->files[i].header.host + 8 > bytes) {
+            snprintf(text + used, bytes - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(text + used, bytes - used, "%s%.63s", used ? ", " : "", job->files[i].header.host);
+    }
+}
+
+/* A job leaves the run files of all its processes, or of none where they made the summary together. */
+static void job_note(struct run_dir *dir, const struct run_job *job)
+{
+    char ranks[128] = "", hosts[256] = "";
+    int32_t size = 0;
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.world_size > size)
+            size = job->files[i].header.world_size;
+    if (job->file_count >= (size_t)size) /* 0: it did not get through MPI_Init */
+        return;
+    ranks_missing(job, size, ranks, sizeof ranks);
+    hosts_present(job, hosts, sizeof hosts);
+    dir->notes = array_grow(dir->notes, dir->note_count, sizeof *dir->notes);
+    if (asprintf(&dir->notes[dir->note_count],
+                 "%s has run files of %zu of the %" PRId32 " processes of a job: ranks %s are missing (those there are "
+                 "from %s); the directory has to be writable, with room, on a file system that all hosts of the job "
+                 "share, and mpit on each of them",
+                 dir->path, job->file_count, size, ranks, hosts) < 0)
+        err(1, "no memory");
+    dir->note_count++;
 }
 
 static bool name_ends(const char *name, const char *suffix)
@@ -143,6 +204,14 @@ static void file_add(struct run_dir *dir, const char *path)
         run_file_add(dir, path);
 }
 
+bool run_job_has_trace(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.traced)
+            return true;
+    return false;
+}
+
 bool run_job_is_complete(const struct run_job *job)
 {
     return job->file_count > 0 && job->files[0].header.world_size > 0 &&
@@ -168,10 +237,19 @@ static struct summary *files_summary(const struct run_job *job)
     return whole;
 }
 
-/* Run files tell more than the summary that the processes agreed on, but only when none is missing. */
+/* A file that could not grow lacks what was counted later, in memory. */
+static bool files_could_grow(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.lost[LOSS_DISK_FULL])
+            return false;
+    return true;
+}
+
+/* Run files tell more than the summary that the processes agreed on, but only when none is missing or cut. */
 static void job_summarize(struct run_job *job)
 {
-    job->from_files = job->file_count > 0 && (!job->stored || run_job_is_complete(job));
+    job->from_files = job->file_count > 0 && (!job->stored || (run_job_is_complete(job) && files_could_grow(job)));
     job->summary = job->from_files ? files_summary(job) : job->stored;
 }
 
@@ -228,6 +306,8 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
         return -1;
     for (size_t i = 0; i < dir->job_count; i++)
         job_summarize(&dir->jobs[i]);
+    for (size_t i = 0; S_ISDIR(st.st_mode) && i < dir->job_count; i++)
+        job_note(dir, &dir->jobs[i]);
     if (dir->job_count == 0) {
         snprintf(error, 512, "nothing in %.300s can be read", path);
         return -1;
@@ -256,7 +336,10 @@ void run_dir_close(struct run_dir *dir)
     }
     for (size_t i = 0; i < dir->problem_count; i++)
         free(dir->problems[i]);
+    for (size_t i = 0; i < dir->note_count; i++)
+        free(dir->notes[i]);
     free(dir->problems);
+    free(dir->notes);
     free(dir->jobs);
     free(dir->path);
     *dir = (struct run_dir){0};

@@ -32,6 +32,8 @@ struct run_dir {
     size_t job_count;
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
+    char **notes; /* which processes of a job left no run file where there should be one */
+    size_t note_count;
 };
 
 /*
@@ -40,6 +42,9 @@ struct run_dir {
  */
 int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
 void run_dir_close(struct run_dir *dir);
+
+/* Whether a process of the job was to keep all of its events. */
+bool run_job_has_trace(const struct run_job *job);
 
 /* Whether all processes of the job have left a readable run file. */
 bool run_job_is_complete(const struct run_job *job);

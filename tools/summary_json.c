@@ -2,6 +2,7 @@
 #include "summary_json.h"
 
 #include "calls.h"
+#include "summary_instruments.h"
 #include "variables.h"
 
 #include <inttypes.h>
@@ -124,6 +125,8 @@ static json_t *job_json(const struct summary *summary)
     for (size_t i = 0; i < summary->comm_count; i++)
         json_array_append_new(comms, comm_json(&summary->comms[i]));
     json_object_set_new(json, "communicators", comms);
+    json_object_set_new(json, "instruments", summary_instruments_json(summary));
+    json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));
     return json;
 }
 

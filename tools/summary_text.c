@@ -2,6 +2,7 @@
 #include "summary_text.h"
 
 #include "calls.h"
+#include "summary_instruments.h"
 #include "units.h"
 #include "variables.h"
 
@@ -43,8 +44,10 @@ static void losses_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES];
     if (summary->ended_badly)
-        fprintf(out, "  !          %s rank%s did not reach MPI_Finalize\n", text_of_count(a, summary->ended_badly),
-                summary->ended_badly == 1 ? "" : "s");
+        fprintf(out,
+                "  !          %s rank%s did not reach MPI_Finalize; times are up to the last call that returned, and\n"
+                "             mpit-dump --events shows the calls that were not left\n",
+                text_of_count(a, summary->ended_badly), summary->ended_badly == 1 ? "" : "s");
     for (size_t i = 0; i < LOSS_COUNT; i++)
         if (summary->lost[i])
             fprintf(out, "  !          not recorded: %s, cause %s\n", text_of_count(a, summary->lost[i]),
@@ -92,6 +95,8 @@ static void calls_print(const struct summary *summary, FILE *out)
         fprintf(out, "  %-32s %14s %10s %9s\n", d, text_of_count(a, rest.count), text_of_ns(b, rest.time_ns),
                 text_of_share(c, (double)rest.time_ns, whole));
     }
+    if (!summary->calls[CALL_MPI_Finalize].count && !summary->ended_badly) /* the processes made it before that began */
+        fprintf(out, "  (without MPI_Finalize, which is recorded with --trace)\n");
 }
 
 static int comm_order(const void *a, const void *b)
@@ -254,5 +259,6 @@ void summary_print(const struct summary *summary, FILE *out)
     qsort(comms, summary->comm_count, sizeof *comms, comm_order);
     comms_print(summary, comms, out);
     histograms_print(summary, comms, out);
+    summary_instruments_print(summary, out);
     free(comms);
 }

@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "units.h"
 
+#include <mpit/instrument_interface.h>
+
+#include <inttypes.h>
 #include <langinfo.h>
 #include <math.h>
 #include <stddef.h>
@@ -75,4 +78,17 @@ const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole)
 bool text_is_utf8(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+const char *text_of_number(char text[UNIT_TEXT_BYTES], uint32_t type, uint64_t number)
+{
+    double real;
+    memcpy(&real, &number, sizeof real);
+    if (type == MPIT_TYPE_DOUBLE)
+        snprintf(text, UNIT_TEXT_BYTES, "%.6g", real);
+    else if (type == MPIT_TYPE_INT)
+        snprintf(text, UNIT_TEXT_BYTES, "%" PRId64, (int64_t)number);
+    else
+        snprintf(text, UNIT_TEXT_BYTES, "%" PRIu64, number);
+    return text;
 }

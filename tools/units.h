@@ -22,4 +22,7 @@ const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole)
 /* Whether the terminal's character set is UTF-8; call setlocale first. */
 bool text_is_utf8(void);
 
+/* A number of an instrument, of the type enum mpit_type: an integer, or the bits of a double. */
+const char *text_of_number(char text[UNIT_TEXT_BYTES], uint32_t type, uint64_t number);
+
 #endif

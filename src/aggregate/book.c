@@ -1,7 +1,7 @@
 #include "book.h"
 
 #include "commmap.h"
-#include "variables.h"
+#include "windows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,13 +69,8 @@ static void block_link(struct tally_block *block, uint64_t offset)
     run_link(&book.run, &book.run.header->first_block, &block->next, offset);
 }
 
-struct ledger *book_thread_add(int tid)
+bool book_ledger_open(struct ledger *ledger, int tid)
 {
-    struct ledger *ledger = calloc(1, sizeof *ledger);
-    if (!ledger) {
-        run_lost(&book.run, LOSS_NO_MEMORY, 1);
-        return NULL;
-    }
     pthread_mutex_lock(&book.lock);
     uint64_t record_offset, block_offset;
     struct thread_record *record = run_alloc(&book.run, sizeof *record, &record_offset);
@@ -84,9 +79,9 @@ struct ledger *book_thread_add(int tid)
                                        : NULL;
     if (!block) {
         pthread_mutex_unlock(&book.lock);
-        free(ledger);
-        return NULL;
+        return false;
     }
+    ledger->plain_handle = PLAIN_NEVER;
     ledger->index = book.thread_count++;
     ledger->record = record;
     ledger->tally.cells = (struct thread_cells *)(block + 1);
@@ -102,12 +97,36 @@ struct ledger *book_thread_add(int tid)
     ledger->next = book.threads;
     __atomic_store_n(&book.threads, ledger, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&book.lock);
-    return ledger;
+    return true;
+}
+
+struct ledger *book_thread_add(int tid)
+{
+    struct ledger *ledger = calloc(1, sizeof *ledger);
+    if (!ledger)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    else if (book_ledger_open(ledger, tid))
+        return ledger;
+    free(ledger);
+    return NULL;
 }
 
 struct comm *book_comm_find(uint64_t handle)
 {
     return comm_map_find(&book.map, handle);
+}
+
+struct comm *book_object_find(struct comm_map *const *objects, uint64_t handle)
+{
+    return comm_map_find(objects, handle);
+}
+
+void book_object_set(struct comm_map **objects, uint64_t handle, struct comm *comm)
+{
+    pthread_mutex_lock(&book.lock);
+    if (comm_map_set(objects, handle, comm) != 0)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    pthread_mutex_unlock(&book.lock);
 }
 
 static struct comm *comm_make(const struct comm_facts *facts)
@@ -186,6 +205,7 @@ static void caches_forget(uint64_t handle)
 {
     for (struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
         if (RELAXED_LOAD(&l->last.handle) == handle) {
+            RELAXED_STORE(&l->plain_handle, PLAIN_NEVER);
             RELAXED_STORE(&l->last.view, NULL);
             RELAXED_STORE(&l->last.handle, 0);
         }
@@ -245,7 +265,8 @@ static struct view *view_make(struct ledger *ledger, struct comm *comm)
     view->tally.peers = peers;
     block_link(block, offset);
     view->next = comm->views;
-    __atomic_store_n(&comm->views, view, __ATOMIC_RELEASE);
+    (void)__atomic_exchange_n(&comm->views, view, __ATOMIC_SEQ_CST); /* before windows_view_join looks at the segment */
+    windows_view_join(view);
     return view;
 }
 
@@ -310,6 +331,48 @@ void view_page_turn(struct view *view, uint32_t peer)
     struct peer_cells *page = peer < view->tally.peers ? peer_page(view, peer) : NULL;
     view->tally.page = page ? page : &lost_page;
     view->tally.page_number = page ? peer / PEERS_PER_PAGE : UINT32_MAX;
+}
+
+/* A reader may be in the shorter array still, so that stays: it is half as long as the next. */
+static bool regions_extend(struct ledger *ledger, uint32_t id)
+{
+    uint32_t count = ledger->region_count ? ledger->region_count : 16;
+    while (count <= id)
+        count *= 2;
+    struct region_cells **regions = calloc(count, sizeof *regions);
+    if (!regions)
+        return false;
+    if (ledger->region_count)
+        memcpy(regions, ledger->regions, ledger->region_count * sizeof *regions);
+    __atomic_store_n(&ledger->regions, regions, __ATOMIC_RELEASE); /* the array first: see book_region_peek */
+    __atomic_store_n(&ledger->region_count, count, __ATOMIC_RELEASE);
+    return true;
+}
+
+struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t slot)
+{
+    if (id < ledger->region_count && ledger->regions[id])
+        return ledger->regions[id];
+    if (id >= ledger->region_count && !regions_extend(ledger, id)) {
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        return NULL;
+    }
+    uint64_t offset;
+    struct tally_block *block =
+        block_make(BLOCK_REGION, ledger->index, slot, id, sizeof(struct region_cells) / sizeof(uint64_t), &offset);
+    if (!block)
+        return NULL;
+    block_link(block, offset);
+    __atomic_store_n(&ledger->regions[id], (struct region_cells *)(block + 1), __ATOMIC_RELEASE);
+    return ledger->regions[id];
+}
+
+const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_t id)
+{
+    if (id >= __atomic_load_n(&ledger->region_count, __ATOMIC_ACQUIRE))
+        return NULL;
+    struct region_cells *const *regions = __atomic_load_n(&ledger->regions, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&regions[id], __ATOMIC_ACQUIRE);
 }
 
 static void view_accumulate(const struct variable_record *record, const struct view *view, uint64_t *values,

@@ -21,6 +21,7 @@
 #include "fold.h"
 #include "linkage.h"
 #include "run.h"
+#include "variables.h"
 
 enum { COMM_SLOTS = 1 << 16, LEAF_PAGES = 128, LEAF_PEERS = LEAF_PAGES * PEERS_PER_PAGE };
 
@@ -37,7 +38,15 @@ struct view {
     struct peer_leaf **root; /* leaf number peer >> 13 */
 };
 
+/* Windows on one extreme of a communicator (windows.h). */
+struct extreme_control {
+    uint64_t turn[2] PAIR_ALIGNED;
+    struct interval *intervals;
+    struct window *windows;
+};
+
 struct comm {
+    struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
     bool freed;
     uint32_t slot, parent;
@@ -46,6 +55,7 @@ struct comm {
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
+    uint64_t difference; /* the largest that was seen of the variable that is one (sample.c) */
     char name[COMM_NAME_BYTES];
 };
 
@@ -56,8 +66,12 @@ struct comm_cache_entry {
     struct view *view;
 };
 
+/* A handle that no communicator has. */
+#define PLAIN_NEVER UINT64_MAX
+
 struct ledger {
     struct tally tally;
+    uint64_t plain_handle; /* last.handle while nothing asks for more than the plain path (probes/plain.h) */
     struct comm_cache_entry last;                     /* the communicator of the thread's last call, */
     struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before; emptied when a communicator is freed */
     struct ledger *next;
@@ -65,6 +79,11 @@ struct ledger {
     struct thread_record *record;
     struct view **views; /* by slot; view_count of them */
     uint32_t view_count;
+    struct region_cells **regions; /* by the instrument's id; replaced by a longer one, never freed */
+    uint32_t region_count;
+    uint64_t outermost, inner_ends[2];    /* begin of the call that others are inside of, ends of the last of those */
+    uint64_t absent[2] PAIR_ALIGNED;      /* {ticks between threads that had the ledger, end of the last one or 0} */
+    uint64_t buffer_events, buffer_first; /* what the event buffer has room for; the first event that it holds */
 };
 
 struct comm_map; /* handle -> comm, lock-free to read */
@@ -78,7 +97,10 @@ struct book {
     struct comm **comms; /* by slot */
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
+    struct comm_map *windows, *files; /* of these objects' handles: the communicator that each was made on */
     bool concurrent;
+    bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
+    uint64_t difference; /* as in comm, of those that are not bound */
     uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
 };
 
@@ -95,11 +117,19 @@ static inline bool book_is_full(void)
 /* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */
 int book_open(void);
 
-/* A new thread's ledger, or NULL (counted). */
+/* Opens a new thread's ledger in zeroed memory that is never freed; false: no memory for its cells (counted). */
+bool book_ledger_open(struct ledger *ledger, int tid);
+/* The same in memory of its own; NULL: counted as lost. */
 struct ledger *book_thread_add(int tid);
 
 /* The communicator with this handle, or NULL. Lock-free, async-signal-safe. */
 struct comm *book_comm_find(uint64_t handle);
+
+/* The communicator that a window or a file (`objects`: book.windows or book.files) was made on, or NULL. Lock-free,
+ * async-signal-safe. */
+struct comm *book_object_find(struct comm_map *const *objects, uint64_t handle);
+/* Says so, or (NULL) forgets the handle. Call that before MPI can give the handle to another one. */
+void book_object_set(struct comm_map **objects, uint64_t handle, struct comm *comm);
 
 struct comm_facts {
     uint64_t handle;
@@ -136,10 +166,17 @@ static inline void view_page_select(struct view *view, int32_t peer)
 
 /* Values of a variable, in its own unit (ticks for times). `comm` is NULL for variables that are not bound. Lock-free,
  * async-signal-safe. SPAN variables need two values. */
-struct variable;
 void book_values(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
 /* The same without variable_finish: accumulators, which can be combined further. */
 void book_accumulate(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
+
+/* The thread's cells for a region (instrument.h); makes them at first use. NULL: counted as lost. */
+struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t slot);
+/* The same for readers of any thread; NULL: the thread was never in it. Lock-free, async-signal-safe. */
+const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_t id);
+/* Value `slot` of a variable that is a sum, in its own unit. Seen by one reader or by several that follow each other,
+ * it never falls. Lock-free, async-signal-safe. */
+uint64_t book_sample(const struct variable *variable, const struct comm *comm, size_t slot);
 
 /* How many values the variable has for this communicator. */
 size_t book_value_count(const struct variable *variable, const struct comm *comm);

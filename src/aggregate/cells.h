@@ -4,14 +4,16 @@
  *   thread_cells   one a thread: what it called                      writer: the thread
  *   comm_cells     one a thread and communicator                     writer: the thread
  *   peer_cells     one a thread, communicator and page of 64 peers   writer: the thread
+ *   region_cells   one a thread and region                           writer: the thread
  *   shared_cells   one a communicator: levels that threads change together
  *                  writer: whichever thread is in MPI; under MPI_THREAD_MULTIPLE by locked instructions
  *
  * Who may run with whom: the writer with any number of readers (threads, signal handlers, other processes). A cell is
  * loaded and stored relaxed and whole; readers promise nothing about the order between cells. Counts only grow.
  *
- * Extremes (span_first, message_low and _high, high and low of the levels) are of the current segment: whoever opens a
- * window takes the segment's extreme out with a compare-and-swap and leaves the neutral value (windows.h).
+ * Extremes (span_first, message_low and _high, high and low of the levels) are of the current segment: whoever begins
+ * or ends a window takes the segment's extreme out and leaves the neutral value. Behind each lies the number of its
+ * segment, which the recorder never touches; the two are a pair (pair.h, windows.h).
  *
  * variables.c says which variable lies where; nothing else may depend on the order here.
  */
@@ -20,6 +22,7 @@
 
 #include "bucket.h"
 #include "calls.h"
+#include "pair.h"
 
 #include <stdint.h>
 
@@ -45,9 +48,11 @@ struct comm_cells {
     uint64_t p2p_done; /* messages completed */
     uint64_t timeouts;
     uint64_t large;
-    uint64_t span_last;                 /* end of the last communication */
-    uint64_t span_first;                /* extreme: begin of the first one */
-    uint64_t message_low, message_high; /* extremes */
+    uint64_t span_last;               /* end of the last communication */
+    uint64_t span_first PAIR_ALIGNED; /* extreme: begin of the first one */
+    uint64_t span_first_segment;
+    uint64_t message_low, message_low_segment; /* extremes */
+    uint64_t message_high, message_high_segment;
     uint64_t coll_bytes;
     struct message_cells send[BUCKET_COUNT], recv[BUCKET_COUNT]; /* by size */
     uint64_t coll_size_count[BUCKET_COUNT];
@@ -60,14 +65,22 @@ struct peer_cells {
     } peer[PEERS_PER_PAGE];
 };
 
+/* One a thread and region (of another library, instrument.h). */
+struct region_cells {
+    uint64_t count;
+    uint64_t time; /* of the outermost, where it lies inside of itself */
+};
+
 /* Pending operations: how many now, and the extremes of the current segment. */
 struct level_cells {
-    uint64_t now, high, low;
+    uint64_t now PAIR_ALIGNED, reserved;
+    uint64_t high, high_segment;
+    uint64_t low, low_segment;
 };
 
 struct shared_cells {
     struct level_cells sends, recvs, bytes;
-    /* extremes of the segments that windows have closed (watermark.h), in the order of enum extreme */
+    /* extremes of the segments that windows have closed (windows.h), in the order of enum extreme */
     uint64_t closed[9];
 };
 
@@ -79,7 +92,10 @@ struct shared_cells {
 #if defined(__SANITIZE_THREAD__)
 #define RELAXED_LOAD(address) __atomic_load_n((address), __ATOMIC_RELAXED)
 #define RELAXED_STORE(address, value) __atomic_store_n((address), (value), __ATOMIC_RELAXED)
+#define COMPARED_LOAD RELAXED_LOAD
 #else
+/* For a value that is only compared, once: it may be compared where it lies in memory, and needs no register. */
+#define COMPARED_LOAD(address) (*(address))
 #define RELAXED_LOAD(address) (*(const volatile __typeof__(*(address)) *)(address))
 #define RELAXED_STORE(address, value) ((void)(*(volatile __typeof__(*(address)) *)(address) = (value)))
 #endif
@@ -102,6 +118,20 @@ static inline void cell_add(uint64_t *cell, uint64_t value)
     __asm__("addq %1, %0" : "+m"(*cell) : "er"(value) : "cc");
 #else
     cell_store(cell, cell_load(cell) + value);
+#endif
+}
+
+/* What is added to `earlier` is seen before what is then added to `later`: readers that look at `later` first never
+ * see less in `earlier`. Costs nothing where stores keep their order. */
+static inline void cell_order(uint64_t *earlier, uint64_t *later)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__("" : "+m"(*later) : "m"(*earlier));
+#elif !defined(__SANITIZE_THREAD__)
+    (void)earlier, (void)later;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+#else
+    (void)earlier, (void)later;
 #endif
 }
 

@@ -23,10 +23,10 @@ static void run_values(const struct run_reader *run, const struct variable_recor
                        const struct figures_comm *comm, uint64_t *values, size_t count)
 {
     variable_clear(record, values, count);
-    for (size_t i = 0; i < run->block_count; i++) {
+    uint32_t slot = comm ? comm->slot : 0;
+    for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++) {
         const struct tally_block *block = run->blocks[i];
-        if (comm ? block->comm == comm->slot : block->comm == 0)
-            variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
+        variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
     }
     if (!comm)
         variable_take(record, BLOCK_LOSSES, 0, run->header.lost, LOSS_COUNT, values, count);

@@ -20,7 +20,7 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
 {
     unsigned posted = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
     cell_add(&comm->cells->wait_time, fold_share(tally));
-    if (call_table[posted].class == CLASS_COLLECTIVE || call_table[posted].class == CLASS_COMMUNICATOR)
+    if (call_table[posted].class != CLASS_P2P)
         return;
     if (event->tag) { /* 1: a receive */
         if (event->peer != PEER_PROC_NULL)
@@ -69,7 +69,13 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         fold_span(comm, event->begin, tally->end);
         break;
     case RECORD_COMM_DONE:
+    case RECORD_RMA_DONE:
         cell_add(&comm->cells->wait_time, fold_share(tally));
+        break;
+    case RECORD_IO_DONE:
+        cell_add(&comm->cells->wait_time, fold_share(tally));
+        if (!(event->kind & EVENT_FAILED))
+            cell_add(&comm->cells->io_bytes, event->bytes);
         break;
     case RECORD_CANCELLED:
     case RECORD_FREED:

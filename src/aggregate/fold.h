@@ -21,10 +21,11 @@
 /* The cells of one thread, and what the fold remembers from a call to the records behind it. */
 struct tally {
     struct thread_cells *cells;
-    uint64_t end;       /* of the call */
-    uint64_t share;     /* of its time, for each request that it completed or started */
-    uint64_t remainder; /* for the first of them */
-    bool concurrent;    /* several threads may be in MPI at once: shared cells need locked instructions */
+    uint64_t end;                /* of the call */
+    uint64_t share;              /* of its time, for each request that it completed or started */
+    uint64_t remainder;          /* for the first of them */
+    bool concurrent;             /* several threads may be in MPI at once: shared cells need locked instructions */
+    struct region_cells *region; /* of the region that the next event names */
 };
 
 /* The cells of one thread for one communicator. */
@@ -40,13 +41,13 @@ struct comm_tally {
 
 FOLD void cell_raise(uint64_t *cell, uint64_t value)
 {
-    if (value > cell_load(cell))
+    if (value > COMPARED_LOAD(cell))
         cell_store(cell, value);
 }
 
 FOLD void cell_lower(uint64_t *cell, uint64_t value)
 {
-    if (value < cell_load(cell))
+    if (value < COMPARED_LOAD(cell))
         cell_store(cell, value);
 }
 
@@ -82,20 +83,22 @@ FOLD bool event_is_message(const struct event *event)
 
 FOLD void fold_span(struct comm_tally *comm, uint64_t begin, uint64_t end)
 {
+    cell_store(&comm->cells->span_last, end); /* first: who takes the begin into a window finds its end */
     cell_lower(&comm->cells->span_first, begin);
-    cell_store(&comm->cells->span_last, end);
 }
 
 FOLD void fold_message(struct comm_tally *comm, const struct event *event, struct message_cells *by_size,
                        struct message_cells *by_peer)
 {
     struct message_cells *size = &by_size[bucket_of(event->bytes)];
+    if (event->kind & EVENT_LARGE) { /* first: mpit_small_count is the difference, and never shows one too many */
+        cell_add(&comm->cells->large, 1);
+        cell_order(&comm->cells->large, &size->count);
+    }
     cell_add(&size->count, 1);
     cell_add(&size->bytes, event->bytes);
     cell_add(&by_peer->count, 1);
     cell_add(&by_peer->bytes, event->bytes);
-    if (event->kind & EVENT_LARGE)
-        cell_add(&comm->cells->large, 1);
     cell_raise(&comm->cells->message_high, event->bytes);
     cell_lower(&comm->cells->message_low, event->bytes);
 }
@@ -150,11 +153,14 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
 {
     unsigned kind = event_kind(event);
     uint64_t duration = event_duration(event, more);
+    uint64_t end = event->begin + duration;
+    if (event->kind & EVENT_NESTED) { /* first: mpit_mpi_time is the difference, and never shows too much */
+        cell_add(&tally->cells->nested_time, duration);
+        cell_order(&tally->cells->nested_time, &tally->cells->call_time[kind]);
+    }
     cell_add(&tally->cells->call_count[kind], 1);
     cell_add(&tally->cells->call_time[kind], duration);
-    if (event->kind & EVENT_NESTED)
-        cell_add(&tally->cells->nested_time, duration);
-    tally->end = event->begin + duration;
+    cell_store(&tally->end, end);
     if (shape == FOLD_COMPLETION || shape == FOLD_START) {
         uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
         tally->share = requests == 1 ? duration : duration / requests;
@@ -176,6 +182,16 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
     case FOLD_POST_COLL:
         cell_add(&comm->cells->coll_time[op], duration);
         break;
+    case FOLD_RMA:
+        cell_add(&comm->cells->rma_time, duration);
+        if (!(event->kind & EVENT_FAILED))
+            cell_add(&comm->cells->rma_bytes, event->bytes);
+        return;
+    case FOLD_IO:
+        cell_add(&comm->cells->io_time, duration);
+        if (!(event->kind & EVENT_FAILED))
+            cell_add(&comm->cells->io_bytes, event->bytes);
+        return;
     default:
         cell_add(&comm->cells->comm_time, duration);
         return;
@@ -200,7 +216,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         if (shape != FOLD_POST_SEND)
             fold_transfer(comm, event, duration);
     }
-    fold_span(comm, event->begin, tally->end);
+    fold_span(comm, event->begin, end);
 }
 
 FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
@@ -228,6 +244,14 @@ FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const str
     fold_span(comm, event->begin, tally->end);
 }
 
+/* A region of another library that was left. */
+FOLD void fold_region(struct region_cells *region, const struct event *event, const struct event_extension *more)
+{
+    cell_add(&region->count, 1);
+    if (!(event->kind & EVENT_NESTED))
+        cell_add(&region->time, event_duration(event, more));
+}
+
 /* A record behind a call that is none of the frequent ones above. */
 void fold_record(struct tally *tally, struct comm_tally *comm, const struct event *event,
                  const struct event_extension *more);
@@ -239,7 +263,9 @@ static inline void fold(struct tally *tally, struct comm_tally *comm, const stru
     unsigned kind = event_kind(event);
     if (kind < CALL_COUNT)
         fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more);
-    else if (comm)
+    else if (kind == EVENT_REGION && tally->region)
+        fold_region(tally->region, event, more);
+    else if (comm && kind < RECORD_END)
         fold_record(tally, comm, event, more);
 }
 

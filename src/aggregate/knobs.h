@@ -28,7 +28,7 @@ enum knob {
 struct knob_description {
     const char *name; /* mpit_...; the environment's is the same in upper case */
     enum knob_type type;
-    bool run_time; /* may be written while the program runs */
+    bool run_time; /* may be written while a run is recorded; all may before */
     uint64_t initial, least, most;
     const char *description;
 };
@@ -38,7 +38,11 @@ extern LIBRARY_LOCAL uint64_t knobs[KNOB_COUNT];
 
 /* p2p timeout in ticks, derived from KNOB_P2P_TIMEOUT_NS; UINT64_MAX = off. */
 extern LIBRARY_LOCAL uint64_t knob_timeout_ticks;
-/* Calls and transfers that take longer than this are rare: timeouts, or too long for an event's duration. */
+/* Messages below it are small, and in a bucket that has an upper end: KNOB_LARGE_MESSAGE_BYTES or SMALL_MOST. */
+#define SMALL_MOST (UINT64_C(1) << (BUCKET_COUNT - 2))
+extern LIBRARY_LOCAL uint64_t knob_small_limit;
+/* Calls and transfers that take so long or longer are rare: timeouts, or too long for an event's duration; 0 while
+ * somebody attends. */
 extern LIBRARY_LOCAL uint64_t knob_rare_ticks;
 
 static inline uint64_t knob_load(enum knob knob)
@@ -49,7 +53,32 @@ static inline uint64_t knob_load(enum knob knob)
 /* Stores a value that was checked against the description. */
 void knob_store(enum knob knob, uint64_t value);
 
+enum { KNOB_VARIABLE_BYTES = 64, KNOB_PROBLEM_BYTES = 384 };
+
+/* The environment variable of a knob: its name in upper case. */
+void knob_variable(enum knob knob, char name[KNOB_VARIABLE_BYTES]);
+/* True: the environment sets the knob to *value. Else `problem` says why its value cannot be used; "": it has none. */
+bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PROBLEM_BYTES]);
+enum knob_result {
+    KNOB_WRITTEN,
+    KNOB_OUT_OF_RANGE, /* least and most stand in the description */
+    KNOB_NOT_NOW,      /* a bound below what is in use */
+    KNOB_NEVER,        /* not any more in this run */
+};
+
+/* Writes a value of the user's; takes effect at once, in other threads from their next call on. Thread-safe; takes a
+ * lock. */
+enum knob_result knob_write(enum knob knob, uint64_t value);
+
+/* While somebody attends (+1; -1 ends it), every call counts as rare: what looks at each call stands in the code for
+ * those. Lock-free, async-signal-safe. */
+void knobs_attend(int change);
+extern LIBRARY_LOCAL int knob_attendants;
+
 /* Derives what depends on the clock's scale; call when that is known. */
 void knobs_scale(uint64_t mult);
+
+/* While somebody listens, every call leaves the frequent path. */
+void knobs_listen(bool listened);
 
 #endif

@@ -32,6 +32,7 @@ struct replay {
     struct tally tally; /* of the thread in progress */
     struct thread_cells thread;
     struct replayed_comm **comms; /* of that thread, by slot */
+    struct region_cells *regions; /* of that thread, by the instrument's id */
     struct shared_cells *shared;  /* of all threads, by slot */
     struct extremes *extremes;    /* likewise */
     char *report;
@@ -108,10 +109,14 @@ static bool event_take(struct replay *replay, struct event_cursor *cursor, const
         more.event = *behind;
         replay->thread.events++;
     }
-    struct replayed_comm *comm = comm_at(replay, event.comm);
+    bool instrument = event_kind(&event) >= RECORD_END; /* its peer is no rank */
+    struct replayed_comm *comm = instrument ? NULL : comm_at(replay, event.comm);
     if (comm && !page_select(comm, event.peer))
         return false;
     replay->thread.events++;
+    replay->tally.region = NULL;
+    if (event_kind(&event) == EVENT_REGION && run_reader_instrument(replay->reader, (uint32_t)event.peer))
+        replay->tally.region = &replay->regions[event.peer];
     fold(&replay->tally, comm ? &comm->tally : NULL, &event, &more.extension);
     return true;
 }
@@ -152,6 +157,12 @@ static void extremes_clear(struct comm_cells *cells)
     cells->message_low = cells->span_first = LOW_NEUTRAL;
 }
 
+/* Which segment an extreme is of is the windows' own: a replay has none. */
+static void segments_clear(struct comm_cells *cells)
+{
+    cells->span_first_segment = cells->message_low_segment = cells->message_high_segment = 0;
+}
+
 static void comm_compare(struct replay *replay, const struct tally_block *block, const struct replayed_comm *comm)
 {
     struct {
@@ -161,6 +172,7 @@ static void comm_compare(struct replay *replay, const struct tally_block *block,
     struct comm_cells replayed = {0};
     struct extremes *extremes = &replay->extremes[block->comm];
     memcpy(&live.cells, tally_cells(block), sizeof live.cells);
+    segments_clear(&live.cells);
     extremes_clear(&replayed);
     if (comm)
         replayed = comm->cells;
@@ -183,6 +195,9 @@ static void thread_compare(struct replay *replay, uint32_t thread)
             continue;
         if (block->kind == BLOCK_THREAD) {
             cells_compare(replay, block, (const uint64_t *)&replay->thread, sizeof replay->thread / sizeof(uint64_t));
+        } else if (block->kind == BLOCK_REGION) { /* the reader has looked whether there is such an instrument */
+            cells_compare(replay, block, (const uint64_t *)&replay->regions[block->page],
+                          sizeof *replay->regions / sizeof(uint64_t));
         } else if (block->kind == BLOCK_PEERS) {
             const void *page = page_find(comm, block->page);
             cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
@@ -249,6 +264,7 @@ static void shared_compare(struct replay *replay)
                                           {&live.cells.recvs, &replayed->recvs},
                                           {&live.cells.bytes, &replayed->bytes}};
         for (unsigned p = 0; p < 3; p++) {
+            pairs[p][0]->high_segment = pairs[p][0]->low_segment = 0;
             cell_raise(&pairs[p][0]->high, live.cells.closed[EXTREME_SENDS_HIGH + 2 * p]);
             cell_lower(&pairs[p][0]->low, live.cells.closed[EXTREME_SENDS_LOW + 2 * p]);
             if (!single) {
@@ -279,6 +295,7 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
     struct event_cursor cursor;
     bool whole = true;
     memset(&replay->thread, 0, sizeof replay->thread);
+    memset(replay->regions, 0, (replay->reader->instrument_count + 1) * sizeof *replay->regions);
     replay->tally = (struct tally){.cells = &replay->thread};
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
@@ -303,10 +320,21 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
         snprintf(text, size, "the run holds no trace (record it with mpit-run --trace)");
         return -1;
     }
+    if (reader->header.lost[LOSS_DISK_FULL] && reader->block_count == 0) {
+        snprintf(text, size, "the file could not grow (disk_full): it holds nothing that could be compared");
+        return -1;
+    }
+    if (reader->header.traced == TRACED_IN_PART) {
+        snprintf(text, size,
+                 "the trace was switched on or off while the program ran: it holds a part of the events, and the "
+                 "tallies count all of them");
+        return -1;
+    }
     replay.comms = calloc(reader->comm_count + 1, sizeof *replay.comms);
     replay.shared = calloc(reader->comm_count + 1, sizeof *replay.shared);
     replay.extremes = calloc(reader->comm_count + 1, sizeof *replay.extremes);
-    bool whole = replay.comms && replay.shared && replay.extremes;
+    replay.regions = calloc(reader->instrument_count + 1, sizeof *replay.regions);
+    bool whole = replay.comms && replay.shared && replay.extremes && replay.regions;
     for (size_t i = 0; whole && i <= reader->comm_count; i++) {
         extremes_clear(&replay.extremes[i].live);
         extremes_clear(&replay.extremes[i].replayed);
@@ -321,6 +349,7 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
         extremes_compare(&replay);
     }
     free(replay.extremes);
+    free(replay.regions);
     free(replay.comms);
     free(replay.shared);
     return whole ? replay.differences : -1;

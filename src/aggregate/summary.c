@@ -2,6 +2,7 @@
 
 #include "book.h"
 #include "figures.h"
+#include "summaryinstruments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static void spread_set(struct summary_spread *spread, double value, int32_t rank
     *spread = (struct summary_spread){value, value, value, rank, rank};
 }
 
-static void spread_merge(struct summary_spread *spread, const struct summary_spread *other)
+void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other)
 {
     spread->sum += other->sum;
     if (other->min < spread->min || (other->min == spread->min && other->min_rank < spread->min_rank)) {
@@ -206,7 +207,10 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     summary->ranks = 1;
     summary->threads = facts.threads;
     summary->events = figures_one(from, "mpit_events_recorded", VARIABLE_COUNTER, NULL);
-    figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
+    if (from->run) /* where the file could not grow, the header is all that there is */
+        memcpy(summary->lost, from->run->header.lost, sizeof summary->lost);
+    else
+        figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
     calls_fill(summary, from);
     /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
     uint64_t outside = summary->calls[CALL_MPI_Init].time_ns + summary->calls[CALL_MPI_Init_thread].time_ns +
@@ -217,7 +221,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     spread_set(&summary->run_seconds, seconds, facts.rank);
     spread_set(&summary->mpi_seconds, mpi, facts.rank);
     spread_set(&summary->mpi_share, whole > 0 ? mpi / whole : 0, facts.rank);
-    return comms_fill(summary, from);
+    return comms_fill(summary, from) == 0 ? summary_instruments_fill(summary, from, facts.rank) : -1;
 }
 
 int summary_of_book(struct summary *summary, uint64_t end_ticks)
@@ -263,19 +267,23 @@ int summary_merge(struct summary *summary, const struct summary *other)
 {
     if (!summary->ranks) {
         struct summary_comm *comms = summary->comms;
+        struct summary_instrument *instruments = summary->instruments;
         uint32_t badly = summary->ended_badly;
         *summary = *other;
         summary->comms = comms;
         summary->comm_count = 0;
+        summary->instruments = instruments;
+        summary->instrument_count = 0;
         summary->ended_badly += badly;
     } else {
         summary->ranks += other->ranks;
         summary->ended_badly += other->ended_badly;
         summary->threads += other->threads;
         summary->events += other->events;
-        spread_merge(&summary->run_seconds, &other->run_seconds);
-        spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
-        spread_merge(&summary->mpi_share, &other->mpi_share);
+        summary->instruments_left_out += other->instruments_left_out;
+        summary_spread_merge(&summary->run_seconds, &other->run_seconds);
+        summary_spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
+        summary_spread_merge(&summary->mpi_share, &other->mpi_share);
         for (unsigned i = 0; i < LOSS_COUNT; i++)
             summary->lost[i] += other->lost[i];
         for (unsigned i = 0; i < CALL_COUNT; i++) {
@@ -288,21 +296,24 @@ int summary_merge(struct summary *summary, const struct summary *other)
     for (size_t i = 0; i < other->comm_count; i++)
         if (comm_add(summary, &other->comms[i]) != 0)
             return -1;
+    for (size_t i = 0; i < other->instrument_count; i++)
+        if (summary_instrument_add(summary, &other->instruments[i]) != 0)
+            return -1;
     return 0;
 }
 
 /*
- * The flat form: "mpit-sum", version, byte order, sizes of the two structures (which tell a build with another table of
- * calls), then the structures.
+ * The flat form: "mpit-sum", version, byte order, sizes of the three structures (which tell a build with another table
+ * of calls), then the structures.
  */
 struct flat_header {
     char magic[8];
     uint32_t version, byte_order;
-    uint64_t summary_bytes, comm_bytes, comm_count;
+    uint64_t summary_bytes, comm_bytes, comm_count, instrument_bytes, instrument_count;
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 1 };
+enum { FLAT_VERSION = 2 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -310,9 +321,13 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
                                  .byte_order = RUN_BYTE_ORDER,
                                  .summary_bytes = sizeof *summary,
                                  .comm_bytes = sizeof *summary->comms,
-                                 .comm_count = summary->comm_count};
+                                 .comm_count = summary->comm_count,
+                                 .instrument_bytes = sizeof *summary->instruments,
+                                 .instrument_count = summary->instrument_count};
+    size_t comm_bytes = summary->comm_count * sizeof *summary->comms;
+    size_t instrument_bytes = summary->instrument_count * sizeof *summary->instruments;
     memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
-    *bytes = sizeof header + sizeof *summary + summary->comm_count * sizeof *summary->comms;
+    *bytes = sizeof header + sizeof *summary + comm_bytes + instrument_bytes;
     char *data = calloc(1, *bytes);
     if (!data)
         return NULL;
@@ -320,9 +335,29 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     struct summary *body = (struct summary *)(void *)(data + sizeof header);
     *body = *summary;
     body->comms = NULL; /* an address says nothing elsewhere */
-    if (summary->comm_count)
-        memcpy(data + sizeof header + sizeof *summary, summary->comms, summary->comm_count * sizeof *summary->comms);
+    body->instruments = NULL;
+    if (comm_bytes)
+        memcpy(data + sizeof header + sizeof *summary, summary->comms, comm_bytes);
+    if (instrument_bytes)
+        memcpy(data + sizeof header + sizeof *summary + comm_bytes, summary->instruments, instrument_bytes);
     return data;
+}
+
+/* A copy of an array in the flat form; NULL also where it is empty. */
+static void *array_copy(const char *from, size_t count, size_t element)
+{
+    void *copy = count ? malloc(count * element) : NULL;
+    if (copy)
+        memcpy(copy, from, count * element);
+    return copy;
+}
+
+static bool header_fits(const struct flat_header *header, size_t rest)
+{
+    if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX)
+        return false;
+    return rest == sizeof(struct summary) + header->comm_count * sizeof(struct summary_comm) +
+                       header->instrument_count * sizeof(struct summary_instrument);
 }
 
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
@@ -335,39 +370,41 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     }
     memcpy(&header, data, sizeof header);
     if (header.byte_order != RUN_BYTE_ORDER || header.version != FLAT_VERSION ||
-        header.summary_bytes != sizeof *summary || header.comm_bytes != sizeof *summary->comms) {
+        header.summary_bytes != sizeof *summary || header.comm_bytes != sizeof *summary->comms ||
+        header.instrument_bytes != sizeof *summary->instruments) {
         snprintf(error, 128, "was written by another version of mpit or on another kind of machine");
         return -1;
     }
-    size_t rest = bytes - sizeof header;
-    if (rest < sizeof *summary || header.comm_count > SUMMARY_COMMS_MAX + 1 ||
-        rest - sizeof *summary != header.comm_count * sizeof *summary->comms) {
+    if (!header_fits(&header, bytes - sizeof header)) {
         snprintf(error, 128, "is damaged: %zu bytes do not fit its %llu communicators", bytes,
                  (unsigned long long)header.comm_count);
         return -1;
     }
-    memcpy(summary, (const char *)data + sizeof header, sizeof *summary);
-    summary->comms = NULL;
+    const char *body = (const char *)data + sizeof header, *comms = body + sizeof *summary;
+    memcpy(summary, body, sizeof *summary);
     summary->comm_count = header.comm_count;
-    if (header.comm_count) {
-        summary->comms = malloc(header.comm_count * sizeof *summary->comms);
-        if (!summary->comms) {
-            summary->comm_count = 0;
-            snprintf(error, 128, "does not fit into memory");
-            return -1;
-        }
-        memcpy(summary->comms, (const char *)data + sizeof header + sizeof *summary,
-               header.comm_count * sizeof *summary->comms);
+    summary->instrument_count = header.instrument_count;
+    summary->comms = array_copy(comms, header.comm_count, sizeof *summary->comms);
+    summary->instruments = array_copy(comms + header.comm_count * sizeof *summary->comms, header.instrument_count,
+                                      sizeof *summary->instruments);
+    if ((header.comm_count && !summary->comms) || (header.instrument_count && !summary->instruments)) {
+        summary_release(summary);
+        snprintf(error, 128, "does not fit into memory");
+        return -1;
     }
     summary->mpi[sizeof summary->mpi - 1] = summary->program[sizeof summary->program - 1] = '\0';
     for (size_t i = 0; i < summary->comm_count; i++)
         summary->comms[i].name[COMM_NAME_BYTES - 1] = '\0';
+    for (size_t i = 0; i < summary->instrument_count; i++)
+        summary_instrument_sanitize(&summary->instruments[i]);
     return 0;
 }
 
 void summary_release(struct summary *summary)
 {
     free(summary->comms);
+    free(summary->instruments);
     summary->comms = NULL;
-    summary->comm_count = 0;
+    summary->instruments = NULL;
+    summary->comm_count = summary->instrument_count = 0;
 }

@@ -18,6 +18,8 @@
 #define SUMMARY_SUFFIX ".summary"
 /* A job with more communicators than this has the rest of them in one line. */
 enum { SUMMARY_COMMS_MAX = 1024 };
+/* Lines of other libraries' instruments in a job, and of one array in a process; more are counted and left out. */
+enum { SUMMARY_INSTRUMENTS_MAX = 4096, SUMMARY_ELEMENTS_MAX = 64 };
 
 /* A figure over ranks; sum / ranks is its mean. */
 struct summary_spread {
@@ -44,6 +46,22 @@ struct summary_comm {
     uint64_t send_size_bytes[BUCKET_COUNT], recv_size_bytes[BUCKET_COUNT];
 };
 
+/* A number of another library's instrument, over the ranks that have it. */
+struct summary_instrument {
+    char name[INSTRUMENT_NAME_BYTES];
+    char component[INSTRUMENT_NAME_BYTES]; /* the file that registered it */
+    char item[ITEM_NAME_BYTES];            /* name of the element or of the state; "" = none */
+    char unit[VARIABLE_UNIT_BYTES];
+    char comm[COMM_NAME_BYTES]; /* "" = not bound */
+    uint32_t class;             /* enum variable_class */
+    uint32_t type;              /* enum mpit_type */
+    uint32_t element;           /* of an array; of a STATE: its value */
+    uint32_t array, region;     /* 1: it is one; it is a region's */
+    uint32_t ranks;
+    uint64_t sum; /* of integers, exact; of a STATE: how many processes are in it */
+    struct summary_spread spread;
+};
+
 struct summary {
     uint64_t job;
     uint32_t ranks;       /* processes merged so far */
@@ -60,6 +78,9 @@ struct summary {
     struct summary_call calls[CALL_COUNT];
     struct summary_comm *comms; /* sorted by name */
     size_t comm_count;
+    struct summary_instrument *instruments; /* sorted (summaryinstruments.h) */
+    size_t instrument_count;
+    uint64_t instruments_left_out;
 };
 
 /* This process's part. Returns 0, or -1 without memory. */
@@ -76,6 +97,8 @@ int summary_merge(struct summary *summary, const struct summary *other);
 void *summary_pack(const struct summary *summary, size_t *bytes);
 /* Returns 0, or -1 with a reason in error[128]: not a summary, other version, damaged. */
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128]);
+
+void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other);
 
 void summary_release(struct summary *summary);
 

@@ -70,6 +70,12 @@
                    .combine = COMBINE_NONE},                                                                           \
         .extreme = EXTREME_NONE, .source = (where), .names = (enumeration), .description = text SAFE                   \
     }
+#define UMQ_LIMITS                                                                                                     \
+    "What others send is read from their run files, so only processes on this node with the same MPIT_OUTPUT are "     \
+    "seen "                                                                                                            \
+    "(mpit_umq_peers says how many), none of an inter-communicator. Exact while no nonblocking receive is pending; a " \
+    "pending one counts as taking a message of its source (under several threads: of any source), and where it waits " \
+    "for another tag the figure is too small by one. Messages taken by MPI_Mrecv or out of mpit's sight stay in it."
 /* A level and its two watermarks under one name. */
 #define LEVELS(title, dimension, field, upper, lower, text)                                                            \
     VARIABLE(title, LEVEL, dimension, 1, 1, COMBINE_SUM, text ", now.", SHARED_CELL(field.now)),                       \
@@ -98,6 +104,16 @@ const struct variable variables[] = {
           {.block = BLOCK_LOSSES, .weight = 1, .first = 0, .run = 1, .step = 1, .stride = 1}),
     OTHER("mpit_buffer_bytes", SIZE, "bytes", 0, 1, SOURCE_BUFFER_BYTES, NAMES_NONE,
           "Memory that the recorder has mapped for events and tallies, in bytes."),
+    OTHER("mpit_buffer_fill", PERCENTAGE, "", 0, 1, SOURCE_BUFFER_FILL, NAMES_NONE,
+          "How full the fullest event buffer of a thread is, 0 .. 1. With a trace a buffer is emptied when it is full; "
+          "without one the newest event takes the place of the oldest, and it stays at 1."),
+    OTHER("mpit_mpi_fraction", PERCENTAGE, "", 0, 1, SOURCE_MPI_FRACTION, NAMES_NONE,
+          "Share of time inside recorded MPI calls since the handle was allocated, 0 .. 1: time inside, calls in "
+          "progress included, over time elapsed, each summed over the threads that have called MPI, from their first "
+          "call to their end."),
+    OTHER("mpit_last_return", GENERIC, "ns", 0, 1, SOURCE_LAST_RETURN, NAMES_NONE,
+          "When a recorded MPI call of any thread last returned, in nanoseconds since 1970-01-01 00:00 UTC; 0 before "
+          "MPI_Init has returned. Continuous and read-only: a point in time, which no other class has."),
     OTHER("mpit_size_bucket_limit", SIZE, "bytes", 0, BUCKET_COUNT, SOURCE_BUCKET_LIMIT, NAMES_NONE,
           "Largest message size of each slot of the *_size_* variables, in bytes."),
 
@@ -114,6 +130,16 @@ const struct variable variables[] = {
     VARIABLE("mpit_wait_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside completion calls, shared evenly by the requests that each completed, in nanoseconds.",
              COMM_CELL(wait_time)),
+    VARIABLE("mpit_rma_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+             "Time inside calls on windows that were made on the communicator, in nanoseconds.", COMM_CELL(rma_time)),
+    VARIABLE("mpit_io_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+             "Time inside calls on files that were opened on the communicator, in nanoseconds.", COMM_CELL(io_time)),
+    VARIABLE("mpit_rma_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
+             "Data at targets that this process's accesses to windows have read or written, in bytes.",
+             COMM_CELL(rma_bytes)),
+    VARIABLE("mpit_io_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
+             "Data that this process's completed accesses to files have read or written, in bytes.",
+             COMM_CELL(io_bytes)),
     VARIABLE("mpit_p2p_transfer_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Sum over messages of return of the completing call - begin of the posting call, in nanoseconds.",
              COMM_CELL(transfer_time)),
@@ -178,6 +204,17 @@ const struct variable variables[] = {
            "Nonblocking receives posted and not yet completed"),
     LEVELS("mpit_pending_bytes", "bytes", bytes, EXTREME_BYTES_HIGH, EXTREME_BYTES_LOW,
            "Bytes of the nonblocking sends posted and not yet completed"),
+    OTHER("mpit_umq_length", LEVEL, "", 1, 1, SOURCE_UMQ, NAMES_NONE,
+          "Unexpected messages, now: those that members of the communicator on this node have begun to send to this "
+          "process, that it has not received, and for which it has no receive posted. " UMQ_LIMITS),
+    OTHER("mpit_umq_length", HIGHWATERMARK, "", 1, 1, SOURCE_UMQ_HIGHEST, NAMES_NONE,
+          "Unexpected messages, the most since start or reset. While a handle is started, every recorded call of this "
+          "process looks before it takes a message away, so that no height is missed. " UMQ_LIMITS),
+    OTHER("MPI_T_UMQ_LENGTH", LEVEL, "", 1, 1, SOURCE_UMQ_NAMED, NAMES_NONE,
+          "mpit_umq_length as an MPI_INT, under the name in the standard's example. It can be started and stopped; "
+          "while it is stopped it keeps its value. " UMQ_LIMITS),
+    OTHER("mpit_umq_peers", SIZE, "", 1, 1, SOURCE_UMQ_PEERS, NAMES_NONE,
+          "Processes of the communicator whose messages mpit_umq_length can see, this one among them."),
 };
 
 const size_t variable_count = sizeof variables / sizeof variables[0];

@@ -57,6 +57,13 @@ enum variable_source {
     SOURCE_BUCKET_LIMIT,
     SOURCE_CURRENT_CALL,
     SOURCE_BUFFER_BYTES,
+    SOURCE_BUFFER_FILL,
+    SOURCE_MPI_FRACTION,
+    SOURCE_LAST_RETURN,
+    SOURCE_UMQ,         /* length (umq.h) */
+    SOURCE_UMQ_HIGHEST, /* its largest one; windows of its own */
+    SOURCE_UMQ_NAMED,   /* the length as the standard's example reads it: an int that can be started and stopped */
+    SOURCE_UMQ_PEERS,
 };
 
 enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS };

@@ -1,6 +1,7 @@
 #include "clock.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,21 +71,34 @@ enum clock_kind clock_kind(void)
     return clock_is_counter ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
 }
 
-struct clock_scale clock_calibrate(void)
+static uint64_t mult_measure(void)
 {
-    if (calibrated.mult)
-        return calibrated;
     clock_open();
-    if (!clock_is_counter) {
-        calibrated.mult = UINT64_C(1) << 32;
-        return calibrated;
-    }
+    if (!clock_is_counter)
+        return UINT64_C(1) << 32;
     struct instant end;
     do
         end = instant_read(CLOCK_MONOTONIC_RAW);
     while (end.ns - calibration_begin.ns < CALIBRATION_MIN_NS);
     unsigned __int128 ns = (unsigned __int128)(end.ns - calibration_begin.ns) << 32;
-    calibrated.mult = (uint64_t)(ns / (end.ticks - calibration_begin.ticks));
+    return (uint64_t)(ns / (end.ticks - calibration_begin.ticks));
+}
+
+struct clock_scale clock_calibrate(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a tool may ask while MPI_Init does */
+    uint64_t mult = __atomic_load_n(&calibrated.mult, __ATOMIC_ACQUIRE);
+    if (mult)
+        return (struct clock_scale){mult};
+    pthread_mutex_lock(&lock);
+    if (!calibrated.mult)
+        __atomic_store_n(&calibrated.mult, mult_measure(), __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    return calibrated;
+}
+
+struct clock_scale clock_calibrated(void)
+{
     return calibrated;
 }
 

@@ -32,18 +32,24 @@ struct clock_pair {
 
 extern LIBRARY_LOCAL bool clock_is_counter; /* set by clock_open, constant afterwards */
 
-static inline uint64_t clock_now(void)
+/* The counter itself: only where clock_is_counter. */
+static inline uint64_t clock_counter(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_expect(clock_is_counter, 1))
-        return __rdtsc();
+    return __rdtsc();
 #elif defined(__aarch64__)
-    if (__builtin_expect(clock_is_counter, 1)) {
-        uint64_t ticks;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return 0;
 #endif
+}
+
+static inline uint64_t clock_now(void)
+{
+    if (__builtin_expect(clock_is_counter, 1))
+        return clock_counter();
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -66,6 +72,8 @@ static inline uint64_t clock_ticks(struct clock_scale scale, uint64_t ns)
 void clock_open(void);
 /* Ends the calibration; waits until it is at least 2 ms long. Later calls return the same factor. */
 struct clock_scale clock_calibrate(void);
+/* What clock_calibrate has found; a factor of 0 before it was called. Async-signal-safe. */
+struct clock_scale clock_calibrated(void);
 enum clock_kind clock_kind(void);
 /* The tightest of a few attempts to read both time lines at once. */
 struct clock_pair clock_pair_read(void);

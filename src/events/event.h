@@ -18,6 +18,11 @@
  *   created      the communicator that the call created
  *   destroyed    the communicator that the call freed; the call itself is charged to the parent
  *
+ * Between calls stand the events of other libraries' instruments, each by itself; peer = the instrument's id:
+ *
+ *   region       a region that was left, an extension behind it where it is wide; nested: inside of itself
+ *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
+ *
  * Invariant: a record whose kind is 0 was never written. The number of records that a thread has written is its
  * tally cell `events_recorded`; a record is complete before that cell counts it.
  */
@@ -75,7 +80,15 @@ enum record_kind {
     RECORD_FREED,       /* a request was freed while it was active */
     RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
     RECORD_DESTROYED,   /* comm = the slot of the communicator that the call freed */
+    RECORD_RMA_DONE,    /* a request-based access to a window completed */
+    RECORD_IO_DONE,     /* a nonblocking access to a file completed: bytes */
     RECORD_END,
+};
+
+/* Events of instruments (runfile.h): neither calls nor parts of calls. */
+enum instrument_event_kind {
+    EVENT_REGION = 0x500,
+    EVENT_METRIC,
 };
 
 /* Peers that are no rank; the values are mpit's own, whatever the MPI uses. */

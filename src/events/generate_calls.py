@@ -27,7 +27,12 @@ FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CA
          "wait": "COMPLETION", "waitall": "COMPLETION", "waitany": "COMPLETION", "waitsome": "COMPLETION",
          "test": "COMPLETION", "testall": "COMPLETION", "testany": "COMPLETION", "testsome": "COMPLETION",
          "request_free": "COMPLETION", "cancel": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
-         "comm_create": "COMM", "comm_idup": "COMM", "comm_split": "COMM", "comm_free": "COMM"}
+         "comm_create": "COMM", "comm_idup": "COMM", "comm_split": "COMM", "comm_free": "COMM",
+         "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
+         "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO"}
+
+# Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
+PLAIN_SHAPES = ["send", "recv", "isend", "irecv", "wait", "test", "coll"]
 
 
 class Call:
@@ -140,6 +145,18 @@ def generate_next(calls, prototypes):
     print(" \\\n".join(f"    X({name})" for _, name, _, _ in declared(calls, prototypes)))
 
 
+def object_arguments(call):
+    """What the shapes of windows and files need: the object, whom it goes to, the bytes that are accessed there."""
+    names = call.arguments
+    words = [n for n in ("comm", "win", "fh", "win_pointer", "fh_pointer") if n in names]
+    if call.shape in ("win_call", "win_post"):
+        peer = "peer_rank(target)" if "target" in names else "PEER_NONE"
+        bytes_ = ("native_bytes(target_count, target_type)" if "target_count" in names
+                  else "native_bytes(1, type)" if call.detail == "element" else "0")
+        words += [peer, f"target == MPI_PROC_NULL ? 0 : {bytes_}" if bytes_ != "0" else "0"]
+    return words + [n for n in ("request", "status") if n in names]
+
+
 def generate_wrappers(calls, prototypes):
     print("/* Generated from calls.table and mpi.h. */\n#include \"shapes.h\"\n")
     for call, name, types, large in declared(calls, prototypes):
@@ -148,9 +165,18 @@ def generate_wrappers(calls, prototypes):
         # collectives: the communicator and the request first, the operation's own arguments behind them
         first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
         shaped = ", ".join(first + [n for n in names if n not in first])
-        print(f"GATE({name});\nint {name}({declaration(types, names)})\n{{")
-        print(f"    SHAPE_{call.shape.upper()}(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
-              f" {int(large)}, ({arguments}){', ' + shaped if shaped else ''});\n}}\n")
+        if call.klass in ("rma", "io"):
+            shaped = ", ".join(object_arguments(call))
+        body = (f"(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
+                f" {int(large)}, ({arguments}){', ' + shaped if shaped else ''});\n}}\n")
+        shape = f"    SHAPE_{call.shape.upper()}{body}"
+        if call.shape in PLAIN_SHAPES:
+            print(f"RARE int GENERAL({name})({declaration(types, names)})\n{{\n{shape}")
+            shape = f"    PLAIN_{call.shape.upper()}{body}"
+        print(f"GATE({name});\nint {name}({declaration(types, names)})\n{{\n{shape}")
+        if call.shape not in ("init", "init_thread", "finalize"):
+            print(f"GATE_PROFILED({name});\nROUTE({name}, ({declaration(types, names)}), ({arguments}));")
+        print()
 
 
 def main():

@@ -66,6 +66,14 @@ static void *grow(void *array, size_t count, size_t element)
     return realloc(array, (count ? count * 2 : 1) * element);
 }
 
+static bool capacity_fits(const struct chunk_header *chunk)
+{
+    uint64_t room = chunk->bytes - sizeof *chunk;
+    if (chunk->kind == CHUNK_PACKED)
+        return chunk->packed_bytes <= room && chunk->capacity && chunk->capacity <= chunk->packed_bytes / PACK_LEAST;
+    return chunk->kind == CHUNK_ARENA || (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
+}
+
 static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
@@ -75,11 +83,10 @@ static int chunks_find(struct run_reader *reader)
             return fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)offset);
         if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
             return fail(reader, "is damaged: chunk at byte %llu has an impossible size", (unsigned long long)offset);
-        if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_RING)
+        if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_PACKED)
             return fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
                         chunk->kind);
-        if (chunk->kind != CHUNK_ARENA &&
-            (chunk->capacity == 0 || chunk->capacity > (chunk->bytes - sizeof *chunk) / sizeof(struct event)))
+        if (!capacity_fits(chunk))
             return fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
                         (unsigned long long)offset);
         const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
@@ -142,18 +149,87 @@ static int comms_find(struct run_reader *reader)
     return 0;
 }
 
+static bool instrument_is_sound(const struct run_reader *reader, const struct instrument_record *record)
+{
+    if (record->id == 0 || record->id >= INSTRUMENT_IDS_MAX)
+        return false;
+    if (record->kind != INSTRUMENT_VARIABLE && record->kind != INSTRUMENT_REGION)
+        return false;
+    if (record->count == 0 || record->count > INSTRUMENT_ELEMENTS_MAX || record->item_count > INSTRUMENT_ITEMS_MAX)
+        return false;
+    if (record->comm && (record->comm >= reader->comm_count || !reader->comms[record->comm]))
+        return false;
+    return text_ends(record->name, sizeof record->name) && text_ends(record->unit, sizeof record->unit) &&
+           text_ends(record->component, sizeof record->component) &&
+           text_ends(record->description, sizeof record->description);
+}
+
+static bool instrument_is_whole(const struct run_reader *reader, const struct instrument_record *record)
+{
+    uint64_t numbers = (record->count + UINT64_C(0)) + INSTRUMENT_EXTREMES;
+    if (record->values && !object_at(reader, record->values, numbers * sizeof(uint64_t)))
+        return false;
+    const struct item_record *items = NULL;
+    if (record->item_count) {
+        items = object_at(reader, record->items, record->item_count * (uint64_t)sizeof *items);
+        if (!items)
+            return false;
+    }
+    for (uint32_t i = 0; i < record->item_count; i++)
+        if (!text_ends(items[i].name, sizeof items[i].name))
+            return false;
+    return true;
+}
+
+static int instruments_find(struct run_reader *reader)
+{
+    uint64_t offset = reader->header.first_instrument;
+    while (offset) {
+        const struct instrument_record *record = object_at(reader, offset, sizeof *record);
+        if (!record || !instrument_is_sound(reader, record))
+            return fail(reader, "is damaged: instrument record at byte %llu", (unsigned long long)offset);
+        if (!instrument_is_whole(reader, record))
+            return fail(reader, "is damaged: values or items of instrument %u", record->id);
+        if (record->id >= reader->instrument_count) {
+            size_t count = record->id + 1u;
+            const struct instrument_record **instruments = realloc(reader->instruments, count * sizeof *instruments);
+            if (!instruments)
+                return fail(reader, "has more instruments than memory can hold");
+            memset(instruments + reader->instrument_count, 0, (count - reader->instrument_count) * sizeof *instruments);
+            reader->instruments = instruments;
+            reader->instrument_count = count;
+        }
+        if (reader->instruments[record->id])
+            return fail(reader, "is damaged: instrument %u stands twice", record->id);
+        reader->instruments[record->id] = record;
+        offset = record->next;
+    }
+    return 0;
+}
+
+static bool block_kind_is_known(uint32_t kind)
+{
+    return (kind >= BLOCK_THREAD && kind <= BLOCK_SHARED) || kind == BLOCK_REGION;
+}
+
 static int blocks_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.first_block;
     size_t most = reader->bytes / sizeof(struct tally_block); /* more can only be a loop */
     while (offset) {
         const struct tally_block *block = object_at(reader, offset, sizeof *block);
-        if (!block || block->kind < BLOCK_THREAD || block->kind > BLOCK_SHARED ||
+        if (!block || !block_kind_is_known(block->kind) ||
             !object_at(reader, offset + sizeof *block, block->cells * UINT64_C(8)) || reader->block_count >= most)
             return fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
         if (block->thread >= reader->thread_count ||
             (block->comm && (block->comm >= reader->comm_count || !reader->comms[block->comm])))
             return fail(reader, "is damaged: tally block at byte %llu belongs to nobody", (unsigned long long)offset);
+        const struct instrument_record *region =
+            block->kind == BLOCK_REGION ? run_reader_instrument(reader, block->page) : NULL;
+        if (block->kind == BLOCK_REGION &&
+            (!region || region->kind != INSTRUMENT_REGION || region->comm != block->comm))
+            return fail(reader, "is damaged: tally block at byte %llu belongs to no region",
+                        (unsigned long long)offset);
         const struct tally_block **blocks = grow(reader->blocks, reader->block_count, sizeof *blocks);
         if (!blocks)
             return fail(reader, "has more tally blocks than memory can hold");
@@ -161,6 +237,50 @@ static int blocks_find(struct run_reader *reader)
         reader->blocks[reader->block_count++] = block;
         offset = block->next;
     }
+    return 0;
+}
+
+static int stretches_find(struct run_reader *reader)
+{
+    uint64_t offset = reader->header.traced == TRACED_IN_PART ? reader->header.first_stretch : 0;
+    uint64_t later = UINT64_MAX;
+    size_t most = reader->bytes / sizeof(struct trace_stretch); /* more can only be a loop */
+    while (offset) {
+        const struct trace_stretch *stretch = object_at(reader, offset, sizeof *stretch);
+        if (!stretch || stretch->begin_ticks > stretch->end_ticks || stretch->end_ticks > later ||
+            reader->stretch_count >= most)
+            return fail(reader, "is damaged: stretch of the trace at byte %llu", (unsigned long long)offset);
+        const struct trace_stretch **stretches = grow(reader->stretches, reader->stretch_count, sizeof *stretches);
+        if (!stretches)
+            return fail(reader, "has more stretches of a trace than memory can hold");
+        reader->stretches = stretches;
+        reader->stretches[reader->stretch_count++] = stretch;
+        later = stretch->begin_ticks;
+        offset = stretch->next;
+    }
+    return 0;
+}
+
+/* By communicator, and else in the order of the list, so that those of one lie together. */
+static int blocks_sort(struct run_reader *reader)
+{
+    size_t slots = reader->comm_count ? reader->comm_count : 1, *first = calloc(slots + 1, sizeof *first);
+    const struct tally_block **sorted = malloc((reader->block_count + 1) * sizeof *sorted);
+    reader->comm_blocks = first;
+    if (!first || !sorted) {
+        free(sorted);
+        return fail(reader, "has more tally blocks than memory can hold");
+    }
+    for (size_t i = 0; i < reader->block_count; i++)
+        first[reader->blocks[i]->comm + 1]++;
+    for (size_t slot = 0; slot < slots; slot++)
+        first[slot + 1] += first[slot];
+    for (size_t i = 0; i < reader->block_count; i++)
+        sorted[first[reader->blocks[i]->comm]++] = reader->blocks[i];
+    memmove(first + 1, first, slots * sizeof *first); /* each has come to where the next one begins */
+    first[0] = 0;
+    free(reader->blocks);
+    reader->blocks = sorted;
     return 0;
 }
 
@@ -220,6 +340,7 @@ static void header_copy(struct run_reader *reader)
     const struct run_header *header = (const struct run_header *)reader->base;
     memcpy(&reader->header, header, sizeof reader->header);
     reader->header.first_block = __atomic_load_n(&header->first_block, __ATOMIC_ACQUIRE);
+    reader->header.first_instrument = __atomic_load_n(&header->first_instrument, __ATOMIC_ACQUIRE);
     reader->header.first_comm = __atomic_load_n(&header->first_comm, __ATOMIC_ACQUIRE);
     reader->header.first_thread = __atomic_load_n(&header->first_thread, __ATOMIC_ACQUIRE);
     reader->header.file_bytes = __atomic_load_n(&header->file_bytes, __ATOMIC_ACQUIRE);
@@ -248,7 +369,8 @@ int run_reader_open(struct run_reader *reader, const char *path)
             run_reader_close(reader);
     }
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 || comms_find(reader) != 0 ||
-        blocks_find(reader) != 0 || tables_find(reader) != 0) {
+        instruments_find(reader) != 0 || blocks_find(reader) != 0 || blocks_sort(reader) != 0 ||
+        stretches_find(reader) != 0 || tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
     }
@@ -263,6 +385,14 @@ void run_reader_close(struct run_reader *reader)
     free(reader->threads);
     free(reader->comms);
     free(reader->blocks);
+    free(reader->comm_blocks);
+    reader->comm_blocks = NULL;
+    free(reader->instruments);
+    reader->instruments = NULL;
+    reader->instrument_count = 0;
+    free(reader->stretches);
+    reader->stretches = NULL;
+    reader->stretch_count = 0;
     reader->base = NULL;
     reader->chunks = NULL;
     reader->threads = NULL;
@@ -286,13 +416,44 @@ const char *run_reader_call_name(const struct run_reader *reader, unsigned kind)
     return kind < reader->call_count ? reader->calls[kind].name : "?";
 }
 
+const struct instrument_record *run_reader_instrument(const struct run_reader *reader, uint32_t id)
+{
+    return id < reader->instrument_count ? reader->instruments[id] : NULL;
+}
+
+const uint64_t *run_reader_values(const struct run_reader *reader, const struct instrument_record *record)
+{
+    return record->values ? (const uint64_t *)(const void *)(reader->base + record->values) : NULL;
+}
+
+const char *run_reader_item(const struct run_reader *reader, const struct instrument_record *record, int64_t value)
+{
+    if (!record->item_count) /* and the offset was not looked at */
+        return NULL;
+    const struct item_record *items = (const void *)(reader->base + record->items);
+    if (record->count > 1) /* items name the places */
+        return value >= 0 && value < record->item_count ? items[value].name : NULL;
+    for (uint32_t i = 0; i < record->item_count; i++)
+        if (items[i].value == value)
+            return items[i].name;
+    return NULL;
+}
+
 static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
 {
     cursor->current = chunk;
     cursor->current_first = chunk->kind == CHUNK_RING ? 0 : first;
     cursor->current_end = end < cursor->end ? end : cursor->end;
+    if (chunk->kind == CHUNK_PACKED) {
+        unpacked_clear(&cursor->unpacked);
+        cursor->packed = (const unsigned char *)(chunk + 1);
+        cursor->packed_end = cursor->packed + chunk->packed_bytes;
+        cursor->packed_number = first;
+    }
     if (first > cursor->next) {
-        cursor->missing += first - cursor->next;
+        if (cursor->reader->header.traced != TRACED_IN_PART)
+            cursor->missing += first - cursor->next;
+        cursor->belongs = false; /* what comes first may lack its call */
         cursor->next = first;
     }
 }
@@ -306,7 +467,7 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if (chunk->kind != CHUNK_TRACE || chunk->thread != cursor->thread)
+        if ((chunk->kind != CHUNK_TRACE && chunk->kind != CHUNK_PACKED) || chunk->thread != cursor->thread)
             continue;
         uint64_t first = chunk->first_event, end = first + chunk->capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)
@@ -321,7 +482,8 @@ static bool cursor_seek(struct event_cursor *cursor)
         cursor_enter(cursor, ring, cursor->end > ring->capacity ? cursor->end - ring->capacity : 0, cursor->end);
         return true;
     }
-    cursor->missing += cursor->end - cursor->next;
+    if (reader->header.traced != TRACED_IN_PART)
+        cursor->missing += cursor->end - cursor->next;
     return false;
 }
 
@@ -334,17 +496,73 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
     cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
 }
 
+/* Event `next` out of the current, packed chunk; NULL: the chunk is damaged from here on. */
+static const struct event *cursor_unpack(struct event_cursor *cursor)
+{
+    const struct event *event;
+    do {
+        event = event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
+        if (!event)
+            return NULL;
+    } while (cursor->packed_number++ < cursor->next);
+    cursor->next++;
+    return event;
+}
+
+/* Was the trace on at that time? */
+static bool stretches_have(const struct run_reader *reader, uint64_t ticks)
+{
+    size_t low = 0, high = reader->stretch_count; /* the first one that begins at `ticks` or before lies in between */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (reader->stretches[middle]->begin_ticks <= ticks)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < reader->stretch_count && ticks < reader->stretches[low]->end_ticks;
+}
+
+/* A call belongs to the trace when it began in a stretch; what follows it goes with it. A place that was never written
+ * (the buffer was made later) belongs to nothing. */
+static bool event_belongs(struct event_cursor *cursor, const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    if (kind == 0)
+        cursor->belongs = false;
+    else if (kind < RECORD_FIRST || kind >= RECORD_END)
+        cursor->belongs = stretches_have(cursor->reader, event->begin);
+    return cursor->belongs;
+}
+
+static const struct event *event_next(struct event_cursor *cursor)
+{
+    for (;;) {
+        if (cursor->current && cursor->next >= cursor->current_end) {
+            cursor->current = NULL;
+            cursor->chunk += cursor->chunk < cursor->reader->chunk_count;
+        }
+        if (!cursor->current && !cursor_seek(cursor)) {
+            cursor->next = cursor->end;
+            return NULL;
+        }
+        const struct event *events = (const struct event *)(cursor->current + 1), *event;
+        if (cursor->current->kind == CHUNK_RING)
+            return &events[cursor->next++ % cursor->current->capacity];
+        if (cursor->current->kind == CHUNK_TRACE)
+            return &events[cursor->next++ - cursor->current_first];
+        event = cursor_unpack(cursor);
+        if (event)
+            return event;
+        cursor->missing += cursor->current_end - cursor->next;
+        cursor->next = cursor->current_end;
+    }
+}
+
 const struct event *event_cursor_next(struct event_cursor *cursor)
 {
-    if (cursor->current && cursor->next >= cursor->current_end)
-        cursor->current = NULL;
-    if (!cursor->current && !cursor_seek(cursor)) {
-        cursor->next = cursor->end;
-        return NULL;
-    }
-    const struct event *events = (const struct event *)(cursor->current + 1);
-    uint64_t place = cursor->current->kind == CHUNK_RING ? cursor->next % cursor->current->capacity
-                                                         : cursor->next - cursor->current_first;
-    cursor->next++;
-    return &events[place];
+    const struct event *event = event_next(cursor);
+    while (event && cursor->reader->header.traced == TRACED_IN_PART && !event_belongs(cursor, event))
+        event = event_next(cursor);
+    return event;
 }

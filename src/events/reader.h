@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "event.h"
+#include "pack.h"
 #include "runfile.h"
 
 #include <stdbool.h>
@@ -25,12 +26,17 @@ struct run_reader {
     size_t thread_count;
     const struct comm_record **comms; /* by slot; NULL where there is none */
     size_t comm_count;
-    const struct tally_block **blocks;
+    const struct tally_block **blocks; /* by communicator */
     size_t block_count;
+    size_t *comm_blocks; /* by slot: index of its first block; one more behind the last */
+    const struct trace_stretch **stretches; /* of a trace that was switched; the latest first, none overlaps another */
+    size_t stretch_count;
     const struct variable_record *variables;
     size_t variable_count;
     const struct call_record *calls; /* by kind; [0] is "none" */
     size_t call_count;
+    const struct instrument_record **instruments; /* by id; NULL where there is none */
+    size_t instrument_count;
     char error[512];
 };
 
@@ -43,7 +49,15 @@ const uint64_t *tally_cells(const struct tally_block *block);
 /* "?" for a kind that the file does not name. */
 const char *run_reader_call_name(const struct run_reader *reader, unsigned kind);
 
-/* The events of one thread in order. */
+/* The instrument with this id, or NULL. */
+const struct instrument_record *run_reader_instrument(const struct run_reader *reader, uint32_t id);
+/* Its published values: record->count numbers, then the extremes; NULL: it has none. */
+const uint64_t *run_reader_values(const struct run_reader *reader, const struct instrument_record *record);
+/* The name of an item of its enumeration: that has the value, or in arrays that stands in this place. NULL: none. */
+const char *run_reader_item(const struct run_reader *reader, const struct instrument_record *record, int64_t value);
+
+/* The events of one thread in order; of a trace that was switched on or off those that belong to it, with nothing
+ * missing between them. */
 struct event_cursor {
     const struct run_reader *reader;
     uint32_t thread;
@@ -54,10 +68,14 @@ struct event_cursor {
     size_t chunk;     /* index from which to look on */
     const struct chunk_header *current;
     uint64_t current_first, current_end;
+    const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
+    uint64_t packed_number;                   /* of the event that comes out of it next */
+    struct unpacked unpacked;
+    bool belongs; /* TRACED_IN_PART: the last call did, and what follows it does */
 };
 
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
-/* The next record, or NULL at the end. */
+/* The next record, or NULL at the end. Valid until PACK_BACK_MOST more have been asked for. */
 const struct event *event_cursor_next(struct event_cursor *cursor);
 
 #endif

@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000 };
+enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000, DESCRIPTOR_LEAST = 200 };
 
 static size_t pages(size_t bytes)
 {
@@ -53,9 +53,32 @@ static bool file_may_be(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
+/* Still what we opened? */
+static bool file_is_ours(const struct run *run)
+{
+    struct stat st;
+    return fstat(run->fd, &st) == 0 && st.st_dev == run->device && st.st_ino == run->inode;
+}
+
+/* Takes the descriptor out of the way of programs that close all low ones, and remembers what it is. */
+static void file_keep(struct run *run)
+{
+    struct stat st = {0};
+    int high = fcntl(run->fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
+    if (high >= 0) {
+        close(run->fd);
+        run->fd = high;
+    }
+    fstat(run->fd, &st);
+    run->device = st.st_dev;
+    run->inode = st.st_ino;
+}
+
 /* Space is allocated before it is touched, so that a full disk is an answer here and not a SIGBUS later. */
 static int file_extend(struct run *run, uint64_t end, uint64_t bytes)
 {
+    if (!file_is_ours(run))
+        return EBADF;
     if (!file_may_be(end + bytes))
         return EFBIG;
     int error;
@@ -129,6 +152,7 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
         run->path[0] = '\0';
         return;
     }
+    file_keep(run);
     error = file_extend(run, 0, RUN_PAGE_BYTES);
     if (error) {
         snprintf(problem->text, sizeof problem->text, "cannot write %s: %s", run->path, strerror(error));
@@ -136,6 +160,19 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
         close(run->fd);
         run->fd = -1;
         run->path[0] = '\0';
+    }
+}
+
+/* What would be the file, in memory: the neighbours on this node find it by its name in /proc. */
+static void memory_create(struct run *run)
+{
+    run->fd = memfd_create(RUN_MEMORY_NAME, MFD_CLOEXEC);
+    if (run->fd < 0)
+        return;
+    file_keep(run);
+    if (file_extend(run, 0, RUN_PAGE_BYTES) != 0) {
+        close(run->fd);
+        run->fd = -1;
     }
 }
 
@@ -177,6 +214,8 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
     problem->text[0] = '\0';
     if (dir)
         file_create(run, dir, problem);
+    if (!run_has_file(run))
+        memory_create(run);
     run->header = memory_map(run, 0, RUN_PAGE_BYTES, run->fd >= 0);
     if (!run->header) {
         if (run->fd >= 0)
@@ -193,7 +232,7 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
 
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count)
 {
-    if (run->header)
+    if (run->header && !run->detached)
         __atomic_fetch_add(&run->header->lost[cause], count, __ATOMIC_RELAXED);
 }
 
@@ -257,14 +296,14 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
 }
 
 /* Header, events and what fills the last page, with one call as a rule. */
-static bool chunk_write(int fd, const struct chunk_header *chunk, const struct event *events, uint64_t offset)
+static bool chunk_write(int fd, const struct chunk_header *chunk, const void *data, size_t data_bytes, uint64_t offset)
 {
     static const char zeros[RUN_PAGE_BYTES];
-    size_t event_bytes = (size_t)chunk->capacity * sizeof *events, done = 0;
+    size_t done = 0;
     while (done < chunk->bytes) {
         struct iovec parts[3] = {{(void *)(uintptr_t)chunk, sizeof *chunk},
-                                 {(void *)(uintptr_t)events, event_bytes},
-                                 {(void *)(uintptr_t)zeros, chunk->bytes - sizeof *chunk - event_bytes}};
+                                 {(void *)(uintptr_t)data, data_bytes},
+                                 {(void *)(uintptr_t)zeros, chunk->bytes - sizeof *chunk - data_bytes}};
         size_t skip = done;
         for (int i = 0; i < 3; i++) {
             size_t gone = skip < parts[i].iov_len ? skip : parts[i].iov_len;
@@ -284,23 +323,18 @@ static bool chunk_write(int fd, const struct chunk_header *chunk, const struct e
 
 /* The lock is held over the write: writes into one file wait for each other in the kernel anyhow, and so no reader ever
  * sees a file that is longer than what has been written. */
-bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
-                      uint32_t count)
+static bool trace_append(struct run *run, struct chunk_header chunk, const void *data, size_t bytes)
 {
-    struct chunk_header chunk = {.magic = CHUNK_MAGIC,
-                                 .kind = CHUNK_TRACE,
-                                 .thread = thread,
-                                 .capacity = count,
-                                 .first_event = first_event,
-                                 .bytes = pages(sizeof chunk + (size_t)count * sizeof *events)};
+    chunk.magic = CHUNK_MAGIC;
+    chunk.bytes = pages(sizeof chunk + bytes);
     bool good = false;
     pthread_mutex_lock(&run->lock);
     if (run->trace_limit && run->trace_bytes + chunk.bytes > run->trace_limit)
         run_lost(run, LOSS_TRACE_LIMIT, 1);
-    else if (run->fd < 0)
+    else if (!run_has_file(run))
         run_lost(run, LOSS_NO_FILE, 1);
-    else if (run->broken || !file_may_be(run->virtual_bytes + chunk.bytes) ||
-             !chunk_write(run->fd, &chunk, events, run->virtual_bytes))
+    else if (run->broken || !file_is_ours(run) || !file_may_be(run->virtual_bytes + chunk.bytes) ||
+             !chunk_write(run->fd, &chunk, data, bytes, run->virtual_bytes))
         run_lost(run, LOSS_DISK_FULL, 1);
     else
         good = true;
@@ -308,6 +342,33 @@ bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, co
         run->virtual_bytes += chunk.bytes;
         run->trace_bytes += chunk.bytes;
         __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return good;
+}
+
+bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
+                      uint32_t count)
+{
+    struct chunk_header chunk = {.kind = CHUNK_TRACE, .thread = thread, .capacity = count, .first_event = first_event};
+    return trace_append(run, chunk, events, (size_t)count * sizeof *events);
+}
+
+bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
+                             size_t bytes)
+{
+    struct chunk_header chunk = {
+        .kind = CHUNK_PACKED, .thread = thread, .capacity = count, .first_event = first_event, .packed_bytes = bytes};
+    return trace_append(run, chunk, packed, bytes);
+}
+
+bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit)
+{
+    pthread_mutex_lock(&run->lock);
+    bool good = memory_limit >= run->memory_bytes && (!trace_limit || trace_limit >= run->trace_bytes);
+    if (good) {
+        run->memory_limit = memory_limit;
+        run->trace_limit = trace_limit;
     }
     pthread_mutex_unlock(&run->lock);
     return good;
@@ -332,7 +393,7 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
     run->header->end_realtime_ns = now.realtime_ns;
     __atomic_store_n(&run->header->phase, phase, __ATOMIC_RELEASE);
     pthread_mutex_lock(&run->lock);
-    if (run->fd >= 0 && !keep)
+    if (run_has_file(run) && !keep)
         unlink(run->path);
     run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
     pthread_mutex_unlock(&run->lock);

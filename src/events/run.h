@@ -13,11 +13,15 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct run {
     struct run_header *header; /* NULL until run_open */
-    int fd;                    /* -1: the run lives in memory only */
+    int fd;                    /* the file; without one, memory that other processes can find; -1: not even that */
     bool broken;               /* the file could not grow; later pieces live in memory */
+    bool detached;             /* in the child of a fork, which shares the memory and takes no part */
+    dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
+    ino_t inode;
     uint64_t virtual_bytes;    /* offsets given out */
     uint64_t memory_bytes;     /* mapped now */
     uint64_t memory_limit;     /* bound on memory_bytes */
@@ -36,7 +40,8 @@ struct run_problem {
 };
 
 /*
- * Starts a run: a new file in `dir` (made if need be; NULL: no file). Returns 0, or -1 when there is no memory at all.
+ * Starts a run: a new file in `dir` (made if need be; NULL: no file, but memory of that form which neighbours.h finds).
+ * Returns 0, or -1 when there is no memory at all.
  */
 int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit,
              struct run_problem *problem);
@@ -53,12 +58,24 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
  */
 bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
                       uint32_t count);
+/* The same for `count` events that were packed (pack.h) into `bytes`. */
+bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
+                             size_t bytes);
+
+/* It has a file in a run directory. */
+static inline bool run_has_file(const struct run *run)
+{
+    return run->path[0] != '\0';
+}
 
 /* Links a finished record or block at the front of its list. `next` is the record's own field. */
 void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);
 
 /* Async-signal-safe and wait-free. */
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count);
+
+/* New bounds. False: a bound is below what is in use, and both stay as they were. */
+bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit);
 
 /* Ends the run; the file stays only if `keep`. The mapped memory stays readable in this process. */
 void run_close(struct run *run, enum run_phase phase, bool keep);

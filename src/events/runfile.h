@@ -15,10 +15,14 @@
  *      header.first_block  -> tally_block   -> tally_block   -> ...      tally cells (which: kind, thread, comm, page)
  *      header.variables    -> variable_record[]                          what the cells mean
  *      header.calls        -> call_record[]                              the names of event kinds
+ *      header.first_instrument -> instrument_record -> ...               what other libraries measure: name, values
+ *                                  └ items -> item_record[]              the names of its values
  *
  *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n % capacity
  *   CHUNK_TRACE   a buffer that was full, kept: `capacity` events of one thread, the first of which is its event
  *                 first_event. What a trace has behind its last such chunk lies in the ring.
+ *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a buffer that packing would not make smaller is kept
+ * as CHUNK_TRACE
  *
  * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked
  * at the front of their list with a release store after they are complete: a reader of a living file sees whole
@@ -36,7 +40,8 @@
 
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
-enum { RUN_VERSION = 1, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+#define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
+enum { RUN_VERSION = 4, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
 
@@ -48,7 +53,8 @@ enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
     X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes reached */                                     \
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
-    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */
+    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */                                   \
+    X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */
 
 enum loss_cause {
 #define LOSS_ENUM(id, name) LOSS_##id,
@@ -70,7 +76,7 @@ struct run_header {
     int32_t world_rank;
     int32_t world_size; /* 0 until MPI_Init has returned */
     uint32_t clock_kind;
-    uint32_t traced; /* events are kept from the first to the last */
+    uint32_t traced; /* enum run_traced */
     uint64_t clock_mult;
     uint64_t begin_ticks, begin_realtime_ns;
     uint64_t end_ticks, end_realtime_ns; /* 0 while it runs */
@@ -78,17 +84,32 @@ struct run_header {
     uint64_t first_thread, first_comm, first_block;
     uint64_t variables, variable_count;
     uint64_t calls, call_count;
+    uint64_t first_instrument;
     uint64_t lost[16]; /* by enum loss_cause */
     char mpi[64];      /* the MPI library's own words */
     char host[64];
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
+    uint64_t first_stretch; /* of the trace, the latest in front; only in TRACED_IN_PART */
+};
+
+/* Which events are kept. */
+enum run_traced {
+    TRACED_NOT,     /* what the rings hold at the end */
+    TRACED_WHOLE,   /* from the first to the last */
+    TRACED_IN_PART, /* of the calls that began in a stretch */
+};
+
+/* From when to when the trace was switched on. A chunk that was kept may have more events than belong to it. */
+struct trace_stretch {
+    uint64_t next;
+    uint64_t begin_ticks, end_ticks; /* UINT64_MAX while it is on */
 };
 
 _Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");
 _Static_assert(LOSS_COUNT <= 16, "header.lost has a place for each cause");
 
-enum chunk_kind { CHUNK_ARENA = 1, CHUNK_TRACE, CHUNK_RING };
+enum chunk_kind { CHUNK_ARENA = 1, CHUNK_TRACE, CHUNK_RING, CHUNK_PACKED };
 enum { CHUNK_MAGIC = 0x6b6e6863 };
 
 struct chunk_header {
@@ -96,9 +117,10 @@ struct chunk_header {
     uint32_t kind;  /* enum chunk_kind */
     uint64_t bytes; /* with this header; a multiple of the page size */
     uint32_t thread;
-    uint32_t capacity;    /* events, in CHUNK_TRACE and CHUNK_RING */
-    uint64_t first_event; /* in CHUNK_TRACE */
-    uint64_t reserved[4];
+    uint32_t capacity;     /* events */
+    uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED */
+    uint64_t packed_bytes; /* in CHUNK_PACKED */
+    uint64_t reserved[3];
 };
 
 _Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");
@@ -109,7 +131,7 @@ struct thread_state {
     uint32_t call;  /* kind; 0 = not in MPI */
     uint32_t comm;  /* slot; 0 = none or not yet known */
     int32_t peer;
-    int32_t reserved;
+    int32_t partner; /* of a sendrecv: the rank that it sends to + 1; else 0 (`peer` is where it receives from) */
 };
 
 struct thread_record {
@@ -138,14 +160,15 @@ struct comm_record {
     char name[COMM_NAME_BYTES]; /* the same on all ranks of the communicator */
 };
 
-enum block_kind { BLOCK_THREAD = 1, BLOCK_COMM, BLOCK_PEERS, BLOCK_SHARED };
+/* 5 is the header's losses, see variables.h */
+enum block_kind { BLOCK_THREAD = 1, BLOCK_COMM, BLOCK_PEERS, BLOCK_SHARED, BLOCK_REGION = 6 };
 
 struct tally_block {
     uint64_t next;
     uint32_t kind; /* enum block_kind */
     uint32_t thread;
     uint32_t comm;  /* slot; 0 in BLOCK_THREAD */
-    uint32_t page;  /* in BLOCK_PEERS: which page of peers */
+    uint32_t page;  /* in BLOCK_PEERS: which page of peers; in BLOCK_REGION: id of the instrument */
     uint32_t cells; /* behind this header, 8 bytes each */
     uint32_t reserved[9];
 };
@@ -176,6 +199,36 @@ struct variable_record {
     uint32_t count;                 /* 0: one value for each process of the (remote) group */
     uint32_t combine;               /* enum variable_combine */
     struct variable_term terms[VARIABLE_TERMS];
+};
+
+/* Instruments: variables and regions of other libraries, one record for each communicator that one is bound to. */
+enum instrument_kind { INSTRUMENT_VARIABLE = 1, INSTRUMENT_REGION, INSTRUMENT_CONTROL, INSTRUMENT_EVENT };
+enum { INSTRUMENT_NAME_BYTES = 64, INSTRUMENT_TEXT_BYTES = 192, INSTRUMENT_IDS_MAX = 1 << 20 };
+enum { INSTRUMENT_ELEMENTS_MAX = 65536, INSTRUMENT_ITEMS_MAX = 65536, INSTRUMENT_EXTREMES = 2 };
+
+struct instrument_record {
+    uint64_t next;
+    uint32_t id;      /* what events and blocks call it; 1, 2, ... */
+    uint32_t kind;    /* enum instrument_kind: VARIABLE or REGION */
+    uint32_t class;   /* enum variable_class; of a region: 0 */
+    uint32_t classes; /* bits: the classes that it shows */
+    uint32_t type;    /* enum mpit_type */
+    uint32_t count;
+    uint32_t comm; /* slot; 0 = not bound */
+    uint32_t item_count;
+    uint64_t items;  /* item_record[item_count]: names of the values of an int, or of the elements */
+    uint64_t values; /* count numbers (integers, or bits of doubles), then the highest and the lowest level; 0 = none */
+    char name[INSTRUMENT_NAME_BYTES];
+    char unit[VARIABLE_UNIT_BYTES]; /* "ns", "s", "" */
+    char component[INSTRUMENT_NAME_BYTES];
+    char description[INSTRUMENT_TEXT_BYTES]; /* its beginning */
+};
+
+enum { ITEM_NAME_BYTES = 60 };
+
+struct item_record {
+    int32_t value;
+    char name[ITEM_NAME_BYTES];
 };
 
 enum { CALL_NAME_BYTES = 40 };

@@ -1,69 +1,44 @@
 #include "catalogue.h"
 
+#include "component.h"
 #include "door.h"
 #include "enumeration.h"
+#include "roster.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { BLOCK_ENTRIES = 256, BLOCKS = 256, BUCKETS = 1024 };
-
-static struct catalogue_entry *blocks[BLOCKS]; /* entries never move */
-static int entry_count;
-static int buckets[BUCKETS]; /* index of the first entry + 1 */
-static int *native_entry;    /* by native index: the entry's index, -1 = its get_info has not succeeded yet */
-static int native_room;
+static struct roster roster; /* of struct catalogue_entry; the key is the class */
+static bool own_entered;
 static pthread_mutex_t catalogue_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static unsigned bucket_of_name(const char *name, int class)
-{
-    unsigned hash = 2166136261u ^ (unsigned)class;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return hash % BUCKETS;
-}
-
-static struct catalogue_entry *entry(int index)
-{
-    return &blocks[index / BLOCK_ENTRIES][index % BLOCK_ENTRIES];
-}
 
 const struct catalogue_entry *catalogue_at(int index)
 {
-    return index >= 0 && index < __atomic_load_n(&entry_count, __ATOMIC_ACQUIRE) ? entry(index) : NULL;
+    return roster_at(&roster, index);
 }
 
-static int find(const char *name, int class)
-{
-    for (int at = __atomic_load_n(&buckets[bucket_of_name(name, class)], __ATOMIC_ACQUIRE); at;) {
-        const struct catalogue_entry *e = entry(at - 1);
-        if (e->class == class && strcmp(e->name, name) == 0)
-            return at - 1;
-        at = e->same_hash;
-    }
-    return -1;
-}
-
-/* Returns the new entry's index, or -1: no memory, or the name and class are there already. */
+/* Under the lock. Returns the new entry's index, or -1: no memory, or the name and class are there already. */
 static int enter(const struct catalogue_entry *fresh)
 {
-    int index = entry_count;
-    if (find(fresh->name, fresh->class) >= 0 || index >= BLOCKS * BLOCK_ENTRIES)
+    struct catalogue_entry *entry = malloc(sizeof *entry);
+    if (!entry)
         return -1;
-    if (!blocks[index / BLOCK_ENTRIES])
-        blocks[index / BLOCK_ENTRIES] = calloc(BLOCK_ENTRIES, sizeof(struct catalogue_entry));
-    if (!blocks[index / BLOCK_ENTRIES])
-        return -1;
-    int *bucket = &buckets[bucket_of_name(fresh->name, fresh->class)];
-    *entry(index) = *fresh;
-    entry(index)->same_hash = *bucket;
-    __atomic_store_n(bucket, index + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&entry_count, index + 1, __ATOMIC_RELEASE);
+    *entry = *fresh;
+    int index = roster_add(&roster, entry->name, entry->class, entry);
+    if (index < 0)
+        free(entry);
     return index;
 }
 
-static int native_class(enum variable_class class)
+int catalogue_add(const struct catalogue_entry *fresh)
+{
+    catalogue_refresh();
+    pthread_mutex_lock(&catalogue_lock);
+    int index = enter(fresh);
+    pthread_mutex_unlock(&catalogue_lock);
+    return index;
+}
+
+int catalogue_class(enum variable_class class)
 {
     static const int classes[] = {
         [VARIABLE_STATE] = MPI_T_PVAR_CLASS_STATE,
@@ -85,98 +60,88 @@ static void own_enter(const struct variable *variable)
     enum variable_class class = (enum variable_class)variable->record.class;
     bool differs = class == VARIABLE_COUNTER || class == VARIABLE_AGGREGATE || class == VARIABLE_TIMER;
     bool watermark = class == VARIABLE_HIGHWATERMARK || class == VARIABLE_LOWWATERMARK;
+    bool named_umq = variable->source == SOURCE_UMQ_NAMED;
     struct catalogue_entry fresh = {
         .own = variable,
         .native_index = -1,
         .name = (char *)(uintptr_t)variable->record.name,
         .description = (char *)(uintptr_t)variable->description,
         .verbosity = MPI_T_VERBOSITY_USER_BASIC,
-        .class = native_class(class),
-        .datatype = class == VARIABLE_STATE ? native.int_ : native.unsigned_long_long,
+        .class = catalogue_class(class),
+        .datatype = class == VARIABLE_STATE || named_umq ? native.int_
+                    : class == VARIABLE_PERCENTAGE       ? native.double_
+                                                         : native.unsigned_long_long,
         .enumtype = enumeration_of(variable->names),
         .bind = variable->record.bound ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT,
         .readonly = !differs && !watermark,
-        .continuous = !differs && !watermark,
-        .atomic = differs,
+        .continuous = !differs && !watermark && !named_umq,
+        .atomic = differs || variable->extreme != EXTREME_NONE,
     };
     enter(&fresh);
 }
 
-static char *text_copy(const char *text)
+/* Under the lock: the entry's index, or -1 while the library's get_info does not succeed. */
+static int native_admit(int native_index)
 {
-    size_t bytes = strlen(text) + 1;
-    char *copy = malloc(bytes);
-    if (copy)
-        memcpy(copy, text, bytes);
-    return copy;
-}
-
-static void native_enter(int index)
-{
-    char name[256] = "", description[4096] = "";
-    int name_length = sizeof name, description_length = sizeof description;
-    struct catalogue_entry fresh = {.native_index = index, .enumtype = MPI_T_ENUM_NULL};
-    int result = DOOR(pvar_get_info, MPI_T_ERR_INVALID_INDEX, index, name, &name_length, &fresh.verbosity, &fresh.class,
-                      &fresh.datatype, &fresh.enumtype, description, &description_length, &fresh.bind, &fresh.readonly,
-                      &fresh.continuous, &fresh.atomic);
-    if (result != MPI_SUCCESS || !name[0])
-        return;
-    fresh.name = text_copy(name);
-    fresh.description = text_copy(description);
+    int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
+    if (index >= 0)
+        return index;
+    struct catalogue_entry fresh = {.native_index = native_index, .enumtype = MPI_T_ENUM_NULL};
+    int result = DOOR(pvar_get_info, MPI_T_ERR_INVALID_INDEX, native_index, NULL, &name_length, &fresh.verbosity,
+                      &fresh.class, &fresh.datatype, &fresh.enumtype, NULL, &description_length, &fresh.bind,
+                      &fresh.readonly, &fresh.continuous, &fresh.atomic);
+    if (result != MPI_SUCCESS || name_length < 2)
+        return -1;
+    description_length += description_length == 0; /* Open MPI says 0 where there is none */
+    fresh.name = calloc(1, (size_t)name_length);
+    fresh.description = calloc(1, (size_t)description_length);
     if (fresh.name && fresh.description)
-        native_entry[index] = enter(&fresh);
-    if (native_entry[index] < 0) {
+        result = DOOR(pvar_get_info, MPI_T_ERR_INVALID_INDEX, native_index, fresh.name, &name_length, NULL, NULL, NULL,
+                      NULL, fresh.description, &description_length, NULL, NULL, NULL, NULL);
+    if (result == MPI_SUCCESS && fresh.name && fresh.description && fresh.name[0]) {
+        fresh.enumtype = fresh.datatype == native.int_ ? enumeration_copy(fresh.enumtype) : MPI_T_ENUM_NULL;
+        index = enter(&fresh);
+    }
+    if (index < 0) {
         free(fresh.name);
         free(fresh.description);
     }
-}
-
-static bool native_extend(int count)
-{
-    if (count <= native_room)
-        return true;
-    int *grown = realloc(native_entry, (size_t)count * sizeof *grown);
-    if (!grown)
-        return false;
-    for (int i = native_room; i < count; i++)
-        grown[i] = -1;
-    native_entry = grown;
-    native_room = count;
-    return true;
+    roster_native_set(&roster, native_index, index);
+    return index;
 }
 
 int catalogue_refresh(void)
 {
+    component_refresh();
     pthread_mutex_lock(&catalogue_lock);
-    if (entry_count == 0)
+    if (!own_entered)
         for (size_t i = 0; i < variable_count; i++)
             own_enter(&variables[i]);
+    own_entered = true;
     int native_count = 0;
-    if (DOOR(pvar_get_num, MPI_T_ERR_NOT_INITIALIZED, &native_count) == MPI_SUCCESS && native_extend(native_count))
+    door_open();
+    if (DOOR(pvar_get_num, MPI_T_ERR_NOT_INITIALIZED, &native_count) == MPI_SUCCESS)
         for (int i = 0; i < native_count; i++)
-            if (native_entry[i] < 0)
-                native_enter(i);
-    int count = entry_count;
+            native_admit(i);
+    int count = roster_count(&roster);
     pthread_mutex_unlock(&catalogue_lock);
     return count;
 }
 
 int catalogue_find(const char *name, int class)
 {
-    int index = find(name, class);
-    if (index < 0) {
-        catalogue_refresh();
-        index = find(name, class);
-    }
-    return index;
+    component_refresh();
+    int native_index, index = roster_find(&roster, name, class);
+    if (index >= 0 || DOOR(pvar_get_index, MPI_T_ERR_INVALID_NAME, name, class, &native_index) != MPI_SUCCESS)
+        return index;
+    index = catalogue_of_native(native_index); /* it has come since */
+    return index >= 0 && catalogue_at(index)->class == class ? index : -1;
 }
 
 int catalogue_of_native(int native_index)
 {
-    int index = -1;
     pthread_mutex_lock(&catalogue_lock);
-    if (native_index >= 0 && native_index < native_room)
-        index = native_entry[native_index];
+    int index = native_admit(native_index);
     pthread_mutex_unlock(&catalogue_lock);
     return index;
 }

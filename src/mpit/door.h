@@ -7,6 +7,9 @@
 #ifndef MPIT_MPIT_DOOR_H
 #define MPIT_MPIT_DOOR_H
 
+#define MPIT_MPI_T_LINKAGE /* here they are defined */
+#include "mpit/mpi_t.h"
+
 #include "gate.h"
 
 #include <pthread.h>
@@ -17,12 +20,14 @@
     X(enum_get_info)                                                                                                   \
     X(enum_get_item)                                                                                                   \
     X(cvar_get_num)                                                                                                    \
+    X(cvar_get_index)                                                                                                  \
     X(cvar_get_info)                                                                                                   \
     X(cvar_handle_alloc)                                                                                               \
     X(cvar_handle_free)                                                                                                \
     X(cvar_read)                                                                                                       \
     X(cvar_write)                                                                                                      \
     X(pvar_get_num)                                                                                                    \
+    X(pvar_get_index)                                                                                                  \
     X(pvar_get_info)                                                                                                   \
     X(pvar_session_create)                                                                                             \
     X(pvar_session_free)                                                                                               \
@@ -40,7 +45,27 @@
     X(category_get_cvars)                                                                                              \
     X(category_get_pvars)                                                                                              \
     X(category_get_categories)                                                                                         \
-    X(category_changed)
+    X(category_changed)                                                                                                \
+    X(category_get_num_events)                                                                                         \
+    X(category_get_events)                                                                                             \
+    X(event_get_num)                                                                                                   \
+    X(event_get_info)                                                                                                  \
+    X(event_get_index)                                                                                                 \
+    X(event_handle_alloc)                                                                                              \
+    X(event_handle_set_info)                                                                                           \
+    X(event_handle_get_info)                                                                                           \
+    X(event_handle_free)                                                                                               \
+    X(event_register_callback)                                                                                         \
+    X(event_callback_set_info)                                                                                         \
+    X(event_callback_get_info)                                                                                         \
+    X(event_set_dropped_handler)                                                                                       \
+    X(event_read)                                                                                                      \
+    X(event_copy)                                                                                                      \
+    X(event_get_timestamp)                                                                                             \
+    X(event_get_source)                                                                                                \
+    X(source_get_num)                                                                                                  \
+    X(source_get_info)                                                                                                 \
+    X(source_get_timestamp)
 
 struct door {
     bool open; /* the library's MPI_T is initialized */
@@ -50,12 +75,18 @@ struct door {
 };
 
 extern struct door door;
-extern pthread_mutex_t door_lock; /* around every call into the library */
 
-/* Opens the door; false when there is no MPI library behind us. */
-bool door_open(void);
+/* What a call is told that native_enter refuses; MPI 4.0 has a code for that. */
+#ifdef MPI_T_ERR_NOT_ACCESSIBLE
+#define DOOR_BUSY MPI_T_ERR_NOT_ACCESSIBLE
+#else
+#define DOOR_BUSY MPI_T_ERR_INVALID
+#endif
 
-/* How often the tool has called MPI_T_init_thread more than MPI_T_finalize. */
+/* Initializes the library's MPI_T where that is possible now; cheap when it was done before. */
+void door_open(void);
+
+/* How often tools have called MPI_T_init_thread more than MPI_T_finalize. */
 extern int door_users;
 
 static inline bool door_initialized(void)
@@ -74,14 +105,14 @@ static inline bool door_initialized(void)
             return MPI_T_ERR_NOT_INITIALIZED;                                                                          \
     } while (0)
 
-/* A call into the library under the lock; MPI_T_ERR_NOT_SUPPORTED-like `otherwise` where it has no such function. */
+/* A call into the library under the lock; `otherwise` where it has no such function. */
 #define DOOR(name, otherwise, ...)                                                                                     \
     ({                                                                                                                 \
-        int door_result = (otherwise);                                                                                 \
-        pthread_mutex_lock(&door_lock);                                                                                \
-        if (door.open && door.name)                                                                                    \
-            door_result = door.name(__VA_ARGS__);                                                                      \
-        pthread_mutex_unlock(&door_lock);                                                                              \
+        int door_result = DOOR_BUSY;                                                                                   \
+        if (native_enter()) {                                                                                          \
+            door_result = door.open && door.name ? door.name(__VA_ARGS__) : (otherwise);                               \
+            native_leave();                                                                                            \
+        }                                                                                                              \
         door_result;                                                                                                   \
     })
 

@@ -1,13 +1,13 @@
 /*
  * The calls on performance variables: what is in the catalogue, and the values of handles.
  *
- * On own variables start, stop, read, reset, readreset and write are lock-free and async-signal-safe: they sum cells
- * and touch nothing but the handle.
+ * On own variables start, stop, read, reset, readreset and write are lock-free and async-signal-safe, on the same
+ * handle too: they copy what the handle is, and then touch nothing but its meter or window (session.h).
  */
 #include "door.h"
 #include "session.h"
 
-#include <string.h>
+#include <limits.h>
 
 SURFACE(pvar_get_num);
 int MPI_T_pvar_get_num(int *num_pvar)
@@ -62,172 +62,191 @@ int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index)
 
 /* ---- values of own handles -------------------------------------------------------------------------------------- */
 
-static bool is_span(const struct handle *handle)
+static int window_code(enum window_result result)
 {
-    return handle->variable->record.combine == COMBINE_SPAN;
+    return result == WINDOW_DONE ? MPI_SUCCESS : result == WINDOW_STALE ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_MEMORY;
 }
 
-static bool is_window(const struct handle *handle)
+static int meter_code(bool good)
 {
-    return handle->variable->extreme != EXTREME_NONE;
+    return good ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+}
+
+/* The communicator that it is bound to may be gone, or the recorder. */
+static bool own_is_dead(const struct own *own)
+{
+    if (book.run.detached) /* in the child of a fork, whose windows would move those of the parent */
+        return true;
+    return own->meter.comm && __atomic_load_n(&own->meter.comm->freed, __ATOMIC_ACQUIRE);
+}
+
+/* The standard's example reads an int, which keeps its value while it is stopped. */
+static int unexpected_named(struct unexpected *unexpected)
+{
+    uint64_t state = GET(unexpected->state);
+    uint64_t length = state & UNEXPECTED_STARTED ? umq_length(unexpected->umq) : state >> UNEXPECTED_SHIFT;
+    return length < INT_MAX ? (int)length : INT_MAX;
+}
+
+static void unexpected_start(struct unexpected *unexpected, bool watched)
+{
+    uint64_t before = __atomic_fetch_or(&unexpected->state, UNEXPECTED_STARTED | UNEXPECTED_BEFORE, __ATOMIC_ACQ_REL);
+    if (watched && !(before & UNEXPECTED_BEFORE))
+        umq_watch_reset(&unexpected->watch);
+    if (watched && !(before & UNEXPECTED_STARTED))
+        umq_watch_open(&unexpected->watch);
+}
+
+static void unexpected_stop(struct unexpected *unexpected, bool watched)
+{
+    uint64_t state = GET(unexpected->state), stopped;
+    do {
+        if (!(state & UNEXPECTED_STARTED))
+            return;
+        stopped = umq_length(unexpected->umq) << UNEXPECTED_SHIFT | UNEXPECTED_BEFORE;
+    } while (
+        !__atomic_compare_exchange_n(&unexpected->state, &state, stopped, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    if (watched)
+        umq_watch_close(&unexpected->watch);
+}
+
+/* Is it started, stopped and reset as unexpected messages are? */
+static bool is_unexpected(const struct own *own)
+{
+    return own->meter.variable->source == SOURCE_UMQ_NAMED || own->meter.variable->source == SOURCE_UMQ_HIGHEST;
+}
+
+static bool is_watched(const struct own *own)
+{
+    return own->meter.variable->source == SOURCE_UMQ_HIGHEST;
 }
 
 /* Values that are no tallies. */
-static void source_values(const struct handle *handle, uint64_t *values)
+static void source_read(const struct own *own, void *buf)
 {
-    switch (handle->variable->source) {
+    const struct thread_state *state = book_thread_state;
+    uint64_t *values = buf;
+    switch (own->meter.variable->source) {
+    case SOURCE_CURRENT_CALL:
+        *(int *)buf = state ? (int)__atomic_load_n(&state->call, __ATOMIC_RELAXED) : 0;
+        break;
     case SOURCE_COMM_SIZE:
-        values[0] = (uint64_t)handle->comm->size;
+        values[0] = (uint64_t)own->meter.comm->size;
         break;
     case SOURCE_BUCKET_LIMIT:
-        for (unsigned i = 0; i < handle->count; i++)
+        for (unsigned i = 0; i < own->meter.count; i++)
             values[i] = bucket_limit(i);
         break;
     case SOURCE_BUFFER_BYTES:
         values[0] = __atomic_load_n(&book.run.memory_bytes, __ATOMIC_RELAXED);
+        break;
+    case SOURCE_UMQ:
+        values[0] = umq_length(own->unexpected->umq);
+        break;
+    case SOURCE_UMQ_NAMED:
+        *(int *)buf = unexpected_named(own->unexpected);
+        break;
+    case SOURCE_UMQ_HIGHEST:
+        values[0] = umq_watch_read(&own->unexpected->watch);
+        break;
+    case SOURCE_UMQ_PEERS:
+        values[0] = umq_peers(own->unexpected->umq);
+        break;
+    case SOURCE_BUFFER_FILL:
+        *(double *)buf = moment_buffer_fill();
+        break;
+    case SOURCE_MPI_FRACTION:
+        *(double *)buf = moment_fraction(own->begun);
+        break;
+    case SOURCE_LAST_RETURN:
+        values[0] = moment_last_return();
         break;
     default:
         break;
     }
 }
 
-/* The span of an open window, in ticks: from its first begin (not before the window) to the last end. */
-static uint64_t span_now(const struct handle *handle)
+static int own_start(const struct own *own)
 {
-    uint64_t ends[2];
-    uint64_t first = window_read(&handle->window);
-    book_accumulate(handle->variable, handle->comm, ends, 2);
-    if (first == LOW_NEUTRAL)
-        return 0;
-    if (first < handle->started_ticks)
-        first = handle->started_ticks; /* posted before the window: it begins with it */
-    return ends[0] > first ? ends[0] - first : 0;
-}
-
-/* What a differing variable counted since the handle's base, with what it held. */
-static void difference_values(const struct handle *handle, uint64_t *values)
-{
-    if (!handle->started) {
-        memcpy(values, handle->held, handle->count * sizeof *values);
-        return;
-    }
-    book_values(handle->variable, handle->comm, values, handle->count);
-    for (unsigned i = 0; i < handle->count; i++)
-        values[i] += handle->held[i] - handle->base[i];
-}
-
-static void ticks_to_ns(const struct handle *handle, uint64_t *values)
-{
-    if (handle->variable->record.class != VARIABLE_TIMER)
-        return;
-    for (unsigned i = 0; i < handle->count; i++)
-        values[i] = clock_ns(book.scale, values[i]);
-}
-
-/* In the variable's own unit. */
-static void raw_values(const struct handle *handle, uint64_t *values)
-{
-    if (is_span(handle))
-        values[0] = handle->held[0] + (handle->started ? span_now(handle) : 0);
-    else if (is_window(handle))
-        values[0] = window_read(&handle->window);
-    else if (handle->variable->record.combine == COMBINE_NONE)
-        source_values(handle, values);
-    else if (handle->entry->continuous)
-        book_values(handle->variable, handle->comm, values, handle->count);
-    else
-        difference_values(handle, values);
-}
-
-static void base_set(struct handle *handle)
-{
-    handle->started_ticks = clock_now();
-    if (is_window(handle))
-        window_reset(&handle->window);
-    else
-        book_values(handle->variable, handle->comm, handle->base, handle->count);
-}
-
-static void own_start(struct handle *handle)
-{
-    if (handle->started)
-        return;
-    if (!is_window(handle) || is_span(handle) || !handle->ever_started)
-        base_set(handle);
-    if (is_window(handle))
-        window_open(&handle->window);
-    handle->started = handle->ever_started = true;
-}
-
-static void own_stop(struct handle *handle)
-{
-    if (!handle->started)
-        return;
-    if (!is_window(handle) || is_span(handle)) {
-        raw_values(handle, handle->now); /* out of held and base, which it reads */
-        memcpy(handle->held, handle->now, handle->count * sizeof *handle->held);
-    }
-    if (is_window(handle))
-        window_close(&handle->window);
-    handle->started = false;
-}
-
-static void own_reset(struct handle *handle)
-{
-    memset(handle->held, 0, handle->count * sizeof *handle->held);
-    base_set(handle);
-}
-
-static int own_read(const struct handle *handle, void *buf)
-{
-    if (handle->comm && __atomic_load_n(&handle->comm->freed, __ATOMIC_ACQUIRE))
+    if (own_is_dead(own))
         return MPI_T_ERR_INVALID_HANDLE;
-    if (handle->variable->source == SOURCE_CURRENT_CALL) {
-        const struct thread_state *state = book_thread_state;
-        *(int *)buf = state ? (int)__atomic_load_n(&state->call, __ATOMIC_RELAXED) : 0;
+    if (own->component)
+        return component_start(own->component);
+    if (is_unexpected(own)) {
+        unexpected_start(own->unexpected, is_watched(own));
         return MPI_SUCCESS;
     }
-    raw_values(handle, buf);
-    ticks_to_ns(handle, buf);
+    return own->window ? window_code(window_start(own->window, own->meter.owner))
+                       : meter_code(meter_start(&own->meter));
+}
+
+static int own_stop(const struct own *own)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_stop(own->component);
+    if (is_unexpected(own)) {
+        unexpected_stop(own->unexpected, is_watched(own));
+        return MPI_SUCCESS;
+    }
+    return own->window ? window_code(window_stop(own->window, own->meter.owner)) : meter_code(meter_stop(&own->meter));
+}
+
+static int own_reset(const struct own *own)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_reset(own->component);
+    if (is_watched(own)) {
+        umq_watch_reset(&own->unexpected->watch);
+        return MPI_SUCCESS;
+    }
+    return own->window ? window_code(window_reset(own->window, own->meter.owner))
+                       : meter_code(meter_reset(&own->meter));
+}
+
+static int own_read(const struct own *own, void *buf)
+{
+    uint64_t *values = buf;
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_read(own->component, buf);
+    if (own->meter.pairs)
+        return meter_code(meter_read(&own->meter, values));
+    if (own->window)
+        return window_code(window_read(own->window, own->meter.owner, values));
+    if (own->meter.variable->record.combine == COMBINE_NONE)
+        source_read(own, buf);
+    else
+        for (unsigned i = 0; i < own->meter.count; i++)
+            values[i] = book_sample(own->meter.variable, own->meter.comm, i);
     return MPI_SUCCESS;
 }
 
 /* Reads and begins anew from the same sample, so that nothing is lost or counted twice in between. */
-static int own_readreset(struct handle *handle, void *buf)
+static int own_readreset(const struct own *own, void *buf)
 {
-    uint64_t *values = buf;
-    int result = own_read(handle, buf);
-    if (result != MPI_SUCCESS)
-        return result;
-    if (is_span(handle)) {
-        own_reset(handle);
-        return MPI_SUCCESS;
-    }
-    if (handle->started) {
-        book_values(handle->variable, handle->comm, values, handle->count);
-        for (unsigned i = 0; i < handle->count; i++) {
-            uint64_t now = values[i];
-            values[i] = now + handle->held[i] - handle->base[i];
-            handle->base[i] = now;
-        }
-    } else {
-        memcpy(values, handle->held, handle->count * sizeof *values);
-    }
-    memset(handle->held, 0, handle->count * sizeof *handle->held);
-    ticks_to_ns(handle, values);
-    return MPI_SUCCESS;
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_readreset(own->component, buf);
+    return own->window ? window_code(window_readreset(own->window, own->meter.owner, buf))
+                       : meter_code(meter_readreset(&own->meter, buf));
 }
 
-static int own_write(struct handle *handle, const void *buf)
+static int own_write(const struct own *own, const void *buf)
 {
-    const uint64_t *values = buf;
-    if (is_window(handle) && !is_span(handle))
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_write(own->component, buf);
+    if ((own->window && own->meter.variable->record.combine != COMBINE_SPAN) || is_watched(own))
         return MPI_T_ERR_PVAR_NO_WRITE; /* an extreme can be reset and not made up */
-    for (unsigned i = 0; i < handle->count; i++)
-        handle->held[i] =
-            handle->variable->record.class == VARIABLE_TIMER ? clock_ticks(book.scale, values[i]) : values[i];
-    base_set(handle);
-    return MPI_SUCCESS;
+    return own->window ? window_code(window_write(own->window, own->meter.owner, *(const uint64_t *)buf))
+                       : meter_code(meter_write(&own->meter, buf));
 }
 
 /* ---- entry points ------------------------------------------------------------------------------------------------ */
@@ -236,26 +255,37 @@ static int own_write(struct handle *handle, const void *buf)
     struct session *of = session_find(session);                                                                        \
     if (!of)                                                                                                           \
         return MPI_T_ERR_INVALID_SESSION;                                                                              \
-    struct handle *found = handle_find(session, handle);                                                               \
+    struct handle *found = handle_find(of, handle);                                                                    \
     if (!found)                                                                                                        \
     return MPI_T_ERR_INVALID_HANDLE
 
-/* Every handle of the session that the call applies to. */
-#define ALL_HANDLES(refused, error, own, name)                                                                         \
+/* With the handle of an own variable. */
+#define OWN_DO(...)                                                                                                    \
+    ({                                                                                                                 \
+        struct own own;                                                                                                \
+        handle_copy(found, ticket_generation((uintptr_t)handle), &own) ? (__VA_ARGS__) : MPI_T_ERR_INVALID_HANDLE;     \
+    })
+
+/* Every handle of the session that the call applies to; those of communicators that are gone are passed over. */
+#define ALL_HANDLES(refused, error, own_call, foreign)                                                                 \
     do {                                                                                                               \
         struct session *all = session_find(session);                                                                   \
         int result = MPI_SUCCESS;                                                                                      \
+        uint32_t generation;                                                                                           \
+        struct own own;                                                                                                \
         if (!handle_is_all(handle))                                                                                    \
             break;                                                                                                     \
         if (!all)                                                                                                      \
             return MPI_T_ERR_INVALID_SESSION;                                                                          \
-        for (struct handle *h = session_handle_next(all, NULL); h; h = session_handle_next(all, h)) {                  \
+        for (struct handle *h = NULL; (h = session_handle_next(all, h, &generation));) {                               \
             if (h->entry->refused)                                                                                     \
                 continue;                                                                                              \
-            if (h->variable)                                                                                           \
-                own(h);                                                                                                \
-            else if (DOOR(name, MPI_T_ERR_INVALID_HANDLE, all->native, h->native) != MPI_SUCCESS)                      \
+            if (h->variable) {                                                                                         \
+                if (handle_copy(h, generation, &own) && own_call(&own) == MPI_T_ERR_MEMORY)                            \
+                    result = error;                                                                                    \
+            } else if (foreign(&h->native) != MPI_SUCCESS) {                                                           \
                 result = error;                                                                                        \
+            }                                                                                                          \
         }                                                                                                              \
         return result;                                                                                                 \
     } while (0)
@@ -264,28 +294,26 @@ SURFACE(pvar_start);
 int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
     CHECK_INITIALIZED();
-    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start, pvar_start);
+    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start, foreign_start);
     FIND_HANDLE();
     if (found->entry->continuous && found->variable)
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
     if (!found->variable)
-        return DOOR(pvar_start, MPI_T_ERR_INVALID_HANDLE, of->native, found->native);
-    own_start(found);
-    return MPI_SUCCESS;
+        return foreign_start(&found->native);
+    return OWN_DO(own_start(&own));
 }
 
 SURFACE(pvar_stop);
 int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
     CHECK_INITIALIZED();
-    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop, pvar_stop);
+    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop, foreign_stop);
     FIND_HANDLE();
     if (found->entry->continuous && found->variable)
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
     if (!found->variable)
-        return DOOR(pvar_stop, MPI_T_ERR_INVALID_HANDLE, of->native, found->native);
-    own_stop(found);
-    return MPI_SUCCESS;
+        return foreign_stop(&found->native);
+    return OWN_DO(own_stop(&own));
 }
 
 SURFACE(pvar_read);
@@ -296,8 +324,8 @@ int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *
     if (!buf)
         return MPI_T_ERR_INVALID;
     if (!found->variable)
-        return DOOR(pvar_read, MPI_T_ERR_INVALID_HANDLE, of->native, found->native, buf);
-    return own_read(found, buf);
+        return foreign_read(&found->native, buf);
+    return OWN_DO(own_read(&own, buf));
 }
 
 SURFACE(pvar_write);
@@ -310,22 +338,21 @@ int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const
     if (found->entry->readonly)
         return MPI_T_ERR_PVAR_NO_WRITE;
     if (!found->variable)
-        return DOOR(pvar_write, MPI_T_ERR_INVALID_HANDLE, of->native, found->native, buf);
-    return own_write(found, buf);
+        return foreign_write(&found->native, buf);
+    return OWN_DO(own_write(&own, buf));
 }
 
 SURFACE(pvar_reset);
 int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
     CHECK_INITIALIZED();
-    ALL_HANDLES(readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset, pvar_reset);
+    ALL_HANDLES(readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset, foreign_reset);
     FIND_HANDLE();
     if (found->entry->readonly)
         return MPI_T_ERR_PVAR_NO_WRITE;
     if (!found->variable)
-        return DOOR(pvar_reset, MPI_T_ERR_INVALID_HANDLE, of->native, found->native);
-    own_reset(found);
-    return MPI_SUCCESS;
+        return foreign_reset(&found->native);
+    return OWN_DO(own_reset(&own));
 }
 
 SURFACE(pvar_readreset);
@@ -338,6 +365,6 @@ int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, v
     if (!found->entry->atomic)
         return MPI_T_ERR_PVAR_NO_ATOMIC;
     if (!found->variable)
-        return DOOR(pvar_readreset, MPI_T_ERR_INVALID_HANDLE, of->native, found->native, buf);
-    return own_readreset(found, buf);
+        return foreign_readreset(&found->native, buf);
+    return OWN_DO(own_readreset(&own, buf));
 }

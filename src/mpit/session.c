@@ -5,53 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct session sessions[SESSION_MOST];
-static struct handle *handle_blocks[HANDLE_BLOCKS];
+struct session sessions[SESSION_MOST];
+struct handle *handle_blocks[HANDLE_BLOCKS];
 static uint32_t handle_top;   /* places used so far */
-static uint32_t handle_spare; /* index + 1 of a freed place; linked by `next` */
+static uint32_t handle_spare; /* index + 1 of a freed place; linked by `spare` */
+static uint32_t owner_last;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A ticket is odd and not -1, so that it is neither NULL nor ALL_HANDLES nor anybody's address. */
-static uintptr_t ticket_make(uint32_t index, uint32_t generation)
+/* 31 bits, as in a ticket. */
+static uint32_t generation_next(uint32_t generation)
 {
-    return ((uintptr_t)(generation & 0x7fffffff) << 32) | ((uintptr_t)index << 4) | 9;
-}
-
-static uint32_t ticket_index(uintptr_t ticket)
-{
-    return (uint32_t)((ticket & 0xffffffff) >> 4);
-}
-
-static struct handle *handle_at(uint32_t index)
-{
-    struct handle *block = index / HANDLE_BLOCK < HANDLE_BLOCKS
-                               ? __atomic_load_n(&handle_blocks[index / HANDLE_BLOCK], __ATOMIC_ACQUIRE)
-                               : NULL;
-    return block ? &block[index % HANDLE_BLOCK] : NULL;
-}
-
-struct session *session_find(MPI_T_pvar_session session)
-{
-    uintptr_t ticket = (uintptr_t)session;
-    uint32_t index = ticket_index(ticket);
-    if (index >= SESSION_MOST)
-        return NULL;
-    struct session *found = &sessions[index];
-    uint32_t generation = __atomic_load_n(&found->generation, __ATOMIC_ACQUIRE);
-    return (generation & 1) && ticket == ticket_make(index, generation) ? found : NULL;
-}
-
-struct handle *handle_find(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
-{
-    uintptr_t ticket = (uintptr_t)handle;
-    uint32_t index = ticket_index(ticket);
-    struct handle *found = handle_at(index);
-    if (!found)
-        return NULL;
-    uint32_t generation = __atomic_load_n(&found->generation, __ATOMIC_ACQUIRE);
-    if (!(generation & 1) || ticket != ticket_make(index, generation))
-        return NULL;
-    return session_find(session) == &sessions[found->session] ? found : NULL;
+    return (generation + 1) & 0x7fffffff;
 }
 
 bool handle_is_all(MPI_T_pvar_handle handle)
@@ -66,10 +30,15 @@ bool handle_is_all(MPI_T_pvar_handle handle)
 #endif
 }
 
-struct handle *session_handle_next(const struct session *session, const struct handle *before)
+struct handle *session_handle_next(const struct session *session, const struct handle *before, uint32_t *generation)
 {
-    uint32_t next = before ? before->next : session->first_handle;
-    return next ? handle_at(next - 1) : NULL;
+    for (uint32_t i = before ? before->index + 1 : 0; i < GET(handle_top); i++) {
+        struct handle *handle = handle_at(i);
+        *generation = GET(handle->generation);
+        if ((*generation & 1) && &sessions[GET(handle->session)] == session && GET(handle->generation) == *generation)
+            return handle;
+    }
+    return NULL;
 }
 
 SURFACE(pvar_session_create);
@@ -78,7 +47,6 @@ int MPI_T_pvar_session_create(MPI_T_pvar_session *session)
     CHECK_INITIALIZED();
     if (!session)
         return MPI_T_ERR_INVALID;
-    catalogue_refresh();
     handle_is_all(MPI_T_PVAR_HANDLE_NULL); /* looks the constant up now, so that no signal handler has to */
     int result = MPI_T_ERR_OUT_OF_SESSIONS;
     pthread_mutex_lock(&table_lock);
@@ -87,9 +55,8 @@ int MPI_T_pvar_session_create(MPI_T_pvar_session *session)
         if (fresh->generation & 1)
             continue;
         fresh->native = MPI_T_PVAR_SESSION_NULL;
-        fresh->first_handle = 0;
         DOOR(pvar_session_create, MPI_SUCCESS, &fresh->native);
-        __atomic_store_n(&fresh->generation, fresh->generation + 1, __ATOMIC_RELEASE);
+        PUT(fresh->generation, generation_next(fresh->generation));
         *session = (MPI_T_pvar_session)ticket_make(i, fresh->generation);
         result = MPI_SUCCESS;
         break;
@@ -98,36 +65,56 @@ int MPI_T_pvar_session_create(MPI_T_pvar_session *session)
     return result;
 }
 
-/* Under the table's lock. */
-static void handle_release(struct session *session, struct handle *handle)
+/* Under the table's lock. The generation goes first: from then on nobody begins anything with the handle. */
+static void handle_release(struct handle *handle)
 {
-    if (handle->native != MPI_T_PVAR_HANDLE_NULL)
-        DOOR(pvar_handle_free, MPI_SUCCESS, session->native, &handle->native);
-    if (handle->window.open)
-        window_close(&handle->window);
-    __atomic_store_n(&handle->generation, handle->generation + 1, __ATOMIC_RELEASE);
-    free(handle->held);
-    handle->held = handle->base = handle->now = NULL;
-    handle->next = handle_spare;
+    struct own own;
+    handle_copy(handle, handle->generation, &own);
+    PUT(handle->generation, generation_next(handle->generation));
+    foreign_free(&handle->native);
+    if (own.component)
+        component_release(own.component);
+    if (handle->unexpected.watch.open)
+        umq_watch_close(&handle->unexpected.watch);
+    if (own.window)
+        window_release(own.window, own.meter.owner);
+    if (own.meter.pairs)
+        meter_release(&own.meter);
+    handle->spare = handle_spare;
     handle_spare = handle->index + 1;
+}
+
+/* Under the table's lock. */
+static void session_release(struct session *session)
+{
+    uint32_t generation;
+    for (struct handle *h = NULL; (h = session_handle_next(session, h, &generation));)
+        handle_release(h);
+    if (session->native != MPI_T_PVAR_SESSION_NULL)
+        DOOR(pvar_session_free, MPI_SUCCESS, &session->native);
+    PUT(session->generation, generation_next(session->generation));
+}
+
+void session_free_all(void)
+{
+    pthread_mutex_lock(&table_lock);
+    for (uint32_t i = 0; i < SESSION_MOST; i++)
+        if (sessions[i].generation & 1)
+            session_release(&sessions[i]);
+    pthread_mutex_unlock(&table_lock);
 }
 
 SURFACE(pvar_session_free);
 int MPI_T_pvar_session_free(MPI_T_pvar_session *session)
 {
     CHECK_INITIALIZED();
+    pthread_mutex_lock(&table_lock);
     struct session *found = session ? session_find(*session) : NULL;
+    if (found)
+        session_release(found);
+    pthread_mutex_unlock(&table_lock);
     if (!found)
         return MPI_T_ERR_INVALID_SESSION;
-    pthread_mutex_lock(&table_lock);
-    for (struct handle *handle = session_handle_next(found, NULL), *next; handle; handle = next) {
-        next = session_handle_next(found, handle);
-        handle_release(found, handle);
-    }
-    if (found->native != MPI_T_PVAR_SESSION_NULL)
-        DOOR(pvar_session_free, MPI_SUCCESS, &found->native);
-    __atomic_store_n(&found->generation, found->generation + 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&table_lock);
     *session = MPI_T_PVAR_SESSION_NULL;
     return MPI_SUCCESS;
 }
@@ -137,57 +124,91 @@ static struct handle *handle_place(void)
 {
     if (handle_spare) {
         struct handle *handle = handle_at(handle_spare - 1);
-        handle_spare = handle->next;
+        handle_spare = handle->spare;
         return handle;
     }
     uint32_t index = handle_top, block = index / HANDLE_BLOCK;
     if (block >= HANDLE_BLOCKS)
         return NULL;
     if (!handle_blocks[block]) {
-        struct handle *fresh = calloc(HANDLE_BLOCK, sizeof *fresh);
+        struct handle *fresh = aligned_alloc(_Alignof(struct handle), HANDLE_BLOCK * sizeof *fresh);
         if (!fresh)
             return NULL;
-        __atomic_store_n(&handle_blocks[block], fresh, __ATOMIC_RELEASE);
+        memset(fresh, 0, HANDLE_BLOCK * sizeof *fresh);
+        PUT(handle_blocks[block], fresh);
     }
-    handle_top++;
     struct handle *handle = handle_at(index);
     handle->index = index;
+    PUT(handle_top, index + 1);
     return handle;
+}
+
+/* What the values of an own variable's handle need. */
+static int own_bind(struct own *own)
+{
+    const struct variable *variable = own->meter.variable;
+    owner_last = (owner_last + 1) & ((1u << METER_OWNER_BITS) - 1);
+    own->meter.owner = owner_last = owner_last ? owner_last : 1;
+    own->meter.count = (uint32_t)book_value_count(variable, own->meter.comm);
+    if (variable->source == SOURCE_MPI_FRACTION)
+        own->begun = moment_presence();
+    if (variable->extreme != EXTREME_NONE)
+        own->window = window_acquire((struct comm *)(uintptr_t)own->meter.comm, variable->extreme, own->meter.owner);
+    else if (variable->record.class == VARIABLE_COUNTER || variable->record.class == VARIABLE_AGGREGATE ||
+             variable->record.class == VARIABLE_TIMER)
+        return meter_acquire(&own->meter) ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
+    return variable->extreme == EXTREME_NONE || own->window ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
+}
+
+static int unexpected_bind(struct unexpected *unexpected, const struct variable *variable, struct comm *comm)
+{
+    unexpected->umq = umq_bind(comm);
+    if (!unexpected->umq)
+        return MPI_T_ERR_MEMORY;
+    PUT(unexpected->state, umq_length(unexpected->umq) << UNEXPECTED_SHIFT);
+    if (variable->source == SOURCE_UMQ_HIGHEST)
+        umq_watch_tie(&unexpected->watch, unexpected->umq);
+    return MPI_SUCCESS;
 }
 
 /* Binds the handle to its object; under the table's lock. */
 static int handle_bind(struct session *session, struct handle *handle, const struct catalogue_entry *entry,
                        void *obj_handle, int *count)
 {
+    struct own own = {.meter = {.variable = entry->own}};
+    int result = MPI_SUCCESS;
     handle->entry = entry;
-    handle->variable = entry->own;
-    handle->native = MPI_T_PVAR_HANDLE_NULL;
-    handle->comm = NULL;
-    handle->started = handle->ever_started = false;
+    handle->native = NULL;
     if (!entry->own) {
-        if (session->native == MPI_T_PVAR_SESSION_NULL)
-            return MPI_T_ERR_INVALID_HANDLE;
-        return DOOR(pvar_handle_alloc, MPI_T_ERR_INVALID_INDEX, session->native, entry->native_index, obj_handle,
-                    &handle->native, count);
-    }
-    if (entry->own->record.bound) {
-        if (!obj_handle)
+        result = foreign_alloc(entry, session->native, obj_handle, &handle->native, count);
+    } else {
+        if (entry->own->record.bound && !obj_handle)
             return MPI_T_ERR_INVALID;
-        handle->comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
-        if (!handle->comm)
+        if (book.run.detached)
+            return MPI_T_ERR_INVALID_HANDLE;
+        if (entry->own->record.bound)
+            own.meter.comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
+        if (entry->own->record.bound && !own.meter.comm)
             return MPI_T_ERR_INVALID_HANDLE; /* not a communicator that is alive in this process */
+        result = entry->instrument ? component_bind(entry, own.meter.comm, &own.component, &own.meter.count)
+                                   : own_bind(&own);
+        if (result == MPI_SUCCESS && !entry->instrument && source_is_unexpected(entry->own->source))
+            result = unexpected_bind(&handle->unexpected, entry->own, (struct comm *)(uintptr_t)own.meter.comm);
+        *count = (int)own.meter.count;
     }
-    handle->count = (uint32_t)book_value_count(entry->own, handle->comm);
-    size_t places = handle->count > 2 ? handle->count : 2;
-    handle->held = calloc(3 * places, sizeof *handle->held);
-    if (!handle->held)
-        return MPI_T_ERR_OUT_OF_HANDLES;
-    handle->base = handle->held + places;
-    handle->now = handle->base + places;
-    if (entry->own->extreme != EXTREME_NONE)
-        window_tie(&handle->window, handle->comm, entry->own->extreme);
-    *count = (int)handle->count;
-    return MPI_SUCCESS;
+    PUT(handle->variable, own.meter.variable);
+    PUT(handle->comm, (struct comm *)(uintptr_t)own.meter.comm);
+    PUT(handle->count, own.meter.count);
+    PUT(handle->owner, own.meter.owner);
+    PUT(handle->cell, own.meter.cell);
+    PUT(handle->step, own.meter.step);
+    PUT(handle->timer, own.meter.timer);
+    PUT(handle->pairs, own.meter.pairs);
+    PUT(handle->window, own.window);
+    PUT(handle->component, own.component);
+    PUT(handle->begun.inside, own.begun.inside);
+    PUT(handle->begun.alive, own.begun.alive);
+    return result;
 }
 
 SURFACE(pvar_handle_alloc);
@@ -195,26 +216,26 @@ int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
                             int *count)
 {
     CHECK_INITIALIZED();
-    struct session *of = session_find(session);
     const struct catalogue_entry *entry = catalogue_at(pvar_index);
     int ignored;
-    if (!of)
+    if (!session_find(session))
         return MPI_T_ERR_INVALID_SESSION;
     if (!entry)
         return MPI_T_ERR_INVALID_INDEX;
     if (!handle)
         return MPI_T_ERR_INVALID;
     pthread_mutex_lock(&table_lock);
-    struct handle *fresh = handle_place();
-    int result = fresh ? handle_bind(of, fresh, entry, obj_handle, count ? count : &ignored) : MPI_T_ERR_OUT_OF_HANDLES;
+    struct session *of = session_find(session); /* another thread may have freed it */
+    struct handle *fresh = of ? handle_place() : NULL;
+    int result = !of     ? MPI_T_ERR_INVALID_SESSION
+                 : fresh ? handle_bind(of, fresh, entry, obj_handle, count ? count : &ignored)
+                         : MPI_T_ERR_OUT_OF_HANDLES;
     if (result == MPI_SUCCESS) {
-        fresh->session = (uint32_t)(of - sessions);
-        fresh->next = of->first_handle;
-        of->first_handle = fresh->index + 1;
-        __atomic_store_n(&fresh->generation, fresh->generation + 1, __ATOMIC_RELEASE);
+        PUT(fresh->session, (uint32_t)(of - sessions));
+        PUT(fresh->generation, generation_next(fresh->generation));
         *handle = (MPI_T_pvar_handle)ticket_make(fresh->index, fresh->generation);
     } else if (fresh) {
-        fresh->next = handle_spare;
+        fresh->spare = handle_spare;
         handle_spare = fresh->index + 1;
     }
     pthread_mutex_unlock(&table_lock);
@@ -225,20 +246,14 @@ SURFACE(pvar_handle_free);
 int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
 {
     CHECK_INITIALIZED();
-    struct session *of = session_find(session);
-    if (!of)
-        return MPI_T_ERR_INVALID_SESSION;
-    struct handle *found = handle ? handle_find(session, *handle) : NULL;
-    if (!found)
-        return MPI_T_ERR_INVALID_HANDLE;
     pthread_mutex_lock(&table_lock);
-    uint32_t *link = &of->first_handle;
-    while (*link && *link != found->index + 1)
-        link = &handle_at(*link - 1)->next;
-    if (*link)
-        *link = found->next;
-    handle_release(of, found);
+    struct session *of = session_find(session);
+    struct handle *found = of && handle ? handle_find(of, *handle) : NULL;
+    if (found)
+        handle_release(found);
     pthread_mutex_unlock(&table_lock);
+    if (!found)
+        return of ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_INVALID_SESSION;
     *handle = MPI_T_PVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }

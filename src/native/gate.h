@@ -21,8 +21,10 @@
 #error "gate.h needs the jump through a pointer for this architecture"
 #endif
 
+/* `mpit_entry_` + symbol is the same address under a name that nobody can replace. */
 #define GATE_SYMBOL(symbol, gate)                                                                                      \
-    __asm__(".pushsection .text\n\t.p2align 4\n\t.globl " symbol "\n\t.type " symbol ", %function\n" symbol            \
+    __asm__(".pushsection .text\n\t.p2align 4\n\t.globl mpit_entry_" symbol "\n\t.hidden mpit_entry_" symbol           \
+            "\nmpit_entry_" symbol ":\n\t.globl " symbol "\n\t.type " symbol ", %function\n" symbol                    \
             ":\n\t" GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
 
 /* Stands before the definition of `name`. */
@@ -30,6 +32,14 @@
     extern __typeof__(name) name __asm__("mpit_impl_" #name);                                                          \
     void *gate_##name __attribute__((visibility("hidden"), used)) = (void *)(name);                                    \
     GATE_SYMBOL(#name, "gate_" #name)
+
+/* Stands behind the definition of MPI_name: PMPI_name comes to it, too, until its gate is let pass (profiled.h). */
+#define GATE_PROFILED(name)                                                                                            \
+    void *gate_P##name __attribute__((visibility("hidden"), used)) = (void *)(name);                                   \
+    GATE_SYMBOL("P" #name, "gate_P" #name)
+
+/* Stands behind that: the way to the wrapper for the library's Fortran layer alone (fortran.c). */
+#define ROUTE(name, parameters, arguments) _Static_assert(1, "")
 
 /* Lets the gate pass: its calls go to the next definition. */
 #define GATE_PASS(name)                                                                                                \

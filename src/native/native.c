@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct native native;
@@ -53,8 +54,8 @@ static int library_look(struct dl_phdr_info *info, size_t size, void *found)
     (void)size;
     const char *base = strrchr(info->dlpi_name, '/');
     base = base ? base + 1 : info->dlpi_name;
-    if (strncmp(base, "libmpi", 6) != 0 && strncmp(base, "libmpich", 8) != 0)
-        return 0;
+    if (strncmp(base, "libmpi", 6) != 0 || strncmp(base, "libmpit-", 8) == 0)
+        return 0; /* libmpit is this one */
     snprintf(found, 4096, "%s", info->dlpi_name);
     return strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0;
 }
@@ -147,9 +148,21 @@ static void constants_find(void)
     native.request_null = native_object("ompi_request_null");
     native.group_null = native_object("ompi_mpi_group_null");
     native.errors_return = native_object("ompi_mpi_errors_return");
+    native.info_null = native_object("ompi_mpi_info_null");
     native.byte = native_object("ompi_mpi_byte");
+    native.char_ = native_object("ompi_mpi_char");
     native.int_ = native_object("ompi_mpi_int");
+    native.unsigned_ = native_object("ompi_mpi_unsigned");
+    native.unsigned_long = native_object("ompi_mpi_unsigned_long");
     native.unsigned_long_long = native_object("ompi_mpi_unsigned_long_long");
+    native.count = native_object("ompi_mpi_count");
+    native.double_ = native_object("ompi_mpi_double");
+    native.c_bool = native_object("ompi_mpi_c_bool");
+    native.long_ = native_object("ompi_mpi_long");
+    native.int32 = native_object("ompi_mpi_int32_t");
+    native.uint32 = native_object("ompi_mpi_uint32_t");
+    native.int64 = native_object("ompi_mpi_int64_t");
+    native.uint64 = native_object("ompi_mpi_uint64_t");
 }
 
 #else
@@ -166,9 +179,21 @@ static void constants_find(void)
     native.request_null = MPI_REQUEST_NULL;
     native.group_null = MPI_GROUP_NULL;
     native.errors_return = MPI_ERRORS_RETURN;
+    native.info_null = MPI_INFO_NULL;
     native.byte = MPI_BYTE;
+    native.char_ = MPI_CHAR;
     native.int_ = MPI_INT;
+    native.unsigned_ = MPI_UNSIGNED;
+    native.unsigned_long = MPI_UNSIGNED_LONG;
     native.unsigned_long_long = MPI_UNSIGNED_LONG_LONG;
+    native.count = MPI_COUNT;
+    native.double_ = MPI_DOUBLE;
+    native.c_bool = MPI_C_BOOL;
+    native.long_ = MPI_LONG;
+    native.int32 = MPI_INT32_T;
+    native.uint32 = MPI_UINT32_T;
+    native.int64 = MPI_INT64_T;
+    native.uint64 = MPI_UINT64_T;
 }
 
 #endif
@@ -221,6 +246,78 @@ bool native_find(void)
     }
     pthread_mutex_unlock(&lock);
     return native.present;
+}
+
+bool native_between(void)
+{
+    int initialized = 0, finalized = 0;
+    return !__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE) && native.Initialized(&initialized) == MPI_SUCCESS &&
+           initialized && native.Finalized(&finalized) == MPI_SUCCESS && !finalized;
+}
+
+/* ---- the library's MPI_T: one at a time -------------------------------------------------------------------------- */
+
+static pthread_mutex_t inside_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool held; /* under the lock: a thread is in MPI_Init or MPI_Finalize */
+static __thread bool holder __attribute__((tls_model("initial-exec")));
+/* Set before the lock is taken and cleared after it is left, by the thread for its own signal handlers. */
+static __thread bool inside __attribute__((tls_model("initial-exec")));
+
+static bool entered(bool locked)
+{
+    bool good = locked && (!held || holder);
+    if (locked && !good)
+        pthread_mutex_unlock(&inside_lock);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (!good)
+        inside = false;
+    return good;
+}
+
+bool native_enter(void)
+{
+    if (inside)
+        return false;
+    inside = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return entered(pthread_mutex_lock(&inside_lock) == 0);
+}
+
+bool native_enter_soon(void)
+{
+    struct timespec until;
+    if (inside)
+        return false;
+    inside = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (pthread_mutex_trylock(&inside_lock) == 0)
+        return entered(true);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    return entered(pthread_mutex_clocklock(&inside_lock, CLOCK_MONOTONIC, &until) == 0);
+}
+
+void native_leave(void)
+{
+    pthread_mutex_unlock(&inside_lock);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    inside = false;
+}
+
+void native_hold(void)
+{
+    if (!native_enter())
+        return;
+    held = holder = true;
+    native_leave();
+}
+
+void native_release(void)
+{
+    if (!holder || !native_enter())
+        return;
+    held = holder = false;
+    native_leave();
 }
 
 void native_types_find(void)

@@ -29,10 +29,15 @@
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
     X(Error_class)                                                                                                     \
+    X(Finalized)                                                                                                       \
     X(Get_library_version)                                                                                             \
     X(Group_free)                                                                                                      \
     X(Group_size)                                                                                                      \
     X(Group_translate_ranks)                                                                                           \
+    X(Info_create)                                                                                                     \
+    X(Info_get)                                                                                                        \
+    X(Info_set)                                                                                                        \
+    X(Initialized)                                                                                                     \
     X(Query_thread)                                                                                                    \
     X(Recv)                                                                                                            \
     X(Send)                                                                                                            \
@@ -46,7 +51,10 @@ struct native {
     MPI_Request request_null;
     MPI_Group group_null;
     MPI_Errhandler errors_return;
-    MPI_Datatype byte, int_, unsigned_long_long;
+    MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
+    MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
+    bool finalizing; /* MPI_Finalize has begun */
+    MPI_Info info_null;
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
     PMPI_CALLS(PMPI_FIELD)
 #undef PMPI_FIELD
@@ -65,6 +73,23 @@ void *native_symbol(const char *name);
 
 /* A data object of the library, or NULL. */
 void *native_object(const char *name);
+
+/* MPI is initialized, and its end has not begun: its objects may be looked at. Async-signal-safe. */
+bool native_between(void);
+
+/*
+ * Around every call into the library's MPI_T. Waits for other threads, and is refused (false)
+ *   to a signal handler whose thread is inside already: it would wait for itself, here or at the library's own lock;
+ *   to other threads while one is in MPI_Init or MPI_Finalize, which change the library's tables without a lock.
+ * native_enter_soon is for calls that are made in signal handlers: it is refused also when others stay inside for a
+ * second, since the handler may have interrupted somebody whom they wait for (malloc).
+ */
+bool native_enter(void);
+bool native_enter_soon(void);
+void native_leave(void);
+/* Around MPI_Init and MPI_Finalize: the thread keeps the library's MPI_T for itself. */
+void native_hold(void);
+void native_release(void);
 
 /* Learns the sizes of predefined types; once, when MPI is initialized. */
 void native_types_find(void);

@@ -7,14 +7,23 @@
 
 static struct comm_cache_entry *cache_place(struct log *log, uint64_t handle)
 {
-    return &log->ledger->cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
+    return &log->own.cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
+}
+
+/* The communicator of this call, where the next one looks first. */
+static void last_set(struct log *log, uint64_t handle, struct view *view)
+{
+    log->own.last = (struct comm_cache_entry){handle, view};
+    RELAXED_STORE(&log->own.plain_handle, book.plain ? handle : PLAIN_NEVER);
 }
 
 static struct view *cache_put(struct log *log, uint64_t handle, struct comm *comm)
 {
-    struct view *view = book_view(log->ledger, comm);
-    if (view)
-        log->ledger->last = *cache_place(log, handle) = (struct comm_cache_entry){handle, view};
+    struct view *view = book_view(&log->own, comm);
+    if (view) {
+        *cache_place(log, handle) = (struct comm_cache_entry){handle, view};
+        last_set(log, handle, view);
+    }
     return view;
 }
 
@@ -22,7 +31,7 @@ struct view *comm_view_find(struct log *log, uint64_t handle)
 {
     const struct comm_cache_entry *known = cache_place(log, handle);
     if (handle && known->handle == handle) {
-        log->ledger->last = *known;
+        last_set(log, handle, known->view);
         return known->view;
     }
     if (log->freeing && handle && log->freeing->comm->handle == handle)
@@ -126,6 +135,6 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
     struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;
     if (!view)
         return;
-    struct event event = {.begin = log->ledger->tally.end, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
+    struct event event = {.begin = log->own.tally.end, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
     log_record(log, view, &event, 0);
 }

@@ -20,7 +20,7 @@ struct view *comm_view_learn(struct log *log, MPI_Comm comm);
 HOT struct view *comm_view(struct log *log, MPI_Comm comm)
 {
     uint64_t handle = abi_handle_of_comm(comm);
-    struct ledger *ledger = log->ledger;
+    struct ledger *ledger = &log->own;
     if (__builtin_expect(RELAXED_LOAD(&ledger->last.handle) == handle, 1))
         return ledger->last.view;
     return comm_view_find(log, handle);

@@ -1,6 +1,7 @@
 #include "completion.h"
 
 #include "communicator.h"
+#include "raising.h"
 #include "shapes.h"
 
 #include <stdlib.h>
@@ -87,8 +88,8 @@ bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *han
     return true;
 }
 
-void single_leave_slow(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
-                       int result, bool ended, const MPI_Status *status)
+void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                  int result, bool ended, const MPI_Status *status)
 {
     struct completion c = {.probe = *probe};
     completion_set_one(&c, kind, handle, saved, taken);
@@ -200,7 +201,7 @@ static void received_fill(struct event *event, const struct request *request, co
 static void request_record(struct completion *c, struct request *request, const MPI_Status *status, bool failed)
 {
     struct log *log = c->probe.log;
-    struct view *view = request->posted.view ? view_of(log->ledger, request->posted.view->comm) : NULL;
+    struct view *view = request->posted.view ? view_of(&log->own, request->posted.view->comm) : NULL;
     struct event event = {.begin = request->posted.begin,
                           .duration = request->posted.kind,
                           .peer = request->posted.peer,
@@ -214,6 +215,11 @@ static void request_record(struct completion *c, struct request *request, const 
         received_fill(&event, request, failed ? NULL : status);
     } else if (request->posted.type == REQUEST_SEND) {
         event.kind = RECORD_SEND_DONE;
+    } else if (request->posted.type == REQUEST_RMA) {
+        event.kind = RECORD_RMA_DONE;
+    } else if (request->posted.type == REQUEST_IO) {
+        event.kind = RECORD_IO_DONE;
+        event.bytes = status && !failed ? abi_status_bytes(status) : 0;
     } else {
         event.kind = request->posted.type == REQUEST_COLL ? RECORD_COLL_DONE : RECORD_COMM_DONE;
         bytes_out = request->bytes_out;
@@ -222,7 +228,7 @@ static void request_record(struct completion *c, struct request *request, const 
         event.kind |= EVENT_FAILED;
     if (view && event.peer >= 0)
         view_page_select(view, event.peer);
-    timeout_mark(&event, &log->ledger->tally);
+    timeout_mark(&event, &log->own.tally);
     log_record(log, view, &event, bytes_out);
     if (request->posted.type == REQUEST_COMM && request->newcomm && !failed) {
         struct comm_origin origin = {.operation = "idup", .number = request->number};
@@ -281,12 +287,13 @@ void completion_flush(struct completion *c, int result)
         }
     }
     free(c->own);
+    raise_finish(c->probe.log);
 }
 
 static void started_record(struct completion *c, struct request *request)
 {
     struct log *log = c->probe.log;
-    struct view *view = request->posted.view ? view_of(log->ledger, request->posted.view->comm) : NULL;
+    struct view *view = request->posted.view ? view_of(&log->own, request->posted.view->comm) : NULL;
     bool send = request->posted.type == REQUEST_SEND;
     struct event event = {.begin = c->probe.begin,
                           .duration = request->posted.kind,
@@ -333,6 +340,7 @@ void completion_started(struct completion *c, int result)
         started_record(c, c->done[i]);
     untaken_put_back(c);
     free(c->own);
+    raise_finish(c->probe.log);
 }
 
 void completion_freed(struct completion *c, int result)
@@ -347,7 +355,7 @@ void completion_freed(struct completion *c, int result)
     struct event event = {.kind = (uint16_t)c->kind, .peer = active, .tag = c->count};
     probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     if (active) {
-        struct view *view = request->posted.view ? view_of(c->probe.log->ledger, request->posted.view->comm) : NULL;
+        struct view *view = request->posted.view ? view_of(&c->probe.log->own, request->posted.view->comm) : NULL;
         struct event freed = {.begin = request->posted.begin,
                               .duration = request->posted.kind,
                               .kind = RECORD_FREED,
@@ -360,4 +368,5 @@ void completion_freed(struct completion *c, int result)
     }
     if (request)
         request_release(c->probe.log, request);
+    raise_finish(c->probe.log);
 }

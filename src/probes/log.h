@@ -1,7 +1,7 @@
 /*
  * A thread's log: where its wrappers emit events. The hot path is in this file.
  *
- *   thread_log ──> log ── ledger ──> cells of the thread         (aggregate/book.h)
+ *   thread_log ──> log ── own ──> cells of the thread, its ledger in the book  (aggregate/book.h)
  *                   │ ├── cache[handle] ──> view ──> cells of the thread for a communicator
  *                   │ └── cursor .. limit ──> place for the next event in the run file
  *                   └──── state ──> what the thread is doing, in the run file
@@ -20,21 +20,26 @@
 enum { TRACE_CHUNK_EVENTS = 8190 };
 
 struct log {
-    struct ledger *ledger;
+    struct ledger own;
     struct thread_state *state;
     struct event *cursor, *limit;
     MPI_Datatype type; /* the last predefined one, and its size */
     uint32_t type_bytes;
     struct chunk_header *chunk; /* the buffer, a ring */
-    bool tracing;               /* a full buffer is kept */
+    struct packing *packing;    /* where a full one is packed */
+    uint32_t trace_failed;      /* tracing_number of the stretch that could not be kept; 0: none */
     bool bufferless;            /* there is no memory for one, or none is wanted */
     struct log *next;           /* in the list of logs that wait for a new thread */
     struct request *spare;      /* requests to use again (request.h) */
     uint32_t spare_count;
     void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
-    uintptr_t innermost;  /* where on the stack the innermost call is */
-    struct view *freeing; /* the communicator that a call is freeing: callbacks may still use it */
+    uintptr_t innermost;     /* how far down the stack the innermost call's wrapper reaches */
+    uintptr_t entered;       /* where a wrapper was called whose call begins in a function of its own; 0: there */
+    struct view *freeing;    /* the communicator that a call is freeing: callbacks may still use it */
+    struct instance *raised; /* events of MPI_T that wait for the end of the call (raising.h) */
+    uint32_t raised_count, raised_room;
+    enum call raised_by;
     struct event nowhere; /* the buffer of a log that has none */
 };
 
@@ -43,6 +48,8 @@ extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Final
 
 /* The calling thread's log; NULL when nothing is recorded. */
 struct log *log_attach(void);
+/* Called when a buffer was full and has room again; NULL: nobody. */
+extern LIBRARY_LOCAL void (*log_turned)(struct log *log);
 /* The event buffer is full (or was never there): makes room. */
 void log_turn(struct log *log);
 /* Memory for `bytes` that lasts until the next call; NULL without memory. */
@@ -58,13 +65,14 @@ HOT struct log *log_get(void)
     return __builtin_expect(log != NULL, 1) ? log : log_attach();
 }
 
-/* Counts records that are complete: the release pairs with the acquire in event_cursor_open. (On x86 every store is
- * one.) */
+/*
+ * Counts records that are complete: the release pairs with the acquire in event_cursor_open. (On x86 every store is
+ * one; the compiler keeps the order of volatile accesses, which those of event_store are.)
+ */
 HOT void events_count(struct thread_cells *cells, uint64_t records)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    __asm__ volatile("" ::: "memory");
-    cell_add(&cells->events, records);
+    __asm__ volatile("addq %1, %0" : "+m"(cells->events) : "er"(records) : "cc");
 #else
     __atomic_store_n(&cells->events, cell_load(&cells->events) + records, __ATOMIC_RELEASE);
 #endif
@@ -73,21 +81,23 @@ HOT void events_count(struct thread_cells *cells, uint64_t records)
 /* Field by field: a copy of the whole would be put together on the stack first. */
 HOT void event_store(struct event *place, const struct event *event)
 {
-    place->begin = event->begin;
-    place->duration = event->duration;
-    place->kind = event->kind;
-    place->comm = event->comm;
-    place->peer = event->peer;
-    place->tag = event->tag;
-    place->bytes = event->bytes;
+    RELAXED_STORE(&place->begin, event->begin);
+    RELAXED_STORE(&place->duration, event->duration);
+    RELAXED_STORE(&place->kind, event->kind);
+    RELAXED_STORE(&place->comm, event->comm);
+    RELAXED_STORE(&place->peer, event->peer);
+    RELAXED_STORE(&place->tag, event->tag);
+    RELAXED_STORE(&place->bytes, event->bytes);
 }
 
 /* Puts a record into the buffer and counts it. */
 HOT void log_commit(struct log *log, const struct event *event)
 {
-    event_store(log->cursor++, event);
-    events_count(log->ledger->tally.cells, 1);
-    if (__builtin_expect(log->cursor == log->limit, 0))
+    struct event *place = log->cursor, *next = place + 1;
+    event_store(place, event);
+    log->cursor = next;
+    events_count(log->own.tally.cells, 1);
+    if (__builtin_expect(next == log->limit, 0))
         log_turn(log);
 }
 
@@ -102,7 +112,7 @@ HOT void log_commit_two(struct log *log, const struct event *first, const struct
     event_store(&log->cursor[0], first);
     event_store(&log->cursor[1], second);
     log->cursor += 2;
-    events_count(log->ledger->tally.cells, 2);
+    events_count(log->own.tally.cells, 2);
 }
 
 /* Bytes of data in `count` elements. */
@@ -126,12 +136,36 @@ struct probe {
     uintptr_t outer_here;      /* where on the stack that call is */
 };
 
-HOT uintptr_t stack_here(void)
+/*
+ * The stack tells a call inside of another one (from a callback) from a call behind one that was left by a jump: what
+ * is really called from inside begins below the lowest place that the outer wrapper used; what the same function of the
+ * program calls next begins above it.
+ */
+HOT uintptr_t stack_lowest(void)
 {
+    uintptr_t here;
+#if defined(__x86_64__)
+    __asm__ volatile("movq %%rsp, %0" : "=r"(here));
+#else
     char mark;
-    uintptr_t here = (uintptr_t)&mark;
+    here = (uintptr_t)&mark;
     __asm__("" : "+r"(here)); /* a number, and no address that outlives its object */
+#endif
     return here;
+}
+
+/* Where the wrapper that this is a part of was called. */
+HOT uintptr_t stack_entered(void)
+{
+    return (uintptr_t)__builtin_dwarf_cfa();
+}
+
+/* In a wrapper, in front of what begins its call in a function of its own. */
+HOT void wrapper_entered(void)
+{
+    struct log *log = thread_log;
+    if (log)
+        log->entered = stack_entered();
 }
 
 /* There is a call around this one, or one that was left by a jump (longjmp or an exception out of a callback). */
@@ -150,10 +184,10 @@ HOT void probe_begin(struct probe *probe, struct log *log, enum call kind, uint3
 {
     probe->log = log;
     probe->outer.call = log->state->call;
-    uintptr_t here = stack_here();
     if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
-        probe_nest(probe, log, here);
-    log->innermost = here;
+        probe_nest(probe, log, log->entered ? log->entered : stack_entered());
+    log->entered = 0;
+    log->innermost = stack_lowest();
     probe->begin = clock_now();
     state_set(log->state, kind, comm, peer, probe->begin);
 }
@@ -183,7 +217,8 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     uint64_t duration = clock_now() - probe->begin;
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
-                             duration > RELAXED_LOAD(&knob_rare_ticks) || (shape == FOLD_COLL && bytes_out > INT32_MAX),
+                             duration >= RELAXED_LOAD(&knob_rare_ticks) ||
+                             (shape == FOLD_COLL && bytes_out > INT32_MAX),
                          0)) {
         if (result != MPI_SUCCESS)
             event.kind |= EVENT_FAILED;
@@ -194,7 +229,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     event.duration = (uint32_t)duration;
     if (shape == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
-    fold_call(shape, op, &log->ledger->tally, bound ? &view->tally : NULL, &event, NULL);
+    fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL);
     log_commit(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }

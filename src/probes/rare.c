@@ -2,13 +2,24 @@
  * The rare side of the wrappers, out of line: calls that failed, inside of other calls, on communicators that were made
  * out of sight; and shapes that no program is in a hurry with.
  */
+#include "raising.h"
 #include "shapes.h"
 
-void sent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
-                     int tag, uint64_t bytes)
+static void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
+                      int dest, int tag, uint64_t bytes)
+{
+    struct event event = {
+        .kind = (uint16_t)(kind | size_flag(bytes)), .peer = peer_rank(dest), .tag = tag, .bytes = bytes};
+    if (view && event.peer >= 0)
+        view_page_select(view, event.peer);
+    probe_leave(probe, shape, 0, view, result, event, 0);
+}
+
+void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
+                int64_t count, MPI_Datatype type)
 {
     view_settle(probe, result, comm, &view);
-    sent_emit(probe, FOLD_SEND, kind, view, result, dest, tag, bytes, size_flag(bytes));
+    sent_emit(probe, FOLD_SEND, kind, view, result, dest, tag, sent_bytes(probe, result, dest, count, type));
 }
 
 /* How much a receive that was cut off can have brought. */
@@ -17,25 +28,74 @@ static uint64_t room_of(int result, int64_t count, MPI_Datatype type)
     return result != MPI_SUCCESS && receive_arrived(result) ? native_bytes(count, type) : UINT64_MAX;
 }
 
-void received_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
-                         int64_t count, MPI_Datatype type, const MPI_Status *status)
+/* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as
+ * it was: what was asked for decides. */
+static void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status)
 {
-    view_settle(probe, receive_arrived(result) ? MPI_SUCCESS : result, comm, &view);
-    received_emit(probe, kind, view, result, source, room_of(result, count, type), status, false);
+    event->peer = source == MPI_PROC_NULL ? PEER_PROC_NULL : peer_rank(status->MPI_SOURCE);
+    event->tag = status->MPI_TAG;
+    if (event->peer < 0)
+        return;
+    event->bytes = abi_status_bytes(status);
+    if (event->bytes > room)
+        event->bytes = room;
+    event->kind |= size_flag(event->bytes);
+    if (view)
+        view_page_select(view, event->peer);
 }
 
-void isent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
-                      int tag, uint64_t bytes, const MPI_Request *request)
+void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                    int64_t count, MPI_Datatype type, const MPI_Status *status)
 {
-    view_settle(probe, result, comm, &view);
-    isent_emit(probe, kind, view, result, dest, tag, bytes, size_flag(bytes), request);
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    bool arrived = receive_arrived(result);
+    view_settle(probe, arrived ? MPI_SUCCESS : result, comm, &view);
+    if (arrived)
+        received_event(&event, view, source, room_of(result, count, type), status);
+    probe_leave(probe, FOLD_RECV, 0, view, arrived ? MPI_SUCCESS : result, event, 0);
 }
 
-void ireceive_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
-                         int tag, uint64_t room, const MPI_Request *request)
+/* Posts a plain send or receive: in front where there is a place, else behind. */
+static void request_post(struct probe *probe, struct view *view, enum call kind, enum request_type type,
+                         const struct event *event, const MPI_Request *where)
 {
+    uint64_t handle = abi_handle_of_request(*where);
+    struct posted posted = posted_of(probe, view, kind, type, event, where);
+    struct posted *place = view ? front_post(handle) : NULL; /* the plain path asks for no view */
+    if (place) {
+        *place = posted;
+        return;
+    }
+    struct request *request = request_of(probe, &posted);
+    if (request)
+        request_put(request, handle);
+}
+
+void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
+                 int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    uint64_t bytes = sent_bytes(probe, result, dest, count, type);
+    struct event event = {
+        .kind = (uint16_t)(kind | size_flag(bytes)), .peer = peer_rank(dest), .tag = tag, .bytes = bytes};
     view_settle(probe, result, comm, &view);
-    ireceive_emit(probe, kind, view, result, source, tag, room, request);
+    if (result == MPI_SUCCESS) {
+        if (view && event.peer >= 0)
+            view_page_select(view, event.peer);
+        request_post(probe, view, kind, REQUEST_SEND, &event, request);
+    }
+    probe_leave(probe, FOLD_POST_SEND, 0, view, result, event, 0);
+}
+
+void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                    int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
+    view_settle(probe, result, comm, &view);
+    if (result == MPI_SUCCESS) {
+        event.bytes = log_bytes(probe->log, count, type); /* the room in the program's buffer */
+        request_post(probe, view, kind, REQUEST_RECV, &event, request);
+    }
+    probe_leave(probe, FOLD_POST_RECV, 0, view, result, event, 0);
 }
 
 void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
@@ -48,11 +108,12 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     struct event received = {.begin = begin, .kind = RECORD_RECEIVE, .peer = PEER_NONE};
     bool arrived = receive_arrived(result);
     uint64_t bytes = arrived ? sent_bytes(probe, MPI_SUCCESS, dest, count, type) : 0;
-    sent_emit(probe, FOLD_SENDRECV, kind, view, arrived ? MPI_SUCCESS : result, dest, tag, bytes, size_flag(bytes));
+    sent_emit(probe, FOLD_SENDRECV, kind, view, arrived ? MPI_SUCCESS : result, dest, tag, bytes);
+    partner_set(probe, MPI_PROC_NULL);
     if (!arrived)
         return;
-    received_event(&received, view, source, room_of(result, recvcount, recvtype), status, false);
-    if (log->ledger->tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
+    received_event(&received, view, source, room_of(result, recvcount, recvtype), status);
+    if (log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
     log_record(log, view, &received, 0);
 }
@@ -69,13 +130,6 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
     return request;
 }
 
-void post_behind(struct probe *probe, const struct posted *posted, uint64_t handle)
-{
-    struct request *request = request_of(probe, posted);
-    if (request)
-        request_put(request, handle);
-}
-
 void persistent_leave(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, struct view *view,
                       int result, int peer, int tag, uint64_t bytes, const MPI_Request *request)
 {
@@ -90,4 +144,61 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
         request_put(made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_P2P, 0, view, result, event, 0);
+}
+
+/* ---- the rare ends of plain calls -------------------------------------------------------------------------------- */
+
+#define PROBE_OF_PLAIN                                                                                                 \
+    {                                                                                                                  \
+        .log = log, .begin = begin, .outer.call = CALL_NONE                                                            \
+    }
+
+void plain_sent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                     int dest, int tag, int64_t count, MPI_Datatype type)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    sent_leave(&probe, kind, comm, view, result, dest, tag, count, type);
+}
+
+void plain_received_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                         int source, int64_t count, MPI_Datatype type, const MPI_Status *status)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    received_leave(&probe, kind, comm, view, result, source, count, type, status);
+}
+
+void plain_isent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                      int dest, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    isent_leave(&probe, kind, comm, view, result, dest, tag, count, type, request);
+}
+
+void plain_ireceive_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                         int source, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    ireceive_leave(&probe, kind, comm, view, result, source, tag, count, type, request);
+}
+
+void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_Request *request, uint64_t saved,
+                          int result, bool ended, const MPI_Status *status)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    single_leave(&probe, kind, request, saved, NULL, result, ended, status);
+}
+
+void plain_collected_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                          int32_t root, struct coll_bytes bytes)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    view_settle(&probe, result, comm, &view);
+    collective_leave(&probe, kind, view, result, root, bytes);
+}
+
+void collective_announce(enum call kind, MPI_Comm comm)
+{
+    struct log *log = log_get();
+    if (log)
+        raise_begin(log, comm_view(log, comm), kind);
 }

@@ -3,9 +3,15 @@
 
 #include "communicator.h"
 #include "gate.h"
+#include "instruments.h"
+#include "job.h"
 #include "next.h"
+#include "profiled.h"
 #include "reduction.h"
+#include "request.h"
 #include "settings.h"
+#include "tracing.h"
+#include "umq.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +21,7 @@
 struct next next;
 
 static char directory[4096]; /* MPIT_OUTPUT when the program started; "" = none */
-static bool started, finished, kept;
+static bool started, ready, finished, kept, trace_refused;
 
 void next_find(const char *wanted)
 {
@@ -25,6 +31,7 @@ void next_find(const char *wanted)
 #define NEXT_FIND(name) __atomic_store_n(&next.name, (__typeof__(next.name))native_symbol(#name), __ATOMIC_RELEASE);
     NEXT_CALLS(NEXT_FIND)
 #undef NEXT_FIND
+    profiled_find();
     pthread_mutex_unlock(&lock);
     if (wanted && !native_symbol(wanted)) {
         native_say("mpit: the program calls %s, which no library in the process defines", wanted);
@@ -62,13 +69,16 @@ static bool run_start(void)
     }
     if (problem.text[0])
         native_say("mpit: %s; this process is counted in memory only", problem.text);
-    else if (knob_load(KNOB_TRACE) && book.run.fd < 0)
-        native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
-    if (book.run.fd < 0)
+    else
+        trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
+    if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
-    book.run.header->traced = knob_load(KNOB_TRACE) != 0;
+    tracing_begin(knob_load(KNOB_TRACE) != 0);
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
-    return book_open() == 0;
+    if (book_open() != 0)
+        return false;
+    instrument_run_begin();
+    return true;
 }
 
 /* Steps aside for good: from the next call on the program reaches MPI as if nothing were between. */
@@ -77,6 +87,7 @@ static void gates_pass(void)
 #define NEXT_PASS(name) GATE_PASS(name);
     NEXT_CALLS(NEXT_PASS)
 #undef NEXT_PASS
+    profiled_pass();
 }
 
 bool recorder_start(struct probe *probe, enum call kind)
@@ -96,32 +107,8 @@ bool recorder_start(struct probe *probe, enum call kind)
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
         probe_enter(probe, kind, 0, PEER_NONE);
     }
+    native_hold();
     return true;
-}
-
-static uint64_t text_hash(uint64_t hash, const char *text)
-{
-    for (; text && *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-/*
- * The same number in all processes of the job, without asking them: from the run directory and the launcher's name for
- * the job. Where the launcher gives none (hydra), the process that started this one stands for it: the same for all
- * processes on a node; MPI_Finalize makes it one for all nodes.
- */
-static uint64_t job_number(void)
-{
-    static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
-    uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
-    hash = text_hash(hash, getenv("SLURM_JOB_ID"));
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (getenv(names[i]))
-            return text_hash(hash, getenv(names[i]));
-    char parent[24];
-    snprintf(parent, sizeof parent, "%d", (int)getppid());
-    return text_hash(hash, parent);
 }
 
 static void header_complete(uint64_t job)
@@ -138,29 +125,56 @@ static void header_complete(uint64_t job)
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
 }
 
-static void facts_learn(struct probe *probe)
+/* What is wrong with the environment is wrong for all processes of a program, and said by the first. Where there are
+ * several programs, each may have an environment of its own. */
+static void environment_tell(void)
+{
+    if (book.run.header->world_rank != 0 && reduction_possible())
+        return;
+    settings_tell(native_say);
+    if (trace_refused)
+        native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
+}
+
+static void facts_learn(struct log *log)
 {
     int level = MPI_THREAD_SINGLE;
     native.Query_thread(&level);
     book.concurrent = level == MPI_THREAD_MULTIPLE;
-    probe->log->ledger->tally.concurrent = book.concurrent;
+    log->own.tally.concurrent = book.concurrent;
+    book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
     native_types_find();
+    umq_pending_count = request_pending_count;
+}
+
+/* A tool between us and the library asks for variables before MPI_Init has come back to us. */
+void recorder_ready(void)
+{
+    struct log *log = thread_log;
+    if (!log || ready)
+        return;
+    ready = true;
+    facts_learn(log);
+    header_complete(job_number(directory));
+    environment_tell();
+    comm_predefined_add();
 }
 
 void recorder_started(struct probe *probe, enum call kind, int result)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    native_release();
     if (probe->log)
         probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     if (result != MPI_SUCCESS)
         return;
     if (!probe->log)
         return;
-    facts_learn(probe);
-    header_complete(job_number());
-    comm_predefined_add();
+    recorder_ready();
+    book.run.header->init_ticks = clock_now();
+    instruments_sample(probe->log);
 }
 
 bool recorder_finish(struct probe *probe)
@@ -169,24 +183,34 @@ bool recorder_finish(struct probe *probe)
     probe->log = NULL;
     if (!started || finished)
         return false;
+    finished = true; /* a tool between us and the library comes by once more */
+    if (recording) {
+        instrument_publish();
+        instruments_sample(log_get());
+    }
     if (recorder_directory())
-        kept = !reduction_possible() || !reduction_run(recording) || knob_load(KNOB_TRACE);
-    if (recording)
+        kept = !reduction_possible() || !reduction_run(recording) || book.run.header->traced != TRACED_NOT;
+    __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */
+    if (recording) {
+        native_hold();
         probe_enter(probe, CALL_MPI_Finalize, 0, PEER_NONE);
+    }
     return recording;
 }
 
 void recorder_finished(struct probe *probe, int result)
 {
     struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
+    native_release();
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
-    finished = true;
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
+    instrument_publish();
     run_close(&book.run, RUN_FINALIZED, kept);
 }
 
 void recorder_aborting(struct probe *probe)
 {
     (void)probe;
+    instrument_publish();
     __atomic_store_n(&book.run.header->phase, RUN_ABORTED, __ATOMIC_RELEASE);
 }

@@ -11,6 +11,8 @@
 bool recorder_start(struct probe *probe, enum call kind);
 /* MPI_Init has returned. */
 void recorder_started(struct probe *probe, enum call kind, int result);
+/* MPI is initialized, whether MPI_Init has returned to the wrapper or not. */
+void recorder_ready(void);
 
 /* MPI_Finalize begins: makes the summary of the job. */
 bool recorder_finish(struct probe *probe);

@@ -1,5 +1,7 @@
 #include "request.h"
 
+#include "umq.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -112,6 +114,8 @@ static void shard_grow(struct shard *shard)
     if (!fresh)
         return;
     shard->buckets = fresh;
+    __atomic_signal_fence(
+        __ATOMIC_SEQ_CST); /* a handler that reads the table: never the new mask for the old buckets */
     shard->mask = 2 * old_mask + 1;
     for (uint32_t i = 0; i <= old_mask; i++)
         for (struct request *r = old[i], *chain; r; r = chain) {
@@ -249,4 +253,28 @@ uint64_t request_begin(uint64_t handle)
         return place->posted.begin;
     const struct request *request = behind_find(handle);
     return request && request->active ? request->posted.begin : 0;
+}
+
+static void pending_add(struct umq_pending *pending, const struct comm *comm, const struct posted *posted)
+{
+    if (posted->type != REQUEST_RECV || !posted->view || posted->view->comm != comm || posted->peer == PEER_PROC_NULL)
+        return;
+    pending->all++;
+    pending->any += posted->peer == PEER_ANY;
+    for (unsigned i = 0; i < pending->count; i++)
+        pending->posted[i] += pending->ranks[i] == posted->peer;
+}
+
+/* A signal may have interrupted a change of the table: what is linked is whole, and what is not is not there. */
+void request_pending_count(const struct comm *comm, struct umq_pending *pending)
+{
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        if (request_front[i].handle)
+            pending_add(pending, comm, &request_front[i].posted);
+    for (unsigned s = 0; s < SHARDS; s++)
+        for (uint32_t i = 0; shards[s].used && i <= shards[s].mask; i++)
+            for (const struct request *chain = shards[s].buckets[i]; chain; chain = chain->chain)
+                for (const struct request *r = chain; r; r = r->younger)
+                    if (r->active)
+                        pending_add(pending, comm, &r->posted);
 }

@@ -22,7 +22,7 @@
 
 #include "log.h"
 
-enum request_type { REQUEST_SEND, REQUEST_RECV, REQUEST_COLL, REQUEST_COMM };
+enum request_type { REQUEST_SEND, REQUEST_RECV, REQUEST_COLL, REQUEST_COMM, REQUEST_RMA, REQUEST_IO };
 
 struct comm_origin;
 
@@ -46,6 +46,7 @@ struct request {
     bool persistent, active;
     uint64_t bytes_out; /* REQUEST_COLL */
     MPI_Comm *newcomm;  /* REQUEST_COMM: where the new communicator will stand */
+    MPI_Comm held;      /* REQUEST_COMM: or what it is, where that place goes away */
     uint32_t number;    /* REQUEST_COMM: its creation number in the parent */
 };
 
@@ -72,7 +73,7 @@ HOT struct front_place *front_place(uint64_t handle)
 HOT struct posted *front_post(uint64_t handle)
 {
     struct front_place *place = front_place(handle);
-    if (__builtin_expect(book.concurrent || (place->handle | place->overflow), 0))
+    if (__builtin_expect(!book.plain || (place->handle | place->overflow), 0))
         return NULL;
     place->handle = handle;
     return &place->posted;
@@ -110,6 +111,9 @@ struct request *request_take(struct log *log, uint64_t handle, const void *where
 
 /* The inactive persistent request of this handle, left in the table. Not under MPI_THREAD_MULTIPLE. */
 struct request *request_peek(uint64_t handle);
+struct umq_pending;
+/* Adds up the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a signal. */
+void request_pending_count(const struct comm *comm, struct umq_pending *pending);
 /* When the oldest request of this handle was posted; 0: not known or not active. Not under MPI_THREAD_MULTIPLE. */
 uint64_t request_begin(uint64_t handle);
 

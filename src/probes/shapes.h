@@ -1,6 +1,7 @@
 /*
  * The wrappers' bodies, one for each shape of the table (calls.table); the generated wrappers name their parameters as
- * the table does. Each says what happens before and after the call, and how its event is filled.
+ * the table does. Each says what happens before and after the call, and how its event is filled. Frequent shapes have a
+ * second, plain body in front (plain.h).
  *
  * Whatever happens here, the call returns what the next definition returned. Handles are looked at before the call only
  * in mpit's own tables; MPI is asked about them only after it has accepted them.
@@ -13,11 +14,16 @@
 #include "completion.h"
 #include "gate.h"
 #include "next.h"
+#include "raising.h"
 #include "recorder.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wstringop-overflow" /* MPI_STATUSES_IGNORE is an address, and of no array */
 #endif
+
+/* The general body of a wrapper that has a plain one in front. */
+#define GENERAL(name) general_##name
+#define RARE static __attribute__((noinline))
 
 HOT int32_t peer_rank(int rank)
 {
@@ -39,15 +45,6 @@ HOT bool enter(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer,
     *view = comm_view(log, comm);
     probe_begin(probe, log, kind, *view ? (*view)->slot : 0, peer);
     return true;
-}
-
-/* Nothing about this call is rare: it succeeded, its communicator is known, its peer is a rank, no other call is around
- * it, threads do not run at once, and its message is not large. */
-HOT bool is_plain(const struct probe *probe, const struct view *view, int result, int peer, uint64_t bytes)
-{
-    return __builtin_expect(result == MPI_SUCCESS && view && peer >= 0 && probe->outer.call == CALL_NONE &&
-                                !probe->log->ledger->tally.concurrent && !size_flag(bytes),
-                            1);
 }
 
 /* A communicator that the call has accepted, and that was made out of sight, gets known now. */
@@ -92,5 +89,8 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
 #include "shapes_completion.h"
 #include "shapes_collective.h"
 #include "shapes_communicator.h"
+#include "shapes_object.h"
+
+#include "plain.h"
 
 #endif

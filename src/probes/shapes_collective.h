@@ -46,11 +46,16 @@ static inline void icollective_leave(struct probe *probe, enum call kind, struct
     probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, result, event, 0);
 }
 
+/* Somebody wants to know that it begins. */
+void collective_announce(enum call kind, MPI_Comm comm);
+
 /* The generator hands `comm` (and `request`) over first, so that the rest are the operation's own arguments. */
 #define SHAPE_COLL(kind, name, op, large, call, comm, ...)                                                             \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct view *view;                                                                                             \
+        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
+            collective_announce(kind, comm);                                                                           \
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
@@ -66,6 +71,8 @@ static inline void icollective_leave(struct probe *probe, enum call kind, struct
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct view *view;                                                                                             \
+        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
+            collective_announce(kind, comm);                                                                           \
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \

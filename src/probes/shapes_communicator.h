@@ -17,11 +17,14 @@ static inline void comm_create_leave(struct probe *probe, enum call kind, MPI_Co
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
     if (result == MPI_SUCCESS)
         comm_created(log, view, &origin, *newcomm);
+    raise_finish(log);
 }
 
 /* Children of one call that have different members are told apart by these. */
 #define COMM_GROUP_dup false
 #define COMM_GROUP_cart false
+#define COMM_GROUP_graph false
+#define COMM_GROUP_dist_graph false
 #define COMM_GROUP_split_type true
 #define COMM_GROUP_create true
 #define COMM_GROUP_cart_sub true
@@ -50,19 +53,24 @@ static inline void comm_create_leave(struct probe *probe, enum call kind, MPI_Co
         return result;                                                                                                 \
     } while (0)
 
+/* Is *newcomm there until the request completes? Not where it belongs to the library's Fortran layer (fortran.c). */
+#define IDUP_HANDLE_STAYS true
+
 static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                              MPI_Comm *newcomm, const MPI_Request *request)
+                              MPI_Comm *newcomm, bool stays, const MPI_Request *request)
 {
     view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     struct posted posted = posted_of(probe, view, kind, REQUEST_COMM, &event, request);
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
-        made->newcomm = newcomm;
+        made->held = stays ? native.comm_null : *newcomm;
+        made->newcomm = stays ? newcomm : &made->held;
         made->number = comm_creation_number(view);
         request_put(made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
+    raise_finish(probe->log);
 }
 
 #define SHAPE_COMM_IDUP(kind, name, detail, large, call, comm, newcomm, request)                                       \
@@ -72,7 +80,7 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        idup_leave(&probe, kind, comm, view, result, newcomm, request);                                                \
+        idup_leave(&probe, kind, comm, view, result, newcomm, IDUP_HANDLE_STAYS, request);                             \
         return result;                                                                                                 \
     } while (0)
 
@@ -82,13 +90,14 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
     struct log *log = probe->log;
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     struct comm *parent = view ? book.comms[view->comm->parent] : NULL;
-    probe_leave(probe, FOLD_COMM, 0, parent ? view_of(log->ledger, parent) : NULL, result, event, 0);
+    probe_leave(probe, FOLD_COMM, 0, parent ? view_of(&log->own, parent) : NULL, result, event, 0);
     if (result == MPI_SUCCESS && view) {
-        struct event destroyed = {.begin = log->ledger->tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};
+        struct event destroyed = {.begin = log->own.tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};
         log_record(log, view, &destroyed, 0);
     } else if (view) {
         book_comm_restore(view->comm);
     }
+    raise_finish(log);
 }
 
 #define SHAPE_COMM_FREE(kind, name, detail, large, call, comm_pointer)                                                 \

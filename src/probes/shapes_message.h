@@ -12,29 +12,8 @@ HOT uint64_t sent_bytes(struct probe *probe, int result, int dest, int64_t count
     return __builtin_expect(result == MPI_SUCCESS && dest >= 0, 1) ? log_bytes(probe->log, count, type) : 0;
 }
 
-/* `flag`: size_flag(bytes), which is_plain has found to be 0. */
-HOT void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result, int dest,
-                   int tag, uint64_t bytes, uint16_t flag)
-{
-    struct event event = {.kind = (uint16_t)(kind | flag), .peer = peer_rank(dest), .tag = tag, .bytes = bytes};
-    if (view && event.peer >= 0)
-        view_page_select(view, event.peer);
-    probe_leave(probe, shape, 0, view, result, event, 0);
-}
-
-/* Out of line, for what is_plain does not hold of; the frequent case is compiled knowing that it does. */
-void sent_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
-                     int tag, uint64_t bytes);
-
-HOT void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
-                    int tag, int64_t count, MPI_Datatype type)
-{
-    uint64_t bytes = sent_bytes(probe, result, dest, count, type);
-    if (is_plain(probe, view, result, dest, bytes))
-        sent_emit(probe, FOLD_SEND, kind, view, MPI_SUCCESS, dest, tag, bytes, 0);
-    else
-        sent_leave_rare(probe, kind, comm, view, result, dest, tag, bytes);
-}
+void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
+                int64_t count, MPI_Datatype type);
 
 #define SHAPE_SEND(kind, name, detail, large, call, buf, count, type, dest, tag, comm)                                 \
     do {                                                                                                               \
@@ -55,44 +34,8 @@ HOT bool receive_arrived(int result)
     return __builtin_expect(result == MPI_SUCCESS, 1) || receive_arrived_slow(result);
 }
 
-/* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as
- * it was: what was asked for decides. */
-HOT void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status,
-                        bool plain)
-{
-    event->peer = source == MPI_PROC_NULL ? PEER_PROC_NULL : peer_rank(status->MPI_SOURCE);
-    event->tag = status->MPI_TAG;
-    if (event->peer >= 0) {
-        event->bytes = abi_status_bytes(status);
-        if (event->bytes > room)
-            event->bytes = room;
-        event->kind |= plain ? 0 : size_flag(event->bytes);
-        if (view)
-            view_page_select(view, event->peer);
-    }
-}
-
-HOT void received_emit(struct probe *probe, enum call kind, struct view *view, int result, int source, uint64_t room,
-                       const MPI_Status *status, bool plain)
-{
-    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    bool arrived = receive_arrived(result);
-    if (arrived)
-        received_event(&event, view, source, room, status, plain);
-    probe_leave(probe, FOLD_RECV, 0, view, arrived ? MPI_SUCCESS : result, event, 0);
-}
-
-void received_leave_rare(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
-                         int64_t count, MPI_Datatype type, const MPI_Status *status);
-
-HOT void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
-                        int64_t count, MPI_Datatype type, const MPI_Status *status)
-{
-    if (source != MPI_PROC_NULL && is_plain(probe, view, result, status->MPI_SOURCE, abi_status_bytes(status)))
-        received_emit(probe, kind, view, MPI_SUCCESS, source, UINT64_MAX, status, true);
-    else
-        received_leave_rare(probe, kind, comm, view, result, source, count, type, status);
-}
+void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
+                    int64_t count, MPI_Datatype type, const MPI_Status *status);
 
 #define SHAPE_RECV(kind, name, detail, large, call, buf, count, type, source, tag, comm, status)                       \
     do {                                                                                                               \
@@ -108,6 +51,12 @@ HOT void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, stru
         return result;                                                                                                 \
     } while (0)
 
+/* Whom a sendrecv sends to: a reader of the state takes the message as under way. */
+static inline void partner_set(const struct probe *probe, int dest)
+{
+    RELAXED_STORE(&probe->log->state->partner, dest >= 0 ? dest + 1 : 0);
+}
+
 void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
                      int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype,
                      const MPI_Status *status);
@@ -120,6 +69,7 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
         MPI_Status own;                                                                                                \
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
+        partner_set(&probe, dest);                                                                                     \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \

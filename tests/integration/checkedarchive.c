@@ -86,4 +86,6 @@ void string_check(OTF2_StringRef id, const char *user)
 {
     if (id >= archive.string_count || !archive.strings[id])
         violation("%s names string %u, which is not defined", user, id);
+    else if (!archive.strings[id][0])
+        violation("%s has no name", user);
 }

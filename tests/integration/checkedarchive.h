@@ -66,15 +66,17 @@ struct location {
 
 struct checked_archive {
     char **strings;
-    bool *regions;
+    unsigned char *regions; /* 1: of MPI, 2: of the user */
     struct group *groups;
     struct comm *comms;
     struct process *processes;
     struct location *locations;
+    OTF2_Type *member_types, *metric_types; /* of metric members and classes; OTF2_TYPE_NONE: not defined */
     size_t string_count, region_count, group_count, comm_count, process_count, location_count;
+    size_t member_count, metric_count;
     bool has_clock, has_self;
     struct group world; /* of type COMM_LOCATIONS: its index is the rank */
-    uint64_t begin, end, enters;
+    uint64_t begin, end, enters, user_enters, samples;
     struct table messages, requests, members;
     uint64_t violations;
 };

@@ -62,10 +62,10 @@ static OTF2_CallbackCode on_region(UNUSED void *data, OTF2_RegionRef self, OTF2_
                                    UNUSED OTF2_StringRef file, UNUSED uint32_t begin, UNUSED uint32_t end)
 {
     string_check(name, "a region");
-    bool *region = ELEMENT(regions, region_count, self);
+    unsigned char *region = ELEMENT(regions, region_count, self);
     if (*region || (paradigm == OTF2_PARADIGM_MPI && role == OTF2_REGION_ROLE_UNKNOWN))
         violation("region %u: defined twice, or without a role", self);
-    *region = true;
+    *region = paradigm == OTF2_PARADIGM_USER ? 2 : 1;
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -161,6 +161,32 @@ static OTF2_CallbackCode on_inter_comm(UNUSED void *data, OTF2_CommRef self, OTF
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static OTF2_CallbackCode on_metric_member(UNUSED void *data, OTF2_MetricMemberRef self, OTF2_StringRef name,
+                                          UNUSED OTF2_StringRef description, UNUSED OTF2_MetricType metric,
+                                          UNUSED OTF2_MetricMode mode, OTF2_Type type, UNUSED OTF2_Base base,
+                                          UNUSED int64_t exponent, OTF2_StringRef unit)
+{
+    string_check(name, "a metric");
+    string_check(unit, "a metric");
+    OTF2_Type *known = ELEMENT(member_types, member_count, self);
+    if (*known || (type != OTF2_TYPE_INT64 && type != OTF2_TYPE_UINT64 && type != OTF2_TYPE_DOUBLE))
+        violation("metric member %u: defined twice, or of a type that metrics do not have", self);
+    *known = type;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_metric_class(UNUSED void *data, OTF2_MetricRef self, uint8_t count,
+                                         const OTF2_MetricMemberRef *members, UNUSED OTF2_MetricOccurrence occurrence,
+                                         UNUSED OTF2_RecorderKind recorder)
+{
+    OTF2_Type *known = ELEMENT(metric_types, metric_count, self);
+    if (*known || count != 1 || members[0] >= archive.member_count || !archive.member_types[members[0]])
+        violation("metric %u: defined twice, or without a member that is defined before it", self);
+    else
+        *known = archive.member_types[members[0]];
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_CallbackCode on_clock_offset(UNUSED void *data, UNUSED OTF2_TimeStamp time, UNUSED int64_t offset,
                                          UNUSED double deviation)
 {
@@ -180,6 +206,8 @@ void definitions_read(OTF2_Reader *reader)
     ON(GlobalDefReader, LocationGroup, on_location_group);
     ON(GlobalDefReader, Location, on_location);
     ON(GlobalDefReader, Region, on_region);
+    ON(GlobalDefReader, MetricMember, on_metric_member);
+    ON(GlobalDefReader, MetricClass, on_metric_class);
     ON(GlobalDefReader, Group, on_group);
     ON(GlobalDefReader, Comm, on_comm);
     ON(GlobalDefReader, InterComm, on_inter_comm);

@@ -66,6 +66,8 @@ EVENT(enter, OTF2_RegionRef region)
         give_up("regions are nested too deeply");
     location->open[location->depth++] = region;
     archive.enters++;
+    if (region < archive.region_count && archive.regions[region] == 2)
+        archive.user_enters++;
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -197,6 +199,18 @@ EVENT(comm_destroy, OTF2_CommRef comm)
     return OTF2_CALLBACK_SUCCESS;
 }
 
+EVENT(metric, OTF2_MetricRef metric, uint8_t count, const OTF2_Type *types, UNUSED const OTF2_MetricValue *values)
+{
+    struct location *location = event_at(data, time);
+    if (metric >= archive.metric_count)
+        violation("location %" PRIu64 " samples metric %u, which is not defined", location->id, metric);
+    else if (count != 1 || types[0] != archive.metric_types[metric])
+        violation("location %" PRIu64 " samples metric %u with another type than it is defined with", location->id,
+                  metric);
+    archive.samples++;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_EvtReaderCallbacks *event_callbacks(void)
 {
     OTF2_EvtReaderCallbacks *callbacks = OTF2_EvtReaderCallbacks_New();
@@ -207,6 +221,7 @@ static OTF2_EvtReaderCallbacks *event_callbacks(void)
     ON(EvtReader, ProgramEnd, on_program_end);
     ON(EvtReader, Enter, on_enter);
     ON(EvtReader, Leave, on_leave);
+    ON(EvtReader, Metric, on_metric);
     ON(EvtReader, MpiSend, on_send);
     ON(EvtReader, MpiIsend, on_isend);
     ON(EvtReader, MpiIsendComplete, on_isend_complete);

@@ -32,9 +32,10 @@ static void totals_print(void)
         all.collectives += comm->collectives;
     }
     printf("locations=%zu enters=%" PRIu64 " sends=%" PRIu64 " send_bytes=%" PRIu64 " recvs=%" PRIu64
-           " recv_bytes=%" PRIu64 " collectives=%" PRIu64 " comms=%" PRIu64 "\n",
+           " recv_bytes=%" PRIu64 " collectives=%" PRIu64 " comms=%" PRIu64 " user_enters=%" PRIu64 " samples=%" PRIu64
+           "\n",
            archive.location_count, archive.enters, all.sends, all.send_bytes, all.recvs, all.recv_bytes,
-           all.collectives, comms);
+           all.collectives, comms, archive.user_enters, archive.samples);
 }
 
 static void json_add(json_t *object, const char *key, uint64_t value)

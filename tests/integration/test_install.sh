@@ -49,10 +49,15 @@ done
 
 echo "# the installation"
 check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
-files=(bin/mpit-run bin/mpit-dump bin/mpit-list include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
+files=(bin/mpit-run bin/mpit-dump bin/mpit-list libexec/mpit/mpit-fork-agent
+    include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
-    share/doc/mpit/README.md share/doc/mpit/LICENSE share/doc/mpit/summary-json.md
-    share/doc/mpit/variables.md)
+    share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE
+    share/doc/mpit/summary-json.md share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md
+    share/doc/mpit/conformance.md
+    include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
+    share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
+    share/mpit/examples/solver.cc)
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi")
 done
@@ -65,6 +70,18 @@ check "  no text file in it names the build directory" bash -c "! grep -rIlF '$b
 for file in "${files[@]}"; do
     [[ $file == *.so || $file == bin/* || $file == libexec/* ]] || continue
     check "  $file looks for no library there" bash -c "! readelf -d 'first/$file' | grep -E 'R(UN)?PATH.*$build'"
+done
+# named_here PAGE: the documents that it names are there, seen from where it stands
+named_here() {
+    local name missing=0
+    while read -r name; do
+        [ -e "$(dirname "$1")/$name" ] || { echo "$1 names $name" && missing=1; }
+    done < <(grep -oE '[A-Za-z0-9_/.-]+\.md|\]\([^)#:]+\)' "$1" | sed -E 's/^\]\((.*)\)$/\1/' | sort -u)
+    return $missing
+}
+for page in README ARCHITECTURE CONTRIBUTING; do
+    check "  the documents that $page.md names are beside it" named_here "first/share/doc/mpit/$page.md"
+    check "  and so they are in the source tree" named_here "$(cached CMAKE_HOME_DIRECTORY)/$page.md"
 done
 check "  version.h is the project's" grep -qx "#define MPIT_VERSION_STRING \"$version\"" first/include/mpit/version.h
 check "  mpit-run says the same version" same "$(first/bin/mpit-run --version)" "mpit-run $version"
@@ -111,6 +128,14 @@ C
 read -ra flags < <(pkg-config --cflags mpit)
 check "a program with --cflags compiles" cc version.c -o version "${flags[@]}"
 check "  and prints the version" same "$(./version)" "$version $version"
+
+examples=$prefix/share/mpit/examples
+for mpi in "${mpis[@]}"; do
+    check "an example with --cflags compiles on $mpi" "mpicc.$mpi" -I"$examples" "${flags[@]}" "$examples/taskfarm.c" \
+        "$examples/workqueue.c" -o "taskfarm-$mpi"
+    check "  and runs recorded" moved/bin/mpit-run --quiet --output "farm-$mpi" "mpirun.$mpi" -n 2 "./taskfarm-$mpi"
+    check "  in the summary" bash -c "moved/bin/mpit-dump farm-$mpi | grep -q '^  workqueue_puts '"
+done
 
 echo "# find_package"
 mkdir client

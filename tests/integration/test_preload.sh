@@ -2,7 +2,8 @@
 # test_preload.sh BUILD_DIR
 #
 # The preload library without mpit-run: right, wrong, both at once, disabled, with nowhere to write. Whatever it is, the
-# program prints what it prints without it, and what is wrong is said once by each process.
+# program prints what it prints without it, and what is wrong is said: once by each process, what is wrong in the
+# environment once by the job.
 . "$(dirname "$0")/verdict.sh"
 build=$(cd "${1:?usage: test_preload.sh BUILD_DIR}" && pwd) || exit 2
 library() { echo "$build/lib/libmpit-$1.so"; }
@@ -51,8 +52,10 @@ for mpi in openmpi mpich; do
     same "a directory that cannot be made" $mpi LD_PRELOAD="$(library $mpi)" MPIT_OUTPUT=/proc/no/such MPIT_TRACE=1
     says 2 "cannot make the run directory /proc/no/such"
     same "settings that cannot be used" $mpi LD_PRELOAD="$(library $mpi)" MPIT_FLIGHT_EVENTS=-1 MPIT_TRACE=yes
-    says 2 "MPIT_FLIGHT_EVENTS=-1 cannot be used; allowed are whole numbers from 0 to"
-    says 2 "MPIT_TRACE=yes cannot be used"
+    says 1 "MPIT_FLIGHT_EVENTS=-1 cannot be used; allowed are whole numbers from 0 to"
+    says 1 "MPIT_TRACE=yes cannot be used"
+    same "a trace without a directory" $mpi LD_PRELOAD="$(library $mpi)" MPIT_TRACE=1
+    says 1 "MPIT_TRACE needs MPIT_OUTPUT"
     same "no event buffer" $mpi LD_PRELOAD="$(library $mpi)" MPIT_FLIGHT_EVENTS=0
     same "the least memory" $mpi LD_PRELOAD="$(library $mpi)" MPIT_BUFFER_LIMIT_BYTES=1048576
     same "a trace that may not be" $mpi LD_PRELOAD="$(library $mpi)" MPIT_OUTPUT="$work/limit-$mpi" MPIT_TRACE=1 \

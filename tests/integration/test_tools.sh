@@ -7,7 +7,7 @@ build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LC_ALL=C.UTF-8
 export OMPI_MCA_rmaps_base_oversubscribe=1
-unset LD_PRELOAD MPIT_OUTPUT MPIT_TRACE
+unset LD_PRELOAD "${!MPIT_@}"
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
@@ -76,6 +76,70 @@ int main(int argc, char *argv[])
 }
 END
 
+cat >names.c <<'END'
+#include <mpi.h>
+int main(int argc, char *argv[])
+{
+    int token = 0, other;
+    MPI_Comm comms[6] = {MPI_COMM_WORLD};
+    MPI_Init(&argc, &argv);
+    for (int i = 1; i < 6; i++)
+        MPI_Comm_split(comms[i - 1], 0, 0, &comms[i]);
+    for (int i = 0; i < 6; i++) {
+        MPI_Sendrecv(&token, 1, MPI_INT, 0, 30000, &other, 1, MPI_INT, 0, 30000, comms[i], MPI_STATUS_IGNORE);
+        MPI_Reduce_scatter_block(MPI_IN_PLACE, &token, 1, MPI_INT, MPI_SUM, comms[i]);
+    }
+    MPI_Finalize();
+    return 0;
+}
+END
+cat >hang.c <<'END'
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char *argv[])
+{
+    int rank, token = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) { /* for what never comes */
+        MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    sleep(1); /* the other one is in its call by then */
+    _exit(3);
+}
+END
+cat >aligned.py <<'END'
+# The columns of an event list stand where its head says: each of the words below ends, or begins, in one column.
+import sys
+head, *lines = open(sys.argv[1]).read().splitlines()
+assert lines, "no events"
+comm, peer, size = head.index("communicator"), head.index("peer") + 4, head.index("bytes") + 5
+deepest = 0
+for line in lines:
+    if not line[:5].strip():
+        continue  # what belongs to a call
+    name = line[comm:].split()[0]
+    deepest = max(deepest, len(name))
+    assert line[comm - 1] == " " and line[comm + len(name)] == " ", line
+    assert line[peer - 1] != " " and line[peer] == " ", line
+    assert line[size - 1] != " " and line[size:size + 1] in ("", " "), line
+assert deepest >= len(sys.argv[2]), "no name is as long as " + sys.argv[2]
+END
+# fortran MPI: its programs are recorded as those in C are (test_languages.sh has more)
+fortran() {
+    command -v gfortran >/dev/null && command -v "mpif90.$1" >/dev/null || return
+    local module
+    for module in mpi mpi_f08; do
+        printf '%s\n' "use $module" "integer :: error" "call MPI_Init(error)" "call MPI_Finalize(error)" end >fortran.f90
+        check "Fortran, $module, for $1 is built" "mpif90.$1" fortran.f90 -o "$module-$1"
+        gives "Fortran, $module, $1" 0 mpit-run "mpirun.$1" -n 1 "./$module-$1"
+        says err "^  ranks +1;"
+        says_not err "no MPI process recorded"
+    done
+}
+
 echo "# mpit-run: the command line"
 gives "help fits a screen" 0 mpit-run --help
 check "  at most 24 lines" test "$(wc -l <out)" -le 24
@@ -111,7 +175,15 @@ gives "an output directory with a run in it" 2 mpit-run --output taken touch ran
 says err "taken holds a recorded run already"
 gives "a summary that cannot be written" 2 mpit-run --summary no/such/dir/x.json touch ran
 says err "summary cannot be written to no/such/dir/x.json"
+gives "a summary that cannot be written, into a directory that is not there" 2 \
+    mpit-run --output made/for/nothing --summary no/such/dir/x.json touch ran
+check "  nothing was made" test ! -e made
+gives "a summary that is a directory" 2 mpit-run --output made --summary . touch ran
+says err "summary cannot be written to .: Is a directory"
+check "  nothing was made" test ! -e made
 check "  the command was run in none of these cases" test ! -e ran
+gives "a summary in the output directory that is to be made" 0 mpit-run --output made/run --summary made/run/x.json true
+check "  which was not needed" test ! -e made
 mkdir -p used/otf2
 gives "an archive that is there already" 2 mpit-run --otf2 --output used true
 says err "used/otf2 exists already"
@@ -122,8 +194,17 @@ check "  prints what it prints" test "$(cat out)" = ring.c
 gives "ls" 0 mpit-run ls ring.c
 says err "no MPI process recorded"
 check "  one line of it" test "$(wc -l <err)" -eq 1
+says err "ls is linked to no MPI library"
+says_not err "exit status"
 gives "exit status 7" 7 mpit-run sh -c 'exit 7'
+says err "no MPI process recorded: the command ended with exit status 7;"
 gives "a program that a signal kills" 137 mpit-run sh -c 'kill -9 $$'
+says err "the command ended with exit status 137;"
+echo 'int main(void) { return 0; }' >alone.c
+if cc -static alone.c -o alone 2>/dev/null; then
+    gives "a program that is linked statically" 0 mpit-run ./alone
+    says err "\./alone is linked statically"
+fi
 gives "options behind the command are the command's" 0 mpit-run echo --quiet --help
 says out "^--quiet --help$"
 check "standard input reaches the command" test "$(echo through | mpit-run cat 2>/dev/null)" = through
@@ -171,6 +252,24 @@ for mpi in openmpi mpich; do
     script hidden-$mpi "# neither mpirun.openmpi nor mpirun.mpich" "./ring-$mpi"
     gives "script with a program of $mpi" 0 mpit-run --output hidden-run-$mpi ./hidden-$mpi
     says err "ranks +1;"
+    gives "program of $mpi with MPIT_DISABLE" 0 env MPIT_DISABLE=1 mpit-run mpirun.$mpi -n 2 ./ring-$mpi
+    says err "no MPI process recorded: MPIT_DISABLE is set"
+    if [ $mpi = mpich ]; then disable=(-genv MPIT_DISABLE 1); else disable=(-x MPIT_DISABLE=1); fi
+    gives "  nor by the launcher's word" 0 mpit-run mpirun.$mpi "${disable[@]}" -n 2 ./ring-$mpi
+    says err "no MPI process recorded: MPIT_DISABLE is set"
+    gives "launcher of $mpi with a program that is none of MPI" 0 mpit-run mpirun.$mpi -n 1 /bin/true
+    says err "/bin/true is linked to no MPI library"
+    timeout 120 mpit-run mpirun.$mpi -n 1 ./no-such-program >out 2>err
+    status=$?
+    says err "no MPI process recorded: the command ended with exit status $status;"
+    fortran "$mpi"
+    gives "settings that cannot be used are said once" 0 env MPIT_FLIGHT_EVENTS=many MPIT_TRACE=yes \
+        mpit-run --quiet --output settings-$mpi mpirun.$mpi -n 3 ./ring-$mpi
+    check "  two lines" test "$(wc -l <err)" -eq 2
+    says err "MPIT_FLIGHT_EVENTS=many cannot be used; allowed are whole numbers from 0 to"
+    gives "  --trace counts" 0 env MPIT_TRACE=yes mpit-run --trace --quiet --output settings-trace-$mpi \
+        mpirun.$mpi -n 1 ./ring-$mpi
+    check "  without a word" test ! -s err
     gives "summary as JSON" 0 mpit-run --summary $mpi.json --output json-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     check "  is JSON with the messages in it" python3 -c "
 import json; job = json.load(open('$mpi.json'))['jobs'][0]
@@ -272,6 +371,32 @@ for mpi in openmpi mpich; do
     says out "rank 1: the replayed trace equals the tallies"
     gives "  archive" 0 mpit-dump --otf2 archive-$mpi trace-$mpi
     check "  with an anchor file" test -s archive-$mpi/traces.otf2
+    check "  names.c for $mpi is built" mpicc.$mpi names.c -o names-$mpi
+    gives "  communicators with long names" 0 mpit-run --trace --quiet --output names-run-$mpi mpirun.$mpi -n 1 ./names-$mpi
+    mpit-dump --events names-run-$mpi >out
+    check "    events stand in columns" python3 aligned.py out MPI_COMM_WORLD/split#1:0/split#1:0/split#1:0/split#1:0/split#1:0
+    check "    the full name is in the JSON" sh -c "mpit-dump --json names-run-$mpi |
+        grep -q 'MPI_COMM_WORLD/split#1:0/split#1:0/split#1:0/split#1:0/split#1:0\"'"
+    gives "  an archive where no directory is" 1 mpit-dump --otf2 no/where/archive trace-$mpi
+    says err "the archive no/where/archive cannot be made: no/where: No such file or directory"
+    gives "  events of a run without a trace" 1 mpit-dump --events one-$mpi
+    says err "one-$mpi was recorded without --trace: no events are left; mpit-run --trace keeps every event"
+    check "    nothing is listed" test ! -s out
+    gives "  events of a crash without a trace" 1 mpit-dump --events crash-$mpi
+    says err "crash-$mpi was recorded without --trace: only what the buffers of its threads still held is here"
+    says out "MPI_Sendrecv +MPI_COMM_WORLD"
+    check "hang.c for $mpi is built" mpicc.$mpi hang.c -o hang-$mpi
+    timeout 120 mpit-run --trace --quiet --output hang-run-$mpi mpirun.$mpi -n 2 ./hang-$mpi >out 2>err
+    gives "  a call that did not return" 0 mpit-dump --events hang-run-$mpi
+    says out "^ +0 +0 +[0-9.]+ +- +MPI_Recv +MPI_COMM_WORLD +1 +- +- has not returned"
+    check "    and one only" test "$(grep -c 'has not returned' out)" -eq 1
+    gives "  verify of a run without a trace" 1 mpit-dump --verify one-$mpi
+    says out "nothing to replay \(mpit-run --trace"
+    gives "  its summary says what it is without" 0 mpit-dump one-$mpi
+    says out "without MPI_Finalize, which is recorded with --trace"
+    gives "  and that of a trace does not" 0 mpit-dump trace-$mpi
+    says out "MPI_Finalize +2 "
+    says_not out "without MPI_Finalize"
     gives "  an archive of a run without a trace" 1 mpit-dump --otf2 nothing-$mpi one-$mpi
     says err "no events to convert"
     check "  leaves nothing behind" test ! -e nothing-$mpi

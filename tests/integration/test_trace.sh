@@ -1,6 +1,7 @@
 #!/bin/bash
 # For each MPI, program and number of ranks: the replayed trace equals the live tallies cell for cell; the OTF2 archive
-# read back through the OTF2 library is sound, and its messages, bytes and collectives are those of the tallies.
+# read back through the OTF2 library is sound, and its messages, bytes and collectives are those of the tallies. A trace
+# that was cut makes a sound archive that does not claim to be complete.
 # Usage: test_trace.sh BUILD_DIRECTORY
 set -u
 
@@ -40,7 +41,31 @@ trace() {
     check "$name: archive is sound" archive "$run"
     check "$name: summary as JSON" summary "$run"
     check "$name: archive equals the tallies" python3 "$here/trace_compare.py" "$work/summary.json" "$work/check.json"
-    check "$name: otf2-print reads it" otf2-print --silent "$run/otf2/traces.otf2"
+    check "$name: otf2-print reads it, and each program ends" programs "$ranks"
+}
+
+# programs COUNT: so many processes of the archive in run/ have a begin and an end of their program
+programs() {
+    local events=$work/events
+    otf2-print "$work/run/otf2/traces.otf2" >"$events" || return 1
+    grep -cE '^PROGRAM_(BEGIN|END) ' "$events" | grep -qx $((2 * $1)) || {
+        grep -E '^PROGRAM_' "$events"
+        return 1
+    }
+}
+
+# cut MPI BYTES: heat with a trace that may not be larger
+cut_trace() {
+    local name="heat, $1, cut after $2 bytes" run="$work/run"
+    rm -rf "$run"
+    check "$name: runs with --otf2" env MPIT_TRACE_LIMIT_BYTES="$2" timeout 300 "$build/bin/mpit-run" --quiet --otf2 \
+        --output "$run" "mpirun.$1" -n 2 "$build/tests/heat-$1" --rows 64 --columns 64 --steps 2000
+    check "$name: the cut is told" sh -c "'$build/bin/mpit-dump' '$run' | grep 'not recorded: .*trace_limit'"
+    check "$name: archive is sound" archive "$run"
+    check "$name: no process claims to be complete" programs 0
+    check "$name: what was entered is left" sh -c "
+        [ \$(grep -c '^ENTER ' '$work/events') -gt 1000 ] &&
+        [ \$(grep -c '^ENTER ' '$work/events') = \$(grep -c '^LEAVE ' '$work/events') ]"
 }
 
 for mpi in openmpi mpich; do
@@ -49,6 +74,8 @@ for mpi in openmpi mpich; do
     for ranks in 2 3; do
         trace traffic $mpi $ranks "$build/tests/traffic-$mpi" $((ranks + 40))
     done
+    cut_trace $mpi 1
+    cut_trace $mpi 150000
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -1,7 +1,8 @@
 #!/bin/bash
 # test_transparent.sh BUILD_DIR
 #
-# A program does not notice mpit: what it prints, what it writes and how it ends are the same with and without.
+# A program does not notice mpit: what it prints, what it writes and how it ends are the same with and without. What was
+# recorded meanwhile gives the same figures when it is replayed.
 #   heat   on both MPIs, with 1, 2 and 4 processes
 #   hpcc   (Debian's, Open MPI) with 2: the results file but for what was timed
 . "$(dirname "$0")/verdict.sh"
@@ -15,7 +16,7 @@ twice() {
     for way in without with; do
         mkdir -p "$work/$name/$way"
         record=
-        [ $way = with ] && record="$build/bin/mpit-run --quiet --output $work/$name/run"
+        [ $way = with ] && record="$build/bin/mpit-run --quiet --trace --output $work/$name/run"
         (
             cd "$work/$name/$way" || exit 125
             [ -e "$work/$name/input" ] && cp "$work/$name/input"/* .
@@ -31,6 +32,15 @@ same() {
         ok "$1: same $2"
     else
         not_ok "$1: same $2" "$work/$1/$2.diff"
+    fi
+}
+
+# replayed NAME: the trace that was kept gives the tallies, cell for cell
+replayed() {
+    if "$build/bin/mpit-dump" --verify "$work/$1/run" >"$work/$1/verify" 2>&1; then
+        ok "$1: replay equals the tallies"
+    else
+        not_ok "$1: replay equals the tallies" "$work/$1/verify"
     fi
 }
 
@@ -59,7 +69,7 @@ heat() {
             same "heat-$mpi-$ranks" err
             same "heat-$mpi-$ranks" status
             grep -q '^checksum' "$work/heat-$mpi-$ranks/with.out" || not_ok "heat-$mpi-$ranks: prints a checksum"
-            ls "$work/heat-$mpi-$ranks/run"/* >/dev/null 2>&1 || not_ok "heat-$mpi-$ranks: was recorded"
+            replayed "heat-$mpi-$ranks"
         done
     done
     [ -n "$any" ] || not_ok "heat is in $build/tests"
@@ -78,6 +88,7 @@ hpcc_results() {
     done
     same hpcc out
     same hpcc err
+    replayed hpcc
     same hpcc status
     same hpcc results
     if [ "$(wc -l <"$work/hpcc/with.results")" -gt 200 ] && grep -q '^Success=1' "$work/hpcc/with.results"; then

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOCATIONS_MAX = 8 };
+enum { LOCATIONS_MAX = 8, STRINGS_MAX = 256 };
 
 struct archive_seen seen;
 
@@ -123,10 +123,36 @@ EVENT(collective_complete, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t roo
 static OTF2_LocationRef locations[LOCATIONS_MAX];
 static size_t location_count;
 
+static char strings[STRINGS_MAX][64];
+
+static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *text)
+{
+    (void)data;
+    assert_true(self < STRINGS_MAX);
+    snprintf(strings[self], sizeof strings[self], "%.63s", text);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static void name_add(char names[512], OTF2_StringRef name)
+{
+    assert_true(name < STRINGS_MAX);
+    size_t used = strlen(names);
+    snprintf(names + used, 512 - used, "%s;", strings[name]);
+}
+
+static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef name, OTF2_GroupType type,
+                                  OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t count, const uint64_t *members)
+{
+    (void)data, (void)self, (void)type, (void)paradigm, (void)flags, (void)count, (void)members;
+    name_add(seen.group_names, name);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_StringRef name, OTF2_LocationType type,
                                      uint64_t events, OTF2_LocationGroupRef group)
 {
-    (void)name, (void)type, (void)events, (void)group;
+    (void)type, (void)events, (void)group;
+    name_add(seen.location_names, name);
     assert_true(location_count < LOCATIONS_MAX);
     locations[location_count++] = self;
     return OTF2_Reader_SelectLocation(data, self) == OTF2_SUCCESS ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
@@ -185,6 +211,8 @@ void archive_read(const char *directory)
     assert_non_null(reader);
     assert_int_equal(OTF2_Reader_SetSerialCollectiveCallbacks(reader), OTF2_SUCCESS);
     OTF2_GlobalDefReaderCallbacks *definitions = OTF2_GlobalDefReaderCallbacks_New();
+    OTF2_GlobalDefReaderCallbacks_SetStringCallback(definitions, on_string);
+    OTF2_GlobalDefReaderCallbacks_SetGroupCallback(definitions, on_group);
     OTF2_GlobalDefReaderCallbacks_SetLocationCallback(definitions, on_location);
     OTF2_GlobalDefReaderCallbacks_SetCommCallback(definitions, on_comm);
     OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(definitions, on_inter_comm);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "runfixture.h"
 
+#include "pack.h"
+
 #include "clock.h"
 #include "variables.h"
 
@@ -107,6 +109,54 @@ void fixture_comm_add(struct fixture *fixture, uint32_t slot, int32_t size, cons
         fixture->shared[slot]->closed[i] = extreme_neutral((enum extreme)i);
 }
 
+static struct instrument_record *instrument_place(struct fixture *fixture, struct instrument_record filled,
+                                                  const char *name)
+{
+    uint64_t offset;
+    struct instrument_record *record = place(fixture, sizeof *record, &offset);
+    *record = filled;
+    snprintf(record->name, sizeof record->name, "%s", name);
+    snprintf(record->component, sizeof record->component, "libfixture.so");
+    snprintf(record->description, sizeof record->description, "Of the fixture.");
+    uint64_t *values = place(fixture, (record->count + INSTRUMENT_EXTREMES) * sizeof *values, &record->values);
+    for (uint32_t i = 0; i < record->count; i++)
+        values[i] = i + 1;
+    run_link(&fixture->run, &fixture->run.header->first_instrument, &record->next, offset);
+    return record;
+}
+
+void fixture_instruments_add(struct fixture *fixture)
+{
+    instrument_place(fixture,
+                     (struct instrument_record){.id = FIXTURE_REGION,
+                                                .kind = INSTRUMENT_REGION,
+                                                .classes = 1u << VARIABLE_COUNTER | 1u << VARIABLE_TIMER,
+                                                .type = 4,
+                                                .count = 1},
+                     "fixture_region");
+    struct instrument_record *state = instrument_place(fixture,
+                                                       (struct instrument_record){.id = FIXTURE_STATE,
+                                                                                  .kind = INSTRUMENT_VARIABLE,
+                                                                                  .class = VARIABLE_STATE,
+                                                                                  .classes = 1u << VARIABLE_STATE,
+                                                                                  .type = 1,
+                                                                                  .count = 1},
+                                                       "fixture_state");
+    struct item_record *items = place(fixture, 2 * sizeof *items, &state->items);
+    state->item_count = 2;
+    items[0] = (struct item_record){1, "one"};
+    items[1] = (struct item_record){-7, "minus seven"};
+    instrument_place(fixture,
+                     (struct instrument_record){.id = FIXTURE_ARRAY,
+                                                .kind = INSTRUMENT_VARIABLE,
+                                                .class = VARIABLE_COUNTER,
+                                                .classes = 1u << VARIABLE_COUNTER,
+                                                .type = 4,
+                                                .count = 5,
+                                                .comm = 1},
+                     "fixture_array");
+}
+
 void fixture_thread_add(struct fixture *fixture, uint32_t index, uint32_t capacity)
 {
     uint64_t offset;
@@ -151,6 +201,20 @@ static struct comm_tally *view_at(struct fixture *fixture, uint32_t thread, uint
     return &view->tally;
 }
 
+/* Every other buffer is packed, as far as there is room. */
+static void trace_keep(struct fixture *fixture, uint32_t index, uint64_t first, const struct event *events,
+                       uint32_t count)
+{
+    static struct pack_table table;
+    static char packed[1024 * PACK_MOST];
+    if (first / count % 2 == 0 || count > 1024) {
+        run_trace_append(&fixture->run, index, first, events, count);
+        return;
+    }
+    size_t bytes = events_pack(&table, events, count, packed);
+    run_trace_append_packed(&fixture->run, index, first, count, packed, bytes);
+}
+
 static void keep(struct fixture *fixture, uint32_t index, const struct event *event)
 {
     struct fixture_thread *thread = &fixture->threads[index];
@@ -160,13 +224,25 @@ static void keep(struct fixture *fixture, uint32_t index, const struct event *ev
     events[number % capacity] = *event;
     __atomic_store_n(&thread->tally.cells->events, number + 1, __ATOMIC_RELEASE);
     if ((number + 1) % capacity == 0 && fixture->run.header->traced)
-        run_trace_append(&fixture->run, index, number + 1 - capacity, events, capacity);
+        trace_keep(fixture, index, number + 1 - capacity, events, capacity);
 }
 
 void fixture_emit(struct fixture *fixture, uint32_t index, struct event event, const struct event_extension *more)
 {
     struct fixture_thread *thread = &fixture->threads[index];
-    struct comm_tally *comm = event.comm ? view_at(fixture, index, event.comm, event.peer) : NULL;
+    bool instrument = event_kind(&event) >= RECORD_END;
+    struct comm_tally *comm = event.comm && !instrument ? view_at(fixture, index, event.comm, event.peer) : NULL;
+    thread->tally.region = NULL;
+    if (event_kind(&event) == EVENT_REGION) {
+        if (!thread->region)
+            thread->region = (struct region_cells *)(block_place(fixture,
+                                                                 (struct tally_block){.kind = BLOCK_REGION,
+                                                                                      .thread = index,
+                                                                                      .page = (uint32_t)event.peer},
+                                                                 sizeof *thread->region) +
+                                                     1);
+        thread->tally.region = thread->region;
+    }
     fold(&thread->tally, comm, &event, more);
     keep(fixture, index, &event);
     if (event.kind & EVENT_WIDE) {
@@ -232,6 +308,14 @@ static void collectives_fill(struct fixture *fixture, uint32_t thread, uint64_t 
     EMIT(.kind = RECORD_CREATED, .comm = 2, .peer = 1);
     EMIT(.duration = 1, .kind = CALL_MPI_Send | EVENT_FAILED, .comm = 1, .peer = 2, .bytes = 77);
     EMIT(.duration = 1, .kind = CALL_MPI_Send | EVENT_NESTED, .comm = 1, .peer = 2, .bytes = 77);
+    EMIT(.duration = 5, .kind = EVENT_REGION | EVENT_NESTED, .peer = FIXTURE_REGION);
+    EMIT(.kind = EVENT_METRIC, .peer = FIXTURE_STATE, .bytes = 1);
+    EMIT(.duration = 4, .kind = EVENT_METRIC, .comm = 1, .peer = FIXTURE_ARRAY, .bytes = UINT64_MAX);
+    fixture_emit(
+        fixture, thread,
+        (struct event){
+            .begin = at, .duration = EVENT_DURATION_WIDE, .kind = EVENT_REGION | EVENT_WIDE, .peer = FIXTURE_REGION},
+        &more);
 #undef EMIT
 }
 
@@ -240,6 +324,7 @@ void fixture_fill(struct fixture *fixture)
     fixture_open(fixture);
     fixture_comm_add(fixture, 1, 320, "MPI_COMM_WORLD");
     fixture_comm_add(fixture, 2, 2, "MPI_COMM_WORLD/split.0.1");
+    fixture_instruments_add(fixture);
     for (uint32_t thread = 0; thread < 2; thread++) {
         fixture_thread_add(fixture, thread, 12);
         messages_fill(fixture, thread, FIXTURE_BEGIN_TICKS + 10 * thread);

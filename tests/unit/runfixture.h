@@ -13,6 +13,9 @@
 #include "fold.h"
 #include "run.h"
 
+/* Ids of the instruments that fixture_instruments_add makes. */
+enum { FIXTURE_REGION = 1, FIXTURE_STATE = 2, FIXTURE_ARRAY = 4 };
+
 enum { FIXTURE_THREADS = 4, FIXTURE_COMMS = 4, FIXTURE_PAGES = 8, FIXTURE_BEGIN_TICKS = 1000 };
 
 struct fixture_view {
@@ -24,6 +27,7 @@ struct fixture_thread {
     struct thread_record *record;
     struct tally tally;
     struct chunk_header *ring;
+    struct region_cells *region; /* of FIXTURE_REGION */
     struct fixture_view views[FIXTURE_COMMS];
 };
 
@@ -44,6 +48,8 @@ void fixture_directory_remove(const char *directory);
 void fixture_open(struct fixture *fixture);
 /* Communicator `slot` of `size` processes (its slot is not 0). */
 void fixture_comm_add(struct fixture *fixture, uint32_t slot, int32_t size, const char *name);
+/* A region, a state with names for its values, and an array that is bound to communicator 1. */
+void fixture_instruments_add(struct fixture *fixture);
 /* Thread `index` with a buffer for `capacity` events; each time that it is full, it goes to the trace. */
 void fixture_thread_add(struct fixture *fixture, uint32_t index, uint32_t capacity);
 void fixture_emit(struct fixture *fixture, uint32_t thread, struct event event, const struct event_extension *more);

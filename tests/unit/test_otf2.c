@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "jobfixture.h"
 #include "otf2.h"
+#include "variables.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -69,6 +70,61 @@ static unsigned entries_left(void)
         count += strncmp(entry->d_name, "archive", 7) == 0;
     closedir(dir);
     return count;
+}
+
+static void instrument_make(uint32_t id, enum instrument_kind kind, const char *name)
+{
+    uint64_t offset;
+    struct run *run = &job.ranks[0].run;
+    struct instrument_record *record = run_alloc(run, sizeof *record, &offset);
+    record->id = id;
+    record->kind = kind;
+    record->class = VARIABLE_LEVEL;
+    record->type = 4;
+    record->count = 1;
+    snprintf(record->name, sizeof record->name, "%s", name);
+    run_link(run, &run->header->first_instrument, &record->next, offset);
+}
+
+/* Each region is one event, written when it was left: behind all that happened inside. */
+static void regions_are_entered_before_what_is_inside(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    instrument_make(1, INSTRUMENT_REGION, "outer");
+    instrument_make(2, INSTRUMENT_REGION, "callback");
+    instrument_make(3, INSTRUMENT_VARIABLE, "level");
+    PUT(0, 2000, 50, CALL_MPI_Barrier, .peer = PEER_NONE);
+    PUT_IN(0, 0, 3100, 100, EVENT_REGION, .peer = 2);
+    PUT(0, 3000, 500, CALL_MPI_Allreduce, .peer = PEER_NONE, .tag = 8, .bytes = 8);
+    PUT_IN(0, 0, 3600, 0, EVENT_METRIC, .peer = 3, .bytes = 17);
+    PUT_IN(0, 0, 1500, 2500, EVENT_REGION, .peer = 1);
+    PUT_IN(0, 0, 4500, 0, EVENT_METRIC, .peer = 9, .bytes = 17); /* nobody's */
+    rank_end(0, RUN_FINALIZED);
+    if (convert(1) != 0)
+        fail_msg("%s", report.error);
+    assert_int_equal(report.warning_count, 1);
+    archive_judge(true);
+    const uint64_t order[] = {0, 2, 1002, 3, 1, 1001, 1003, 1000};
+    assert_int_equal(seen.enters, 4);
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(seen.order[i], order[i]);
+}
+
+/* What no program does: a region that begins inside of a call and ends behind it. */
+static void region_that_crosses_a_call_ends_with_it(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    instrument_make(1, INSTRUMENT_REGION, "crossing");
+    PUT(0, 2000, 50, CALL_MPI_Barrier, .peer = PEER_NONE);
+    PUT_IN(0, 0, 2010, 1000, EVENT_REGION, .peer = 1);
+    PUT_IN(0, 0, 1990, 20, EVENT_REGION, .peer = 1);
+    rank_end(0, RUN_FINALIZED);
+    if (convert(1) != 0)
+        fail_msg("%s", report.error);
+    archive_judge(true);
+    assert_int_equal(seen.enters, 3);
 }
 
 static void messages_of_two_ranks_have_both_ends(void **state)
@@ -251,6 +307,58 @@ static void killed_rank_and_missing_file_leave_a_readable_archive(void **state)
     assert_int_equal(seen.programs, 1);
 }
 
+/* Its last receive and the Isend's completion are there, what was before them is not. */
+static void cut_trace_has_neither_begin_nor_end_of_its_program(void **state)
+{
+    (void)state;
+    rank_make(0, 3);
+    for (int i = 0; i < CHUNK_EVENTS; i++)
+        PUT(0, 2000 + 10 * (uint64_t)i, 5, CALL_MPI_Isend, .peer = 1, .tag = i, .bytes = 1);
+    uint64_t late = 2000 + 10 * (uint64_t)CHUNK_EVENTS;
+    struct event *ring = (struct event *)(job.ranks[0].chunks[0] + 1); /* it wraps: three events are lost */
+    ring[0] = (struct event){late, 5, CALL_MPI_Waitall, WORLD, 2, 2, 0};
+    ring[1] = (struct event){2000, CALL_MPI_Isend, RECORD_SEND_DONE, WORLD, 1, 0, 1};
+    ring[2] = (struct event){2990, CALL_MPI_Isend, RECORD_SEND_DONE, WORLD, 1, 99, 1};
+    *job.ranks[0].cells[0] += 3;
+    rank_make(1, 3);
+    PUT(1, 2100, 50, CALL_MPI_Send, .peer = 2, .tag = 7, .bytes = 100);
+    job.ranks[1].run.header->lost[LOSS_TRACE_LIMIT] = 1;
+    rank_make(2, 3);
+    PUT(2, 2100, 50, CALL_MPI_Send, .peer = 0, .tag = 7, .bytes = 100);
+    for (int r = 0; r < 3; r++)
+        rank_end(r, RUN_FINALIZED);
+    if (convert(3) != 0)
+        fail_msg("%s", report.error);
+    archive_judge(true);
+    assert_int_equal(seen.programs, 1); /* rank 2's */
+    assert_int_equal(seen.program_ends, 1);
+    assert_int_equal(seen.isends, CHUNK_EVENTS - 3);
+    assert_int_equal(seen.isend_completes, 1);
+}
+
+static void locations_and_groups_have_names(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        rank_make(r, 3);
+        PUT(r, 2000, 50, CALL_MPI_Barrier, .peer = PEER_NONE);
+        comm_make(r, (struct comm_record){.slot = 3,
+                                          .parent = WORLD,
+                                          .size = r == 0 ? 1 : 2,
+                                          .rank = r == 2,
+                                          .remote_size = r == 0 ? 2 : 1,
+                                          .flags = COMM_INTER,
+                                          .name = "inter"});
+    }
+    thread_make(&job.ranks[1], 1);
+    for (int r = 0; r < 3; r++)
+        rank_end(r, RUN_FINALIZED);
+    assert_int_equal(convert(3), 0);
+    archive_judge(true);
+    assert_string_equal(seen.location_names, "rank 0 thread 0;rank 1 thread 0;rank 1 thread 1;rank 2 thread 0;");
+    assert_string_equal(seen.group_names, "MPI ranks;MPI_COMM_WORLD;MPI_COMM_SELF;inter;inter (remote group);");
+}
+
 static void damaged_events_are_left_out(void **state)
 {
     (void)state;
@@ -322,6 +430,18 @@ static void existing_target_is_not_touched(void **state)
     assert_int_equal(entries_left(), 0);
 }
 
+static void messages_name_what_the_user_gave(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    rank_end(0, RUN_FINALIZED);
+    snprintf(target, sizeof target, "%s/nowhere/archive", job.directory);
+    assert_int_equal(convert(1), -1);
+    assert_non_null(strstr(report.error, target));
+    assert_null(strstr(report.error, "partial"));
+    assert_int_equal(entries_left(), 0);
+}
+
 static void failure_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -338,6 +458,7 @@ static void failure_leaves_nothing_behind(void **state)
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(result, -1);
     assert_true(report.error[0] != '\0');
+    assert_null(strstr(report.error, "partial"));
     assert_int_equal(entries_left(), 0);
 }
 
@@ -364,15 +485,20 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, target_name, job_directory_remove)
     const struct CMUnitTest tests[] = {
         TEST(messages_of_two_ranks_have_both_ends),
+        TEST(regions_are_entered_before_what_is_inside),
+        TEST(region_that_crosses_a_call_ends_with_it),
         TEST(requests_of_one_startall_are_told_apart),
         TEST(request_may_complete_on_another_thread),
         TEST(collectives_and_communicators_stand_in_pairs),
         TEST(nested_calls_stand_inside_of_their_caller),
         TEST(killed_rank_and_missing_file_leave_a_readable_archive),
+        TEST(cut_trace_has_neither_begin_nor_end_of_its_program),
+        TEST(locations_and_groups_have_names),
         TEST(damaged_events_are_left_out),
         TEST(inter_communicator_has_two_groups),
         TEST(check_finds_a_message_that_nobody_received),
         TEST(existing_target_is_not_touched),
+        TEST(messages_name_what_the_user_gave),
         TEST(failure_leaves_nothing_behind),
         TEST(files_that_do_not_fit_are_refused),
     };

@@ -87,7 +87,8 @@ static uint64_t events_walk(uint32_t thread)
         places += reader.chunks[i]->capacity;
     event_cursor_open(&cursor, &reader, thread);
     for (const struct event *event; (event = event_cursor_next(&cursor)); events++) {
-        assert_true(inside(event, sizeof *event));
+        bool unpacked = event >= cursor.unpacked.last && event <= cursor.unpacked.last + PACK_BACK_MOST;
+        assert_true(unpacked || inside(event, sizeof *event));
         assert_true(events < places && events < cursor.end);
         sum += event->begin + strlen(run_reader_call_name(&reader, event_kind(event)));
     }
@@ -118,6 +119,19 @@ static uint64_t reading_walk(void)
     for (size_t i = 0; i < reader.variable_count; i++) {
         assert_true(inside(&reader.variables[i], sizeof *reader.variables));
         sum += strlen(reader.variables[i].name) + strlen(reader.variables[i].unit);
+    }
+    for (uint32_t id = 0; id < reader.instrument_count; id++) {
+        const struct instrument_record *record = run_reader_instrument(&reader, id);
+        if (!record)
+            continue;
+        assert_true(inside(record, sizeof *record) && record->id == id);
+        const uint64_t *values = run_reader_values(&reader, record);
+        for (uint32_t i = 0; values && i < record->count + INSTRUMENT_EXTREMES; i++) {
+            const char *item = run_reader_item(&reader, record, (int64_t)i);
+            assert_true(inside(&values[i], sizeof values[i]));
+            sum += values[i] + (item ? strlen(item) : 0);
+        }
+        sum += strlen(record->name) + strlen(record->unit) + strlen(record->component) + strlen(record->description);
     }
     for (unsigned kind = 0; kind < EVENT_KIND_MASK; kind++)
         sum += strlen(run_reader_call_name(&reader, kind));
@@ -317,7 +331,7 @@ static void chunk_that_is_none_is_an_error(void **state)
     chunk->kind = 0;
     ERROR_CHECK("kind");
     restore(state);
-    chunk->kind = CHUNK_RING + 1;
+    chunk->kind = CHUNK_PACKED + 1;
     ERROR_CHECK("kind");
     const uint64_t sizes[] = {0, 32, chunk->bytes + 1, UINT64_MAX, UINT64_MAX << 12};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -338,8 +352,8 @@ static struct chunk_header *chunk_find(enum chunk_kind kind)
 
 static void capacity_over_the_size_of_its_chunk_is_an_error(void **state)
 {
-    const enum chunk_kind kinds[] = {CHUNK_RING, CHUNK_TRACE};
-    for (unsigned i = 0; i < 2; i++) {
+    const enum chunk_kind kinds[] = {CHUNK_RING, CHUNK_TRACE, CHUNK_PACKED};
+    for (unsigned i = 0; i < 3; i++) {
         restore(state);
         chunk_find(kinds[i])->capacity = 0;
         ERROR_CHECK("capacity");
@@ -348,6 +362,40 @@ static void capacity_over_the_size_of_its_chunk_is_an_error(void **state)
         chunk_find(kinds[i])->capacity = UINT32_MAX;
         ERROR_CHECK("capacity");
     }
+    restore(state);
+    chunk_find(CHUNK_PACKED)->packed_bytes = chunk_find(CHUNK_PACKED)->bytes;
+    ERROR_CHECK("capacity");
+}
+
+/* The events of the thread that the chunk belongs to. */
+static uint64_t events_left(const struct chunk_header *chunk, uint64_t *missing)
+{
+    struct event_cursor cursor;
+    uint64_t events = 0;
+    assert_int_equal(run_reader_open(&reader, damaged_path), 0);
+    event_cursor_open(&cursor, &reader, chunk->thread);
+    while (event_cursor_next(&cursor))
+        events++;
+    assert_int_equal(events + cursor.missing, cursor.end);
+    *missing = cursor.missing;
+    run_reader_close(&reader);
+    return events;
+}
+
+static void packed_chunk_that_ends_early_or_repeats_nothing_is_missing_from_there(void **state)
+{
+    uint64_t missing, all, left;
+    restore(state);
+    struct chunk_header *chunk = chunk_find(CHUNK_PACKED);
+    all = events_left(chunk, &missing);
+    assert_int_equal(missing, 0);
+    chunk->packed_bytes -= PACK_LEAST;
+    left = events_left(chunk, &missing);
+    assert_int_equal(left + 1, all);
+    restore(state);
+    memset(chunk + 1, 0, PACK_LEAST); /* repeats what was never there */
+    left = events_left(chunk, &missing);
+    assert_int_equal(left + chunk->capacity, all);
 }
 
 static void first_event_of_a_chunk_may_be_any_number(void **state)
@@ -403,12 +451,100 @@ static void communicator_record_is_checked(void **state)
     ERROR_CHECK("communicator");
 }
 
+/* The record of an instrument; that of the region is the last of the list. */
+static struct instrument_record *instrument_at_id(uint32_t id)
+{
+    struct instrument_record *record = object(header()->first_instrument);
+    while (record->id != id)
+        record = object(record->next);
+    return record;
+}
+
+static void instrument_record_is_checked(void **state)
+{
+    struct instrument_record *array = instrument_at_id(FIXTURE_ARRAY), *named = instrument_at_id(FIXTURE_STATE);
+    const uint64_t offsets[] = {8, bytes - 8, bytes, UINT64_MAX - 7, 4097};
+    array->id = 0;
+    ERROR_CHECK("instrument");
+    array->id = FIXTURE_STATE;
+    ERROR_CHECK("twice");
+    array->id = INSTRUMENT_IDS_MAX;
+    ERROR_CHECK("instrument");
+    restore(state);
+    array->kind = INSTRUMENT_CONTROL;
+    ERROR_CHECK("instrument");
+    restore(state);
+    array->count = 0;
+    ERROR_CHECK("instrument");
+    array->count = INSTRUMENT_ELEMENTS_MAX + 1;
+    ERROR_CHECK("instrument");
+    restore(state);
+    array->comm = 3;
+    ERROR_CHECK("instrument");
+    restore(state);
+    named->item_count = UINT32_MAX;
+    ERROR_CHECK("instrument");
+    for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
+        restore(state);
+        array->values = offsets[i];
+        ERROR_CHECK("values or items");
+        restore(state);
+        named->items = offsets[i];
+        ERROR_CHECK("values or items");
+        restore(state);
+        header()->first_instrument = offsets[i];
+        assert_false(survives());
+    }
+    restore(state);
+    memset(((struct item_record *)object(named->items))->name, 'x', ITEM_NAME_BYTES);
+    ERROR_CHECK("values or items");
+    restore(state);
+    memset(array->name, 'x', sizeof array->name);
+    ERROR_CHECK("instrument");
+    restore(state);
+    array->next = header()->first_instrument;
+    ERROR_CHECK("twice");
+}
+
+static void block_of_a_region_needs_its_region(void **state)
+{
+    (void)state;
+    struct tally_block *block = object(header()->first_block);
+    while (block->kind != BLOCK_REGION)
+        block = object(block->next);
+    block->page = FIXTURE_STATE;
+    ERROR_CHECK("no region");
+    block->page = UINT32_MAX;
+    ERROR_CHECK("no region");
+    block->page = FIXTURE_REGION;
+    block->comm = 1;
+    ERROR_CHECK("no region");
+}
+
+static void instruments_are_read_with_their_names(void **state)
+{
+    (void)state;
+    assert_int_equal(run_reader_open(&reader, damaged_path), 0);
+    const struct instrument_record *named = run_reader_instrument(&reader, FIXTURE_STATE);
+    const struct instrument_record *array = run_reader_instrument(&reader, FIXTURE_ARRAY);
+    assert_non_null(named);
+    assert_string_equal(run_reader_item(&reader, named, -7), "minus seven");
+    assert_null(run_reader_item(&reader, named, 2));
+    assert_null(run_reader_item(&reader, array, 0));
+    assert_int_equal(run_reader_values(&reader, array)[4], 5);
+    assert_null(run_reader_instrument(&reader, 3));
+    assert_null(run_reader_instrument(&reader, UINT32_MAX));
+    run_reader_close(&reader);
+}
+
 static void tally_block_is_checked(void **state)
 {
     struct tally_block *block = object(header()->first_block);
     block->kind = 0;
     ERROR_CHECK("tally block");
-    block->kind = BLOCK_SHARED + 1;
+    block->kind = BLOCK_SHARED + 1; /* what the variables call the losses is no block */
+    ERROR_CHECK("tally block");
+    block->kind = BLOCK_REGION + 1;
     ERROR_CHECK("tally block");
     restore(state);
     block->cells = UINT32_MAX;
@@ -530,10 +666,14 @@ int main(void)
         TEST(table_of_impossible_length_is_an_error),
         TEST(chunk_that_is_none_is_an_error),
         TEST(capacity_over_the_size_of_its_chunk_is_an_error),
+        TEST(packed_chunk_that_ends_early_or_repeats_nothing_is_missing_from_there),
         TEST(first_event_of_a_chunk_may_be_any_number),
         TEST(cursor_ends_where_the_counter_says),
         TEST(thread_record_is_checked),
         TEST(communicator_record_is_checked),
+        TEST(instrument_record_is_checked),
+        TEST(block_of_a_region_needs_its_region),
+        TEST(instruments_are_read_with_their_names),
         TEST(tally_block_is_checked),
         TEST(lists_that_run_in_circles_are_errors),
         TEST(random_damage_is_an_error_or_a_reading),

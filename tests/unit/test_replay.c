@@ -86,6 +86,14 @@ static void equal_trace_replays_equal(void **state)
     assert_string_equal(report, "");
 }
 
+/* The numbers of segments belong to windows, which a replay has none of. */
+static bool cell_is_segment(uint32_t kind, size_t cell)
+{
+    return kind == BLOCK_COMM && (cell == offsetof(struct comm_cells, span_first_segment) / 8 ||
+                                  cell == offsetof(struct comm_cells, message_low_segment) / 8 ||
+                                  cell == offsetof(struct comm_cells, message_high_segment) / 8);
+}
+
 /* Every cell of every block, but levels of two threads' common cells, whose order is not in the trace. */
 static void one_changed_cell_is_found(void **state)
 {
@@ -97,6 +105,8 @@ static void one_changed_cell_is_found(void **state)
         for (size_t c = 0; c < reader.blocks[i]->cells; c++) {
             if (reader.blocks[i]->kind == BLOCK_THREAD && c == offsetof(struct thread_cells, events) / 8)
                 continue; /* says how long the trace is */
+            if (cell_is_segment(reader.blocks[i]->kind, c))
+                continue;
             cells[c] += 1000;
             if (replay_verify(&reader, report, sizeof report) != 1)
                 fail_msg("kind %u, cell %zu: %s", reader.blocks[i]->kind, c, report);

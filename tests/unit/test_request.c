@@ -28,6 +28,7 @@ static int front_is_clean(void **state)
 {
     (void)state;
     book.concurrent = false;
+    book.plain = true;
     for (unsigned i = 0; i < FRONT_PLACES; i++)
         if (request_front[i].handle || request_front[i].overflow)
             fail_msg("the test before left place %u in use", i);
@@ -423,6 +424,7 @@ static void threads_neither_lose_nor_mix_requests(void **state)
     static struct worker workers[THREADS];
     uint64_t taken = 0, disorder = 0;
     book.concurrent = true;
+    book.plain = false;
     memset(workers, 0, sizeof workers);
     for (uint64_t i = 0; i < THREADS; i++) {
         workers[i].number = i;
@@ -435,6 +437,7 @@ static void threads_neither_lose_nor_mix_requests(void **state)
     }
     assert_null(request_take(own_log, SHARED_HANDLE, NULL));
     book.concurrent = false;
+    book.plain = true;
     assert_int_equal(disorder, 0);
     assert_int_equal(taken, THREADS * ROUNDS);
 }
@@ -455,6 +458,7 @@ static void handle_that_passes_between_threads_keeps_its_order(void **state)
     (void)state;
     static struct worker poster;
     book.concurrent = true;
+    book.plain = false;
     memset(&poster, 0, sizeof poster);
     pthread_create(&poster.thread, NULL, hand_in, &poster);
     uint64_t expected = 1, disorder = 0;
@@ -467,6 +471,7 @@ static void handle_that_passes_between_threads_keeps_its_order(void **state)
     }
     pthread_join(poster.thread, NULL);
     book.concurrent = false;
+    book.plain = true;
     assert_int_equal(disorder, 0);
     assert_int_equal(book.run.header->lost[LOSS_NO_MEMORY], 0);
 }

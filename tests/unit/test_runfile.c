@@ -171,7 +171,7 @@ static void file_bytes_covers_whole_chunks_at_every_moment(void **state)
     run_close(&run, RUN_FINALIZED, true);
 }
 
-static void lists_are_read_from_the_newest_to_the_oldest(void **state)
+static void lists_are_read_and_blocks_lie_by_communicator(void **state)
 {
     (void)state;
     struct fixture fixture;
@@ -187,7 +187,10 @@ static void lists_are_read_from_the_newest_to_the_oldest(void **state)
     assert_int_equal(reader.block_count, FIXTURE_THREADS + FIXTURE_COMMS - 1);
     assert_int_equal(reader.blocks[0]->kind, BLOCK_THREAD);
     assert_int_equal(reader.blocks[0]->thread, FIXTURE_THREADS - 1);
-    assert_int_equal(reader.blocks[reader.block_count - 1]->comm, 1);
+    for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++) {
+        assert_int_equal(reader.comm_blocks[slot + 1] - reader.comm_blocks[slot], 1);
+        assert_int_equal(reader.blocks[reader.comm_blocks[slot]]->comm, slot);
+    }
     for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++)
         assert_int_equal(reader.comms[slot]->slot, slot);
     assert_null(reader.comms[0]);
@@ -355,14 +358,14 @@ static void memory_only_check(unsigned cause)
 {
     uint64_t offset;
     struct event event = {.kind = 1};
-    assert_int_equal(run.fd, -1);
+    assert_false(run_has_file(&run));
     assert_string_equal(run.path, "");
     char *object = run_alloc(&run, 100, &offset);
     assert_non_null(object);
     object[99] = 1;
-    assert_int_equal(offset, 0);
-    run_link(&run, &run.header->first_comm, &offset, offset); /* nothing leads to what is not in the file */
-    assert_int_equal(run.header->first_comm, 0);
+    assert_int_equal(offset != 0, run.fd >= 0); /* neighbours find it where it has the form of a file */
+    run_link(&run, &run.header->first_comm, (uint64_t *)(void *)object, offset);
+    assert_int_equal(run.header->first_comm, offset);
     assert_non_null(run_ring_open(&run, 0, 100));
     assert_int_equal(run.header->lost[LOSS_NO_FILE], cause);
     assert_false(run_trace_append(&run, 0, 0, &event, 1));
@@ -403,7 +406,7 @@ static void unwritable_directory_is_a_problem_and_no_end(void **state)
     if (child == 0) {
         if (chmod(directory, 0555) != 0 || (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0))
             _exit(2);
-        bool right = run_open(&run, directory, MEGABYTE, 0, &problem) == 0 && run.fd == -1 &&
+        bool right = run_open(&run, directory, MEGABYTE, 0, &problem) == 0 && !run_has_file(&run) &&
                      strstr(problem.text, "cannot write into the run directory") && strstr(problem.text, directory) &&
                      strstr(problem.text, "Permission denied") && run.header->lost[LOSS_NO_FILE] == 1;
         _exit(right ? 0 : 1);
@@ -575,7 +578,7 @@ int main(void)
         TEST(deep_directory_is_made),
         TEST(objects_are_zeroed_aligned_and_where_their_offset_says),
         TEST(file_bytes_covers_whole_chunks_at_every_moment),
-        TEST(lists_are_read_from_the_newest_to_the_oldest),
+        TEST(lists_are_read_and_blocks_lie_by_communicator),
         EVENTS_TEST(ring_keeps_all_until_it_is_full),
         EVENTS_TEST(ring_drops_oldest_when_full),
         EVENTS_TEST(trace_keeps_every_event_in_order),

@@ -1,0 +1,201 @@
+/*
+ * The declarations of <mpit/instrument.h>, which includes this: variables, regions, controls, enumerations, categories
+ * and event types in one line each, outside of functions.
+ *
+ * Each defines an object of the name that it is given, visible in its library only, and two functions that the loader
+ * calls: one enters the object when the library is loaded, the other removes it when that is unloaded.
+ */
+#ifndef MPIT_INSTRUMENT_DECLARE_H
+#define MPIT_INSTRUMENT_DECLARE_H
+
+#include <mpit/instrument_interface.h>
+
+#if defined(__cplusplus)
+#define MPIT_INSTRUMENT_NULL nullptr
+#else
+#define MPIT_INSTRUMENT_NULL NULL
+#endif
+
+/* ---- declaring, in one line each, outside of functions ------------------------------------------------------------
+ */
+
+/*
+ * The name is that of the C object and of the variable. MPIT_EXTERN_VARIABLE(name) makes it known to other source files
+ * of the same library. Counts and sizes are unsigned long long.
+ *
+ *   MPIT_COUNTER         how often something happened                              mpit_add
+ *   MPIT_AGGREGATE       a sum, of bytes say; _DOUBLE: of doubles                  mpit_add, mpit_add_double
+ *   MPIT_TIMER           time spent, in nanoseconds; _DOUBLE: in seconds           mpit_timer_begin and _end,
+ * mpit_add... MPIT_LEVEL           how much is in use now, with its watermarks               mpit_level_add, _subtract,
+ * _set MPIT_HIGHWATERMARK   the highest level since a handle was started or reset     the same MPIT_LOWWATERMARK    the
+ * lowest                                                the same MPIT_SIZE            how large a resource is mpit_set
+ *   MPIT_PERCENTAGE      0.0 .. 1.0 of it in use                                   mpit_set_double
+ *   MPIT_STATE           one of the items of an enumeration                        mpit_set_int
+ *   MPIT_GENERIC         anything else, that the description explains; _DOUBLE     mpit_set, mpit_set_double
+ *   ..._ARRAY            with so many elements                                     ..._at
+ *   ..._ON_COMM          one for each communicator, see mpit_bind                  mpit_cell_...
+ *
+ * MPIT_VARIABLE is the general form: class, type (the standard says which go together), elements, binding, flags (enum
+ * mpit_flags), enumeration (NULL: none; names the values of an int, or the elements of an array).
+ */
+#define MPIT_VARIABLE(object, class_, type, count, bind, flags, names, description)                                    \
+    extern struct mpit_variable object __attribute__((visibility("hidden")));                                          \
+    struct mpit_variable object =                                                                                      \
+        MPIT_VARIABLE_INITIAL(#object, class_, type, count, bind, flags, names, description);                          \
+    MPIT_INSTRUMENT_LIFE(object, mpit_variable_register, mpit_variable_remove)
+#define MPIT_EXTERN_VARIABLE(object) extern struct mpit_variable object __attribute__((visibility("hidden")))
+
+#define MPIT_PLAIN_(object, class_, type, count, bind, description)                                                    \
+    MPIT_VARIABLE(object, class_, type, count, bind, 0, MPIT_INSTRUMENT_NULL, description)
+
+#define MPIT_COUNTER(object, description)                                                                              \
+    MPIT_PLAIN_(object, MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, description)
+#define MPIT_COUNTER_ARRAY(object, count, description)                                                                 \
+    MPIT_PLAIN_(object, MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, count, MPIT_BIND_NONE, description)
+#define MPIT_COUNTER_ON_COMM(object, description)                                                                      \
+    MPIT_PLAIN_(object, MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_COMM, description)
+#define MPIT_AGGREGATE(object, description)                                                                            \
+    MPIT_PLAIN_(object, MPIT_CLASS_AGGREGATE, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, description)
+#define MPIT_AGGREGATE_DOUBLE(object, description)                                                                     \
+    MPIT_PLAIN_(object, MPIT_CLASS_AGGREGATE, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_NONE, description)
+#define MPIT_AGGREGATE_ON_COMM(object, description)                                                                    \
+    MPIT_PLAIN_(object, MPIT_CLASS_AGGREGATE, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_COMM, description)
+#define MPIT_TIMER(object, description)                                                                                \
+    MPIT_PLAIN_(object, MPIT_CLASS_TIMER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, description)
+#define MPIT_TIMER_DOUBLE(object, description)                                                                         \
+    MPIT_PLAIN_(object, MPIT_CLASS_TIMER, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_NONE, description)
+#define MPIT_LEVEL(object, description)                                                                                \
+    MPIT_VARIABLE(object, MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, MPIT_WITH_WATERMARKS,     \
+                  MPIT_INSTRUMENT_NULL, description)
+#define MPIT_LEVEL_DOUBLE(object, description)                                                                         \
+    MPIT_VARIABLE(object, MPIT_CLASS_LEVEL, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_NONE, MPIT_WITH_WATERMARKS,                 \
+                  MPIT_INSTRUMENT_NULL, description)
+#define MPIT_LEVEL_ON_COMM(object, description)                                                                        \
+    MPIT_VARIABLE(object, MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_COMM, MPIT_WITH_WATERMARKS,     \
+                  MPIT_INSTRUMENT_NULL, description)
+#define MPIT_HIGHWATERMARK(object, description)                                                                        \
+    MPIT_PLAIN_(object, MPIT_CLASS_HIGHWATERMARK, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, description)
+#define MPIT_LOWWATERMARK(object, description)                                                                         \
+    MPIT_PLAIN_(object, MPIT_CLASS_LOWWATERMARK, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, description)
+#define MPIT_SIZE(object, description)                                                                                 \
+    MPIT_PLAIN_(object, MPIT_CLASS_SIZE, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, description)
+#define MPIT_PERCENTAGE(object, description)                                                                           \
+    MPIT_PLAIN_(object, MPIT_CLASS_PERCENTAGE, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_NONE, description)
+#define MPIT_STATE(object, enumeration, description)                                                                   \
+    MPIT_VARIABLE(object, MPIT_CLASS_STATE, MPIT_TYPE_INT, 1, MPIT_BIND_NONE, 0, enumeration, description)
+#define MPIT_GENERIC(object, description)                                                                              \
+    MPIT_PLAIN_(object, MPIT_CLASS_GENERIC, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, description)
+#define MPIT_GENERIC_DOUBLE(object, description)                                                                       \
+    MPIT_PLAIN_(object, MPIT_CLASS_GENERIC, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_NONE, description)
+
+/* MPIT_ENUMERATION(object, "description", {0, "idle"}, {1, "busy"}); its name is the object's. Give &object to others.
+ */
+#define MPIT_ENUMERATION(object, description, ...)                                                                     \
+    static const struct mpit_item object##_mpit_items[] = {__VA_ARGS__};                                               \
+    extern struct mpit_enumeration object __attribute__((visibility("hidden")));                                       \
+    struct mpit_enumeration object = {MPIT_INSTRUMENT_NULL, #object, description, object##_mpit_items,                 \
+                                      (uint32_t)(sizeof object##_mpit_items / sizeof object##_mpit_items[0])};         \
+    MPIT_INSTRUMENT_ENTER(object, mpit_enumeration_register)
+#define MPIT_EXTERN_ENUMERATION(object) extern struct mpit_enumeration object __attribute__((visibility("hidden")))
+
+/*
+ * Where what is declared behind it in this source file belongs: define MPIT_CATEGORY_NAME to a text before including
+ * this header. The default is a category named after the object file ("libsolver.so"). MPIT_CATEGORY gives a category
+ * of another name than an object's a description, and a parent ("" = none).
+ */
+#if !defined(MPIT_CATEGORY_NAME)
+#define MPIT_CATEGORY_NAME MPIT_INSTRUMENT_NULL
+#endif
+#define MPIT_CATEGORY(object, name, parent, description)                                                               \
+    extern struct mpit_category object __attribute__((visibility("hidden")));                                          \
+    struct mpit_category object = {MPIT_INSTRUMENT_NULL, name, description, parent};                                   \
+    MPIT_INSTRUMENT_ENTER(object, mpit_category_register)
+
+/* Control variables that a tool may write at run time: an int, an unsigned long long, a double within least .. most, a
+ * text of at most capacity - 1 bytes. MPIT_CONTROL_CHOICE: an int that is one of the items of an enumeration. */
+#define MPIT_CONTROL_INT(object, initial, least, most, description)                                                    \
+    MPIT_CONTROL_(object, MPIT_TYPE_INT, (uint64_t)(int64_t)(initial), {(uint64_t)(int64_t)(initial)},                 \
+                  {(uint64_t)(int64_t)(least)}, {(uint64_t)(int64_t)(most)}, MPIT_INSTRUMENT_NULL, 0, description)
+#define MPIT_CONTROL_UNSIGNED(object, initial, least, most, description)                                               \
+    MPIT_CONTROL_(object, MPIT_TYPE_UNSIGNED_LONG_LONG, initial, {initial}, {least}, {most}, MPIT_INSTRUMENT_NULL, 0,  \
+                  description)
+#define MPIT_CONTROL_CHOICE(object, initial, enumeration, description)                                                 \
+    MPIT_CONTROL_(object, MPIT_TYPE_INT, (uint64_t)(int64_t)(initial), {(uint64_t)(int64_t)(initial)}, {0}, {0},       \
+                  enumeration, 0, description)
+#define MPIT_CONTROL_(object, type, fallback, initial, least, most, names, capacity, description)                      \
+    extern struct mpit_control object __attribute__((visibility("hidden")));                                           \
+    struct mpit_control object = {MPIT_INSTRUMENT_NULL,                                                                \
+                                  fallback,                                                                            \
+                                  MPIT_INSTRUMENT_NULL,                                                                \
+                                  #object,                                                                             \
+                                  description,                                                                         \
+                                  MPIT_CATEGORY_NAME,                                                                  \
+                                  names,                                                                               \
+                                  initial,                                                                             \
+                                  least,                                                                               \
+                                  most,                                                                                \
+                                  type,                                                                                \
+                                  MPIT_SCOPE_LOCAL,                                                                    \
+                                  MPIT_BIND_NONE,                                                                      \
+                                  MPIT_VERBOSITY_USER,                                                                 \
+                                  capacity,                                                                            \
+                                  0};                                                                                  \
+    MPIT_INSTRUMENT_LIFE(object, mpit_control_register, mpit_control_remove)
+#define MPIT_EXTERN_CONTROL(object) extern struct mpit_control object __attribute__((visibility("hidden")))
+
+/* A timed region: a COUNTER and a TIMER of that name, an event of the trace each time. _ON_COMM: see mpit_region_bind.
+ */
+#define MPIT_REGION(object, description) MPIT_REGION_(object, MPIT_BIND_NONE, description)
+#define MPIT_REGION_ON_COMM(object, description) MPIT_REGION_(object, MPIT_BIND_COMM, description)
+#define MPIT_REGION_(object, bind, description)                                                                        \
+    extern struct mpit_region object __attribute__((visibility("hidden")));                                            \
+    struct mpit_region object = {MPIT_INSTRUMENT_NULL, MPIT_INSTRUMENT_NULL, #object,                                  \
+                                 description,          MPIT_CATEGORY_NAME,   bind,                                     \
+                                 MPIT_VERBOSITY_USER};                                                                 \
+    MPIT_INSTRUMENT_LIFE(object, mpit_region_register, mpit_region_remove)
+#define MPIT_EXTERN_REGION(object) extern struct mpit_region object __attribute__((visibility("hidden")))
+
+/* An event type of MPI_T: MPIT_EVENT(object, struct type, "description", {MPIT_TYPE_INT, offsetof(...), "name"}, ...).
+ */
+#define MPIT_EVENT(object, structure, description, ...)                                                                \
+    static const struct mpit_element object##_mpit_elements[] = {__VA_ARGS__};                                         \
+    extern struct mpit_event_type object __attribute__((visibility("hidden")));                                        \
+    struct mpit_event_type object = {MPIT_INSTRUMENT_NULL,                                                             \
+                                     MPIT_INSTRUMENT_NULL,                                                             \
+                                     #object,                                                                          \
+                                     description,                                                                      \
+                                     MPIT_CATEGORY_NAME,                                                               \
+                                     object##_mpit_elements,                                                           \
+                                     (uint32_t)(sizeof object##_mpit_elements / sizeof object##_mpit_elements[0]),     \
+                                     (uint32_t)sizeof(structure),                                                      \
+                                     MPIT_BIND_NONE,                                                                   \
+                                     MPIT_VERBOSITY_USER};                                                             \
+    MPIT_INSTRUMENT_LIFE(object, mpit_event_register, mpit_event_remove)
+#define MPIT_EXTERN_EVENT(object) extern struct mpit_event_type object __attribute__((visibility("hidden")))
+
+/* For objects that are registered at run time: struct mpit_variable v = MPIT_VARIABLE_INITIAL("name", ...); */
+#define MPIT_VARIABLE_INITIAL(name, class_, type, count, bind, flags, names, description)                              \
+    {                                                                                                                  \
+        MPIT_INSTRUMENT_NULL, MPIT_INSTRUMENT_NULL, name, description, MPIT_CATEGORY_NAME, names, class_, type, count, \
+            bind, flags, MPIT_VERBOSITY_USER                                                                           \
+    }
+
+/* Before the constructors of C++ objects and after their destructors. The last word takes the semicolon in. */
+#define MPIT_INSTRUMENT_ENTER(object, enter)                                                                           \
+    __attribute__((constructor(101), used)) static void object##_mpit_enter(void)                                      \
+    {                                                                                                                  \
+        (void)enter(&object);                                                                                          \
+    }                                                                                                                  \
+    struct mpit_interface
+#define MPIT_INSTRUMENT_LIFE(object, enter, leave)                                                                     \
+    __attribute__((constructor(102), used)) static void object##_mpit_enter(void)                                      \
+    {                                                                                                                  \
+        (void)enter(&object);                                                                                          \
+    }                                                                                                                  \
+    __attribute__((destructor(102), used)) static void object##_mpit_leave(void)                                       \
+    {                                                                                                                  \
+        (void)leave(&object);                                                                                          \
+    }                                                                                                                  \
+    struct mpit_interface
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * What the tool information interface of MPI 4.1 (section 15.3) has and the mpi.h of an older MPI lacks: events, event
+ * sources, and the events of categories. With mpit loaded they work on every MPI.
+ *
+ * Where mpi.h declares them itself (MPICH 4), this header declares nothing. Where it does not (Open MPI 4.1), the
+ * functions are weak: a program that is compiled with this header links as it is, and
+ *
+ *     if (MPI_T_event_get_num == NULL)
+ *
+ * says that mpit is not loaded; calling one then is a call of NULL. Code that is not position-independent (-fno-pie)
+ * does not find them: compile it with -fPIE, the default of most compilers, or -fPIC. Each exists as PMPI_T_* too.
+ *
+ * Strings are returned as everywhere in MPI_T (section 15.3.3): a NULL buffer or a length of 0 asks for the length, the
+ * length counts the terminating NUL, what does not fit is cut off and terminated.
+ *
+ * All may be called from any thread at any time between MPI_T_init_thread and MPI_T_finalize; else they return
+ * MPI_T_ERR_NOT_INITIALIZED. None may be called in a signal handler, but for MPI_T_source_get_timestamp and, inside an
+ * event callback, MPI_T_event_read, MPI_T_event_copy, MPI_T_event_get_timestamp and MPI_T_event_get_source, all of
+ * which take no lock. mpit itself calls no callback from a signal handler.
+ *
+ * What mpit's own events are and what they hold: share/doc/events.md.
+ */
+#ifndef MPIT_MPI_T_H
+#define MPIT_MPI_T_H
+
+#include <mpi.h>
+
+/* Return codes. The numbers are free in the MPIs that lack the names, and not over MPI_ERR_LASTCODE. */
+#if defined(OPEN_MPI)
+#ifndef MPI_T_ERR_NOT_SUPPORTED
+#define MPI_T_ERR_NOT_SUPPORTED 90 /* what was asked for is not supported */
+#endif
+#ifndef MPI_T_ERR_NOT_ACCESSIBLE
+#define MPI_T_ERR_NOT_ACCESSIBLE 91 /* not from inside this callback; mpit never returns it */
+#endif
+#else
+#ifndef MPI_T_ERR_NOT_ACCESSIBLE
+#define MPI_T_ERR_NOT_ACCESSIBLE 79
+#endif
+#endif
+
+/* Open MPI has the functions from version 6 on, MPI or not of version 4. */
+#if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 6)
+#define MPIT_DECLARES_EVENTS 1
+#endif
+
+#if defined(MPIT_DECLARES_EVENTS)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef MPIT_MPI_T_LINKAGE
+#define MPIT_MPI_T_LINKAGE __attribute__((weak))
+#endif
+
+/* An event type, for which callbacks are registered; one event, inside its callback. */
+typedef struct mpit_event_registration_s *MPI_T_event_registration;
+typedef struct mpit_event_instance_s *MPI_T_event_instance;
+
+/* What a callback has to be able to bear, from least to most (section 15.3.8, "Callback Safety Requirements"). */
+typedef enum MPI_T_cb_safety {
+    MPI_T_CB_REQUIRE_NONE = 0,          /* nothing: it may call MPI */
+    MPI_T_CB_REQUIRE_MPI_RESTRICTED,    /* it calls MPI_T_*, MPI_Wtime and MPI_Wtick only */
+    MPI_T_CB_REQUIRE_THREAD_SAFE,       /* and several threads may be in it at once */
+    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, /* and it may interrupt anything */
+} MPI_T_cb_safety;
+
+/* Whether the timestamps of a source's events grow from callback to callback. */
+typedef enum MPI_T_source_order {
+    MPI_T_SOURCE_ORDERED = 0,
+    MPI_T_SOURCE_UNORDERED,
+} MPI_T_source_order;
+
+/* An event. `event_instance` is valid until the function returns and in this thread alone; `cb_safety`: what this call
+ * requires of the function; `user_data`: what was passed when it was registered. It may free `event_registration`. */
+typedef void(MPI_T_event_cb_function)(MPI_T_event_instance event_instance, MPI_T_event_registration event_registration,
+                                      MPI_T_cb_safety cb_safety, void *user_data);
+/* The handle is gone: no callback of it is running or will be called. */
+typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                           void *user_data);
+/* `count` calls of a callback were left out since the last such notice. `user_data`: of the callback of that level. */
+typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_registration event_registration,
+                                              int source_index, MPI_T_cb_safety cb_safety, void *user_data);
+
+/*
+ * MPI_T_source_get_num: how many event sources there are. The number may grow; a source keeps its index.
+ *     MPI_SUCCESS
+ *     MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID            num_sources is NULL
+ *
+ * MPI_T_source_get_info: name, description, order of its timestamps, ticks in a second and the largest timestamp of a
+ * source; `info`: a new object with its hints, which the caller frees (MPI_INFO_NULL where MPI cannot make one yet).
+ * Any out-argument may be NULL.
+ *     MPI_SUCCESS
+ *     MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_INDEX      no such source
+ *
+ * MPI_T_source_get_timestamp: the source's clock now, in its ticks.
+ *     MPI_SUCCESS
+ *     MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_INDEX      no such source
+ *     MPI_T_ERR_INVALID            timestamp is NULL
+ *     MPI_T_ERR_NOT_SUPPORTED      the source (of the MPI library) cannot tell
+ */
+#define MPIT_EVENT_FUNCTIONS(P)                                                                                        \
+    int P##_T_source_get_num(int *num_sources) MPIT_MPI_T_LINKAGE;                                                     \
+    int P##_T_source_get_info(int source_index, char *name, int *name_len, char *desc, int *desc_len,                  \
+                              MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks,         \
+                              MPI_Info *info) MPIT_MPI_T_LINKAGE;                                                      \
+    int P##_T_source_get_timestamp(int source_index, MPI_Count *timestamp) MPIT_MPI_T_LINKAGE;                         \
+    int P##_T_event_get_num(int *num_events) MPIT_MPI_T_LINKAGE;                                                       \
+    int P##_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity,                               \
+                             MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int *num_elements,  \
+                             MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len, int *bind)               \
+        MPIT_MPI_T_LINKAGE;                                                                                            \
+    int P##_T_event_get_index(const char *name, int *event_index) MPIT_MPI_T_LINKAGE;                                  \
+    int P##_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,                                     \
+                                 MPI_T_event_registration *event_registration) MPIT_MPI_T_LINKAGE;                     \
+    int P##_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info) MPIT_MPI_T_LINKAGE;    \
+    int P##_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used)                  \
+        MPIT_MPI_T_LINKAGE;                                                                                            \
+    int P##_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data,                          \
+                                MPI_T_event_free_cb_function free_cb_function) MPIT_MPI_T_LINKAGE;                     \
+    int P##_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,          \
+                                      MPI_Info info, void *user_data, MPI_T_event_cb_function event_cb_function)       \
+        MPIT_MPI_T_LINKAGE;                                                                                            \
+    int P##_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,          \
+                                      MPI_Info info) MPIT_MPI_T_LINKAGE;                                               \
+    int P##_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,          \
+                                      MPI_Info *info_used) MPIT_MPI_T_LINKAGE;                                         \
+    int P##_T_event_set_dropped_handler(MPI_T_event_registration event_registration,                                   \
+                                        MPI_T_event_dropped_cb_function dropped_cb_function) MPIT_MPI_T_LINKAGE;       \
+    int P##_T_event_read(MPI_T_event_instance event_instance, int element_index, void *buffer) MPIT_MPI_T_LINKAGE;     \
+    int P##_T_event_copy(MPI_T_event_instance event_instance, void *buffer) MPIT_MPI_T_LINKAGE;                        \
+    int P##_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *event_timestamp) MPIT_MPI_T_LINKAGE; \
+    int P##_T_event_get_source(MPI_T_event_instance event_instance, int *source_index) MPIT_MPI_T_LINKAGE;             \
+    int P##_T_category_get_num_events(int cat_index, int *num_events) MPIT_MPI_T_LINKAGE;                              \
+    int P##_T_category_get_events(int cat_index, int len, int indices[]) MPIT_MPI_T_LINKAGE
+
+/* See above for sources.
+ *
+ * MPI_T_event_get_num: how many event types there are. The number may grow; a type keeps its index.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID            num_events is NULL
+ *
+ * MPI_T_event_get_info: all of an event type. `num_elements`: in: the room in the two arrays; out: how many elements
+ * there are. `array_of_displacements`: bytes, in what MPI_T_event_copy fills. `enumtype`: an enumeration whose item i
+ * names element i. `info`: a new object with the hints of a handle and their defaults, which the caller frees. Any
+ * out-argument may be NULL.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_INDEX      no such event type
+ *
+ * MPI_T_event_get_index: by name.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_NAME       no such event type
+ *     MPI_T_ERR_INVALID            an argument is NULL
+ *
+ * MPI_T_event_handle_alloc: a handle for an event type, on the object that `obj_handle` points to where the type is
+ * bound. `info`: hints, or MPI_INFO_NULL.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_INDEX      no such event type
+ *     MPI_T_ERR_INVALID            event_registration is NULL, or obj_handle is and the type is bound
+ *     MPI_T_ERR_INVALID_HANDLE     not a communicator that is alive in this process
+ *     MPI_T_ERR_OUT_OF_HANDLES
+ *
+ * MPI_T_event_handle_set_info, MPI_T_event_handle_get_info: the handle's hints; get returns a new object, which the
+ * caller frees. MPI_T_event_callback_set_info and _get_info: those of a callback (mpit's events have none).
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_HANDLE     not a handle
+ *     MPI_T_ERR_INVALID            info_used is NULL; no such level, or no callback of that level
+ *
+ * MPI_T_event_register_callback: the function that is called for an event where at most that safety is required; NULL
+ * takes it out.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_HANDLE     not a handle
+ *     MPI_T_ERR_INVALID            no such level
+ *
+ * MPI_T_event_set_dropped_handler: the function that is told how many events were dropped; NULL: they are not counted.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_HANDLE     not a handle
+ *
+ * MPI_T_event_handle_free: no more events; `free_cb_function` (may be NULL) is called once no callback of the handle is
+ * running, before this returns if that is so now. May be called in a callback of the handle.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_HANDLE     not a handle
+ *
+ * MPI_T_event_read: one element; MPI_T_event_copy: all, as array_of_displacements says; MPI_T_event_get_timestamp: when
+ * it was observed, in ticks of its source; MPI_T_event_get_source: which that is.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_HANDLE     not the event whose callback is running in this thread
+ *     MPI_T_ERR_INVALID_INDEX      no such element
+ *     MPI_T_ERR_INVALID            the buffer is NULL
+ *
+ * MPI_T_category_get_num_events, MPI_T_category_get_events (section 15.3.9): the event types of a category.
+ *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
+ *     MPI_T_ERR_INVALID_INDEX      no such category
+ *     MPI_T_ERR_INVALID            num_events is NULL; len is negative, or indices is NULL and len is not 0
+ */
+MPIT_EVENT_FUNCTIONS(MPI);
+MPIT_EVENT_FUNCTIONS(PMPI);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MPIT_DECLARES_EVENTS */
+
+#endif

@@ -1,0 +1,103 @@
+/* What one value of a variable is now, for handles: without tables, from the cells' own places. */
+#include "book.h"
+
+static const struct variable_term *term_end(const struct variable_record *record)
+{
+    return record->terms + VARIABLE_TERMS;
+}
+
+/* The cells of one block that a term takes for one value. */
+static inline uint64_t term_sum(const struct variable_term *term, const uint64_t *cells, size_t slot)
+{
+    const uint64_t *at = cells + term->first + slot * term->stride;
+    size_t left = term->run, step = term->step;
+    uint64_t sum = 0, more = 0;
+    if (__builtin_expect(left == 1, 1))
+        return cell_load(at);
+    for (; left >= 4; left -= 4, at += 4 * step) {
+        sum += cell_load(at) + cell_load(at + step);
+        more += cell_load(at + 2 * step) + cell_load(at + 3 * step);
+    }
+    for (; left; left--, at += step)
+        sum += cell_load(at);
+    return sum + more;
+}
+
+static uint64_t peer_value(const struct variable_term *term, const struct view *view, size_t peer)
+{
+    const struct peer_leaf *leaf = __atomic_load_n(&view->root[peer / LEAF_PEERS], __ATOMIC_ACQUIRE);
+    const struct peer_cells *page =
+        leaf ? __atomic_load_n(&leaf->pages[peer / PEERS_PER_PAGE % LEAF_PAGES], __ATOMIC_ACQUIRE) : NULL;
+    return page ? term_sum(term, (const uint64_t *)page, peer % PEERS_PER_PAGE) : 0;
+}
+
+/* Over all threads. */
+static uint64_t term_value(const struct variable_term *term, const struct comm *comm, size_t slot)
+{
+    uint64_t sum = 0;
+    switch (term->block) {
+    case BLOCK_SHARED:
+        return term_sum(term, (const uint64_t *)comm->shared, slot);
+    case BLOCK_COMM:
+        for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
+            sum += term_sum(term, (const uint64_t *)v->tally.cells, slot);
+        return sum;
+    case BLOCK_PEERS:
+        for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
+            sum += peer_value(term, v, slot);
+        return sum;
+    case BLOCK_THREAD:
+        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+            sum += term_sum(term, (const uint64_t *)l->tally.cells, slot);
+        return sum;
+    case BLOCK_LOSSES:
+        return book.run.header ? term_sum(term, book.run.header->lost, slot) : 0;
+    default:
+        return 0;
+    }
+}
+
+/*
+ * A difference: the recorder counts what is taken away first, and here it is looked at last, so that the sample is
+ * never too large. Between these two additions of an event it is too small by that event; so the largest that was seen
+ * is kept, and nobody sees the value fall.
+ */
+static uint64_t difference(const struct variable *variable, const struct comm *comm, size_t slot)
+{
+    uint64_t sum = 0;
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        for (const struct variable_term *t = variable->record.terms; t != term_end(&variable->record); t++)
+            if (t->block && (t->weight < 0) == (sign < 0))
+                sum += (uint64_t)(int64_t)t->weight * term_value(t, comm, slot);
+        loads_order();
+    }
+    uint64_t *most = comm ? (uint64_t *)(uintptr_t)&comm->difference : &book.difference;
+    uint64_t seen = __atomic_load_n(most, __ATOMIC_ACQUIRE);
+    while ((int64_t)(sum - seen) > 0 &&
+           !__atomic_compare_exchange_n(most, &seen, sum, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+    return (int64_t)(sum - seen) > 0 ? sum : seen;
+}
+
+static uint64_t sample_many(const struct variable *variable, const struct comm *comm, size_t slot)
+{
+    uint64_t sum = 0;
+    for (const struct variable_term *t = variable->record.terms; t != term_end(&variable->record); t++) {
+        if (t->weight < 0)
+            return difference(variable, comm, slot);
+        if (t->block)
+            sum += term_value(t, comm, slot);
+    }
+    return sum;
+}
+
+uint64_t book_sample(const struct variable *variable, const struct comm *comm, size_t slot)
+{
+    const struct variable_term *term = variable->record.terms;
+    if (__builtin_expect(term[1].block || term->block != BLOCK_COMM, 0))
+        return sample_many(variable, comm, slot);
+    uint64_t sum = 0;
+    for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
+        sum += term_sum(term, (const uint64_t *)v->tally.cells, slot);
+    return sum;
+}

@@ -1,0 +1,72 @@
+/*
+ * Unexpected messages: how many are under way to this process, or have arrived, without a receive for them.
+ *
+ *   umqs ──> umq ──> umq ──> ...                one a communicator that a handle was bound to; never freed
+ *             │ sources
+ *             v
+ *            source ──> source ──> ...          one a neighbour (events/neighbours.h) that may be a member
+ *             │ place     its slot and rank in the neighbour's file, once it has the communicator
+ *             │ known     the blocks of that slot that were found when a handle was last allocated
+ *             v
+ *            blocks of the neighbour's file     cells: what it sent to me
+ *
+ * With sent(p) = messages that p has begun to send to this process, received(p) = messages from p that have been
+ * received, posted(p) = nonblocking receives from p that are pending, and posted(any) those from any source:
+ *
+ *   length = sum over p of max(0, sent(p) - received(p) - posted(p))  -  posted(any), not below 0
+ *
+ * A message counts from when the sending call begins (MPI_Start: from when it has returned) until the receiving call
+ * has returned, or a nonblocking receive is pending that may take it. Tallies do not know tags: a pending receive
+ * counts as one that takes a message from its source. Where it waits for another tag, the figure is too small by one;
+ * without pending nonblocking receives it is exact. Which source a pending receive names is known only while one thread
+ * calls MPI and that thread reads; else each may take any message.
+ *
+ * Who may do what: umq_bind, umq_watch_tie allocate and take a lock; everything else is wait-free but for the retries
+ * that are bounded, and async-signal-safe.
+ */
+#ifndef MPIT_AGGREGATE_UMQ_H
+#define MPIT_AGGREGATE_UMQ_H
+
+#include "book.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct umq;
+
+/* Prepares for reading on this communicator, and looks for neighbours that have come. NULL: no memory. */
+struct umq *umq_bind(struct comm *comm);
+uint64_t umq_length(struct umq *umq);
+/* Processes of the communicator whose sends can be seen; this one is among them. */
+uint64_t umq_peers(struct umq *umq);
+
+/* The largest length since the watch was opened. While one is open, every call of this process looks at it before what
+ * it received is counted: the length sinks only there, so nothing is missed between. */
+struct umq_watch {
+    struct umq_watch *next;
+    struct umq *umq;
+    bool linked, open;
+    uint64_t highest;
+};
+
+void umq_watch_tie(struct umq_watch *watch, struct umq *umq);
+void umq_watch_open(struct umq_watch *watch);
+void umq_watch_close(struct umq_watch *watch);
+void umq_watch_reset(struct umq_watch *watch);
+uint64_t umq_watch_read(struct umq_watch *watch);
+
+/* Looks for all open watches. `posting`: the event of a receive that is being posted, or NULL. */
+void umq_watches_look(const struct event *posting);
+
+/* Pending nonblocking receives of a communicator: how many name each of `count` ranks. */
+struct umq_pending {
+    const int32_t *ranks;
+    unsigned count;
+    uint64_t *posted; /* by place in `ranks` */
+    uint64_t all, any;
+};
+
+/* Adds up what the table of requests has; the probes set it. For the only thread that calls MPI. */
+extern LIBRARY_LOCAL void (*umq_pending_count)(const struct comm *comm, struct umq_pending *pending);
+
+#endif

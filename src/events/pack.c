@@ -1,0 +1,158 @@
+#include "pack.h"
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+enum { LITERAL = 1, DURATION_SHIFT = 1 + PACK_BACK_BITS, DURATION_MOST = (1 << 22) - 1 };
+
+_Static_assert(DURATION_SHIFT + 22 == 32, "a repeated event fills its 8 bytes");
+_Static_assert(sizeof(struct event) + 8 == PACK_MOST, "a literal is a head and the event");
+
+static uint32_t *seen_at(struct pack_table *table, const struct event *event)
+{
+    uint64_t where;
+    uint32_t what;
+    memcpy(&what, &event->kind, sizeof what);
+    memcpy(&where, &event->peer, sizeof where);
+    uint64_t hash = ((what ^ event->bytes) + where * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return &table->seen[hash >> (64 - PACK_BACK_BITS)];
+}
+
+/* All but the times. */
+static inline bool same(const struct event *a, const struct event *b)
+{
+#if defined(__SSE2__)
+    __m128i tail = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(const void *)&a->peer),
+                                   _mm_loadu_si128((const __m128i *)(const void *)&b->peer));
+    return _mm_movemask_epi8(tail) == 0xffff && a->kind == b->kind && a->comm == b->comm;
+#else
+    return memcmp(&a->kind, &b->kind, sizeof *a - offsetof(struct event, kind)) == 0;
+#endif
+}
+
+/* Where packing is. */
+struct place {
+    const struct event *first, *event, *end;
+    char *out;
+    uint64_t before; /* begin of the event before */
+    size_t loop;     /* how far back the last repetition was found; 0: nowhere yet */
+    unsigned credit; /* searches that may fail before no more are made */
+};
+
+enum { SEARCH_MOST = 48, CREDIT_MOST = 64 };
+
+/* Packs what repeats the events `back` before, as long as that goes. False: not even one. */
+static bool repeats_pack(struct place *p, size_t back)
+{
+    const struct event *event = p->event, *end = p->end;
+    if (!back || back > PACK_BACK_MOST || (size_t)(event - p->first) < back)
+        return false;
+    uint64_t head = back << 1, before = p->before;
+    char *out = p->out;
+    for (const struct event *old = event - back; event < end; event++, old++) {
+        uint64_t begin = event->begin, since = begin - before, duration = event->duration;
+        if (!same(old, event) || duration > DURATION_MOST || (uint64_t)(int32_t)since != since)
+            break;
+        uint64_t word = head | duration << DURATION_SHIFT | since << 32;
+        memcpy(out, &word, sizeof word);
+        out += sizeof word;
+        before = begin;
+    }
+    bool some = event != p->event;
+    p->event = event;
+    p->out = out;
+    p->before = before;
+    return some;
+}
+
+/* How far back an event lies that p->event repeats; 0: none is known. What was seen long before has come again since,
+ * as long as the loop lasted. */
+static size_t back_seen(const struct place *p, uint32_t seen)
+{
+    size_t number = (size_t)(p->event - p->first), old = seen - 1;
+    if (!seen)
+        return 0;
+    if (number - old > PACK_BACK_MOST && p->loop)
+        old += (number - 1 - old) / p->loop * p->loop;
+    for (int i = 0; i < 2; i++, old -= p->loop)
+        if (old < number && number - old <= PACK_BACK_MOST && same(&p->first[old], p->event))
+            return number - old;
+    return 0;
+}
+
+static size_t back_search(struct place *p)
+{
+    size_t most = (size_t)(p->event - p->first);
+    for (size_t back = 1; p->credit && back <= SEARCH_MOST && back <= most; back++)
+        if (same(p->event - back, p->event)) {
+            p->credit += p->credit < CREDIT_MOST;
+            return back;
+        }
+    p->credit -= p->credit > 0;
+    return 0;
+}
+
+static bool found_pack(struct place *p, struct pack_table *table)
+{
+    uint32_t *seen = seen_at(table, p->event);
+    size_t back = back_seen(p, *seen);
+    *seen = (uint32_t)(p->event - p->first) + 1;
+    if (!back)
+        back = back_search(p);
+    if (!repeats_pack(p, back))
+        return false;
+    p->loop = back;
+    return true;
+}
+
+static void literal_pack(struct place *p)
+{
+    const uint64_t head = LITERAL;
+    memcpy(p->out, &head, sizeof head);
+    memcpy(p->out + sizeof head, p->event, sizeof *p->event);
+    p->out += PACK_MOST;
+    p->before = p->event->begin;
+    p->event++;
+}
+
+size_t events_pack(struct pack_table *table, const struct event *events, uint32_t count, void *out)
+{
+    struct place p = {.first = events, .event = events, .end = events + count, .out = out, .credit = CREDIT_MOST};
+    memset(table, 0, sizeof *table);
+    while (p.event < p.end) /* an event more in between: what follows it repeats one further back, once */
+        if (!repeats_pack(&p, p.loop) && !repeats_pack(&p, p.loop + 1) && !found_pack(&p, table))
+            literal_pack(&p);
+    return (size_t)(p.out - (char *)out);
+}
+
+void unpacked_clear(struct unpacked *unpacked)
+{
+    unpacked->count = 0;
+}
+
+const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end)
+{
+    uint64_t head, count = unpacked->count;
+    struct event *event = &unpacked->last[count & PACK_BACK_MOST];
+    if ((size_t)(end - *at) < sizeof head)
+        return NULL;
+    memcpy(&head, *at, sizeof head);
+    if (head & LITERAL) {
+        if ((size_t)(end - *at) < PACK_MOST)
+            return NULL;
+        memcpy(event, *at + sizeof head, sizeof *event);
+        *at += PACK_MOST;
+    } else {
+        uint64_t back = head >> 1 & PACK_BACK_MOST, before = unpacked->last[(count - 1) & PACK_BACK_MOST].begin;
+        if (!back || back > count)
+            return NULL;
+        *event = unpacked->last[(count - back) & PACK_BACK_MOST];
+        event->begin = before + (uint64_t)(int64_t)(int32_t)(head >> 32);
+        event->duration = head >> DURATION_SHIFT & DURATION_MOST;
+        *at += PACK_LEAST;
+    }
+    unpacked->count++;
+    return event;
+}

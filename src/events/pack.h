@@ -1,0 +1,39 @@
+/*
+ * Packed events: programs run in loops, and most events differ from one shortly before in their times alone.
+ *
+ *   repeated   8 bytes    bit 0: 0 | 9 bits: how many events before | 22 bits: duration | 32 bits: begin - begin before
+ *   literal   40 bytes    bit 0: 1 | 0                                                   , and the event itself
+ *
+ * A block can be read on its own: it begins at time 0, with nothing before. Packing takes no memory but the caller's;
+ * unpacking trusts no byte.
+ */
+#ifndef MPIT_EVENTS_PACK_H
+#define MPIT_EVENTS_PACK_H
+
+#include "event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { PACK_BACK_BITS = 9, PACK_BACK_MOST = (1 << PACK_BACK_BITS) - 1, PACK_LEAST = 8, PACK_MOST = 40 };
+
+/* Where an event like this was seen: 1 + its number, by a hash of what is no time; 0: nowhere. */
+struct pack_table {
+    uint32_t seen[1 << PACK_BACK_BITS];
+};
+
+/* Packs `count` events into `out`, which has room for PACK_MOST bytes each; returns the bytes used. */
+size_t events_pack(struct pack_table *table, const struct event *events, uint32_t count, void *out);
+
+/* What has come out of a block. */
+struct unpacked {
+    uint64_t count;
+    struct event last[PACK_BACK_MOST + 1]; /* event n at n modulo the length; event 0 is the first */
+};
+
+void unpacked_clear(struct unpacked *unpacked);
+/* Unpacks the event at *at and moves on; `end`: behind the block. Returns where it lies in `unpacked` until as many
+ * more are unpacked as that has room for; NULL: there is none, or it is damaged. */
+const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end);
+
+#endif

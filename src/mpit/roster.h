@@ -1,0 +1,41 @@
+/*
+ * A roster: things that are found by index and by name, and never go away.
+ *
+ *   slots     blocks of 256 that never move: name, key (a variable's class; 0 where names alone are unique), thing
+ *   buckets   name and key -> the newest slot with that hash -> ... an older one
+ *   native    the MPI library's index -> ours; -1 = the library's has not entered
+ *
+ * An index that was given out always means the same thing. Entries are added under a lock of the caller; they are
+ * published with a release store of the count, and are read from any thread without the lock.
+ */
+#ifndef MPIT_MPIT_ROSTER_H
+#define MPIT_MPIT_ROSTER_H
+
+#include <stdbool.h>
+
+enum { ROSTER_BLOCK = 256, ROSTER_BLOCKS = 256, ROSTER_BUCKETS = 1024 };
+
+struct roster_slot;
+
+struct roster {
+    struct roster_slot *blocks[ROSTER_BLOCKS];
+    int count;
+    int buckets[ROSTER_BUCKETS]; /* index of the newest slot + 1 */
+    int *native;
+    int native_room;
+};
+
+int roster_count(const struct roster *roster);
+/* NULL: no such index. */
+void *roster_at(const struct roster *roster, int index);
+/* -1: no such name and key. */
+int roster_find(const struct roster *roster, const char *name, int key);
+/* The new index; -1 without memory, or when the name and key are there already. Keeps `name` and `thing`. */
+int roster_add(struct roster *roster, const char *name, int key, void *thing);
+
+/* Under the lock: our index of the library's index, -1 = has not entered; makes room for it. */
+int roster_native(struct roster *roster, int native_index);
+/* Under the lock, behind a roster_native() of the same index. */
+void roster_native_set(struct roster *roster, int native_index, int index);
+
+#endif

@@ -1,0 +1,77 @@
+#define _GNU_SOURCE
+#include "caller.h"
+
+#include <link.h>
+#include <string.h>
+
+struct caller_library caller_libraries[CALLER_PLACES];
+
+struct search {
+    uintptr_t address;
+    struct caller_library found;
+};
+
+/* Open MPI; MPICH and what descends from it. */
+static bool is_fortran(const char *path)
+{
+    static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichf", "libmpifort", "libfmpich"};
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(base, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static int library_compare(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+    struct search *search = data;
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    (void)bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        low = begin < low ? begin : low;
+        high = begin + segment->p_memsz > high ? begin + segment->p_memsz : high;
+    }
+    if (search->address < low || search->address >= high)
+        return 0;
+    search->found = (struct caller_library){low, high - low, info->dlpi_name && is_fortran(info->dlpi_name)};
+    return 1;
+}
+
+/* Places are taken in order, but for the first, which is the first Fortran layer's. Two threads may note the same
+ * library; when all places are taken, the others are looked up each time. */
+static void note(const struct caller_library *found)
+{
+    static unsigned taken;
+    static bool first_taken;
+    unsigned place = 0;
+    if (!found->fortran || __atomic_exchange_n(&first_taken, true, __ATOMIC_RELAXED)) {
+        if (__atomic_load_n(&taken, __ATOMIC_RELAXED) >= CALLER_PLACES - 1)
+            return;
+        place = 1 + __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+        if (place >= CALLER_PLACES)
+            return;
+    }
+    caller_libraries[place].begin = found->begin;
+    caller_libraries[place].fortran = found->fortran;
+    __atomic_store_n(&caller_libraries[place].size, found->size, __ATOMIC_RELEASE);
+}
+
+bool caller_look(const void *return_address)
+{
+    struct search search = {.address = (uintptr_t)return_address};
+    for (unsigned i = 0; i < CALLER_PLACES; i++) {
+        const struct caller_library *known = &caller_libraries[i];
+        uintptr_t size = __atomic_load_n(&known->size, __ATOMIC_ACQUIRE);
+        if (search.address - known->begin < size)
+            return known->fortran;
+    }
+    if (!dl_iterate_phdr(library_compare, &search))
+        return false;
+    note(&search.found);
+    return search.found.fortran;
+}

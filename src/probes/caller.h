@@ -1,0 +1,33 @@
+/*
+ * Who calls PMPI_*: the library's Fortran layer, or somebody else.
+ */
+#ifndef MPIT_PROBES_CALLER_H
+#define MPIT_PROBES_CALLER_H
+
+#include "linkage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CALLER_PLACES = 8 };
+
+/* Where a library that called is loaded. Written once: `size` last, and 0 until then. */
+struct caller_library {
+    uintptr_t begin, size;
+    bool fortran;
+};
+
+/* The Fortran layer in the first place, as soon as it is known; the others behind. */
+extern LIBRARY_LOCAL struct caller_library caller_libraries[CALLER_PLACES];
+
+bool caller_look(const void *return_address);
+
+/* Is the return address in a library that binds MPI to Fortran? Thread-safe; not for signal handlers. */
+static inline bool caller_is_fortran(const void *return_address)
+{
+    const struct caller_library *first = &caller_libraries[0];
+    uintptr_t size = __atomic_load_n(&first->size, __ATOMIC_ACQUIRE);
+    return __builtin_expect((uintptr_t)return_address - first->begin < size, 1) || caller_look(return_address);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * Takes mpit to other nodes where a script starts Open MPI's mpirun: mpit-run cannot write -x into the words of a
+ * launcher that it does not start itself.
+ *
+ *   mpit-run    MPIT_FORK_AGENT=.../mpit-fork-agent, LD_PRELOAD, MPIT_...
+ *   script
+ *   mpirun      this library is loaded into it: OMPI_MCA_orte_fork_agent = "AGENT LD_PRELOAD=... MPIT_...=... --"
+ *   orted       gets that parameter from mpirun, as all parameters, and starts "AGENT ... -- program" on its node
+ *   program     what the agent becomes when it has completed the environment
+ *
+ * The launcher's other ways to forward variables would not do: it refuses -x of the user together with
+ * mca_base_env_list, and a list set beside them drops what a file of --tune sets. A job must have mpit on all nodes or
+ * on none, since those processes that have it wait for each other before MPI_Finalize; where that cannot be promised
+ * they are told not to.
+ */
+#define _GNU_SOURCE
+#include "native.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(OPEN_MPI)
+
+#define PARAMETER "orte_fork_agent"
+enum { WORDS_BYTES = 16384 }; /* a command line to another node may not be of any length */
+
+static bool is_plain(char c)
+{
+    return isalnum((unsigned char)c) || (c && strchr("_./:,+-=@", c));
+}
+
+/* Behind a space; what a remote shell or the launcher could take for its own as %XX. False: no room. */
+static bool word_add(char words[WORDS_BYTES], const char *name, const char *value)
+{
+    size_t used = strlen(words);
+    const char *const parts[] = {" ", name, "=", value};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (const char *c = parts[i]; *c; c++) {
+            if (used + 4 > WORDS_BYTES)
+                return false;
+            used += (size_t)sprintf(words + used, is_plain(*c) || i == 0 ? "%c" : "%%%02X", (unsigned char)*c);
+        }
+    }
+    return true;
+}
+
+static bool variables_add(char words[WORDS_BYTES])
+{
+    for (char **variable = environ; *variable; variable++) {
+        const char *equals = strchr(*variable, '=');
+        char name[64];
+        if (!equals || strncmp(*variable, "MPIT_", 5) != 0)
+            continue;
+        if (snprintf(name, sizeof name, "%.*s", (int)(equals - *variable), *variable) >= (int)sizeof name ||
+            !word_add(words, name, equals + 1))
+            return false;
+    }
+    return true;
+}
+
+/* The user's own agent runs the program behind ours. Of a launcher above this one ours may stand there already. */
+static bool agent_of_user_add(char words[WORDS_BYTES], const char *agent)
+{
+    const char *theirs = getenv("OMPI_MCA_" PARAMETER), *behind = theirs;
+    if (theirs && strncmp(theirs, agent, strlen(agent)) == 0) {
+        behind = strstr(theirs, " -- ");
+        behind = behind ? behind + 4 : NULL;
+    }
+    size_t used = strlen(words);
+    return snprintf(words + used, WORDS_BYTES - used, " --%s%s", behind ? " " : "", behind ? behind : "") <
+           (int)(WORDS_BYTES - used);
+}
+
+static bool agent_set(const char *agent, int argc, char *argv[])
+{
+    char words[WORDS_BYTES];
+    Dl_info own;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], PARAMETER) == 0) /* it would win over the environment */
+            return false;
+    for (const char *c = agent; *c; c++)
+        if (!is_plain(*c))
+            return false;
+    return snprintf(words, sizeof words, "%s", agent) < (int)sizeof words && dladdr((void *)agent_set, &own) &&
+           word_add(words, "LD_PRELOAD", own.dli_fname) && variables_add(words) && agent_of_user_add(words, agent) &&
+           setenv("OMPI_MCA_" PARAMETER, words, 1) == 0;
+}
+
+/* Before main of every process that the library is loaded into; it does something in Open MPI's launchers alone. */
+__attribute__((constructor)) static void launcher_prepare(int argc, char *argv[])
+{
+    const char *agent = getenv("MPIT_FORK_AGENT");
+    char path[4096];
+    ssize_t bytes = agent && *agent ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
+    if (bytes <= 0)
+        return;
+    path[bytes] = '\0';
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    bool known = strcmp(name, "orterun") == 0;
+    if (!known && strcmp(name, "prterun") != 0) /* that of Open MPI 5, which has other parameters */
+        return;
+    if (!known || !agent_set(agent, argc, argv))
+        setenv("MPIT_REDUCE", "0", 1);
+}
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * Calls from Fortran, which reach C as PMPI_*: all of them on Open MPI, on MPICH those of mpi_f08 that have no buffer.
+ *
+ *   program ──> mpi_send_ of the Fortran library ──> PMPI_Send: route_MPI_Send ──> wrapper ──> the library's PMPI_Send
+ *   a tool behind mpit, the library itself ────────> PMPI_Send: route_MPI_Send ─────────────> the library's PMPI_Send
+ *
+ * Handles, indices and MPI_BOTTOM, MPI_STATUS_IGNORE and their like have been translated by the library's own Fortran
+ * layer when the call comes by here. These wrappers are those of the C functions, compiled once more: what stands
+ * behind them is PMPI_name, for a tool's MPI_name would not have been called either.
+ */
+#include "caller.h"
+#include "profiled.h"
+#include "shapes.h"
+
+struct next next_profiled;
+
+void fortran_find(void)
+{
+#define NEXT_FIND(name)                                                                                                \
+    __atomic_store_n(&next_profiled.name, (__typeof__(next.name))native_symbol("P" #name), __ATOMIC_RELEASE);
+    NEXT_CALLS(NEXT_FIND)
+#undef NEXT_FIND
+}
+
+#define next next_profiled
+
+/* What the Fortran layer has the new handle put into is gone when the call returns; it uses the handle at once. */
+#undef IDUP_HANDLE_STAYS
+#define IDUP_HANDLE_STAYS false
+
+#undef GATE
+#define GATE(name) extern __typeof__(name) name __asm__("mpit_fortran_" #name)
+#undef GATE_PROFILED
+#define GATE_PROFILED(name) _Static_assert(1, "")
+
+#undef ROUTE
+#define ROUTE(name, parameters, arguments)                                                                             \
+    extern int route_##name parameters __attribute__((visibility("hidden")));                                          \
+    int route_##name parameters                                                                                        \
+    {                                                                                                                  \
+        if (caller_is_fortran(__builtin_return_address(0)))                                                            \
+            return name arguments;                                                                                     \
+        return (*next.name)arguments;                                                                                  \
+    }                                                                                                                  \
+    _Static_assert(1, "")
+
+#include "wrappers.c"

@@ -1,0 +1,78 @@
+#define _GNU_SOURCE
+#include "job.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANCESTORS_MAX = 16, TEXT_BYTES = 4096 };
+
+static uint64_t text_hash(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* /proc/PID/NAME with two NULs behind it: as a list of words it ends with an empty one. Its length. */
+static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? 0 : read(fd, text, TEXT_BYTES - 2);
+    if (fd >= 0)
+        close(fd);
+    size_t used = bytes > 0 ? (size_t)bytes : 0;
+    text[used] = text[used + 1] = '\0';
+    return used;
+}
+
+static int parent_of(int pid)
+{
+    char text[TEXT_BYTES];
+    int parent = 0;
+    process_read(pid, "stat", text);
+    const char *name_end = strrchr(text, ')'); /* the name may hold anything */
+    return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* mpiexec's address and the number of the process group: hydra_pmi_proxy --control-port HOST:PORT ... --pgid N. */
+static bool proxy_hash(int pid, uint64_t *hash)
+{
+    char text[TEXT_BYTES];
+    const char *end = text + process_read(pid, "cmdline", text), *slash = strrchr(text, '/');
+    if (strcmp(slash ? slash + 1 : text, "hydra_pmi_proxy") != 0)
+        return false;
+    bool port = false;
+    for (const char *word = text; word < end; word += strlen(word) + 1) {
+        bool is_port = strcmp(word, "--control-port") == 0, is_group = strcmp(word, "--pgid") == 0;
+        const char *value = word + strlen(word) + 1;
+        if (value < end && (is_port || is_group)) {
+            *hash = text_hash(text_hash(*hash, word), value);
+            port = port || is_port;
+        }
+    }
+    return port;
+}
+
+uint64_t job_number(const char *directory)
+{
+    static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
+    uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
+    hash = text_hash(hash, getenv("SLURM_JOB_ID"));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i]))
+            return text_hash(hash, getenv(names[i]));
+    for (int pid = getppid(), i = 0; pid > 1 && i < ANCESTORS_MAX; pid = parent_of(pid), i++) {
+        uint64_t by_proxy = hash; /* a shell or the like may stand between */
+        if (proxy_hash(pid, &by_proxy))
+            return by_proxy;
+    }
+    char parent[24];
+    snprintf(parent, sizeof parent, "%d", (int)getppid());
+    return text_hash(hash, parent);
+}

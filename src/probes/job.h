@@ -1,0 +1,16 @@
+/*
+ * The number of the job: the same in all processes of one MPI_COMM_WORLD on all nodes, without asking any of them.
+ */
+#ifndef MPIT_PROBES_JOB_H
+#define MPIT_PROBES_JOB_H
+
+#include <stdint.h>
+
+/*
+ * From the run directory ("" = none) and the launcher's name for the job: PMIx's, the PMI's or Slurm's out of the
+ * environment; hydra's out of the command line of the proxy above this process. Where there is none of these, the
+ * process that started this one stands for it: the same on a node; MPI_Finalize makes it one for all nodes.
+ */
+uint64_t job_number(const char *directory);
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * objects FILE
+ *
+ * Windows and files on communicators of the program's own: every call is counted by the program itself, and held
+ * against mpit_call_count, mpit_rma_bytes, mpit_io_bytes and the times. Exit status 0: all agree; 1: they do not; 77:
+ * mpit is not there, the calls were made all the same.
+ */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ELEMENTS = 100, CALLS = 96 };
+
+static struct {
+    const char *name;
+    unsigned long long count;
+} calls[CALLS];
+
+static int rank, size, failures, absent;
+
+static void counted(int code, const char *name)
+{
+    int i = 0;
+    if (code != MPI_SUCCESS) {
+        fprintf(stderr, "%d: %s returned %d\n", rank, name, code);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    while (calls[i].name && strcmp(calls[i].name, name) != 0)
+        i++;
+    calls[i].name = name;
+    calls[i].count++;
+}
+
+#define CALL(function, ...) counted(function(__VA_ARGS__), #function)
+
+static void check(unsigned long long is, unsigned long long expected, const char *what)
+{
+    if (is == expected)
+        return;
+    failures++;
+    printf("process %d: %s is %llu, the program counted %llu\n", rank, what, is, expected);
+}
+
+struct watch {
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    int count;
+};
+
+static struct watch watch_open(const char *name, int class, MPI_Comm *comm)
+{
+    struct watch w = {.count = 0};
+    int index;
+    if (MPI_T_pvar_get_index(name, class, &index) != MPI_SUCCESS) {
+        absent = 1;
+        return w;
+    }
+    MPI_T_pvar_session_create(&w.session);
+    if (MPI_T_pvar_handle_alloc(w.session, index, comm, &w.handle, &w.count) != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 4);
+    MPI_T_pvar_start(w.session, w.handle);
+    return w;
+}
+
+static void watch_read(const struct watch *w, unsigned long long *values)
+{
+    if (MPI_T_pvar_read(w->session, w->handle, values) != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 5);
+}
+
+/* Every operation on a window of `comm`, in each kind of epoch; returns the bytes that were accessed at targets. */
+static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
+{
+    static double data[ELEMENTS], fetched[ELEMENTS];
+    double one = 1, other = 2, before;
+    long zero = 0, was;
+    unsigned long long bytes = 0;
+    MPI_Request requests[4];
+    MPI_Group all;
+    MPI_Comm_group(comm, &all);
+    CALL(MPI_Win_fence, 0, win);
+    CALL(MPI_Put, data, 10, MPI_DOUBLE, peer, 0, 10, MPI_DOUBLE, win);
+    CALL(MPI_Put, data, 3, MPI_DOUBLE, MPI_PROC_NULL, 0, 3, MPI_DOUBLE, win);
+    CALL(MPI_Win_fence, 0, win);
+    CALL(MPI_Get, data, 7, MPI_DOUBLE, peer, 20, 7, MPI_DOUBLE, win);
+    CALL(MPI_Win_fence, 0, win);
+    CALL(MPI_Accumulate, data, 5, MPI_DOUBLE, peer, 30, 5, MPI_DOUBLE, MPI_SUM, win);
+    CALL(MPI_Win_fence, 0, win);
+    bytes += (10 + 7 + 5) * sizeof(double);
+
+    CALL(MPI_Win_post, all, 0, win);
+    CALL(MPI_Win_start, all, 0, win);
+    CALL(MPI_Put, data, 2, MPI_DOUBLE, peer, 40, 2, MPI_DOUBLE, win);
+    CALL(MPI_Win_complete, win);
+    CALL(MPI_Win_wait, win);
+    bytes += 2 * sizeof(double);
+
+    CALL(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, peer, 0, win);
+    CALL(MPI_Fetch_and_op, &one, &before, MPI_DOUBLE, peer, 50, MPI_SUM, win);
+    CALL(MPI_Win_flush, peer, win);
+    CALL(MPI_Compare_and_swap, &zero, &zero, &was, MPI_LONG, peer, 51, win);
+    CALL(MPI_Win_flush_local, peer, win);
+    CALL(MPI_Win_unlock, peer, win);
+    bytes += sizeof(double) + sizeof(long);
+
+    CALL(MPI_Win_lock_all, 0, win);
+    CALL(MPI_Get_accumulate, &other, 1, MPI_DOUBLE, fetched, 1, MPI_DOUBLE, peer, 52, 1, MPI_DOUBLE, MPI_SUM, win);
+    CALL(MPI_Win_flush_all, win);
+    CALL(MPI_Rput, data, 4, MPI_DOUBLE, peer, 60, 4, MPI_DOUBLE, win, &requests[0]);
+    CALL(MPI_Rget, fetched, 6, MPI_DOUBLE, peer, 70, 6, MPI_DOUBLE, win, &requests[1]);
+    CALL(MPI_Raccumulate, data, 1, MPI_DOUBLE, peer, 80, 1, MPI_DOUBLE, MPI_SUM, win, &requests[2]);
+    CALL(MPI_Rget_accumulate, data, 1, MPI_DOUBLE, fetched + 50, 1, MPI_DOUBLE, peer, 81, 1, MPI_DOUBLE, MPI_SUM, win,
+         &requests[3]);
+    CALL(MPI_Wait, &requests[0], MPI_STATUS_IGNORE);
+    CALL(MPI_Waitall, 3, requests + 1, MPI_STATUSES_IGNORE);
+    CALL(MPI_Win_flush_local_all, win);
+    CALL(MPI_Win_sync, win);
+    CALL(MPI_Win_unlock_all, win);
+    bytes += (1 + 4 + 6 + 1 + 1) * sizeof(double);
+    MPI_Group_free(&all);
+    return bytes;
+}
+
+/* A ring, as each of the graph topologies. */
+static void graphs_use(MPI_Comm comm)
+{
+    int degrees[64], edges[128], one = 1, next = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Comm made;
+    for (int i = 0; i < size && i < 64; i++) {
+        degrees[i] = 2 * (i + 1);
+        edges[2 * i] = (i + size - 1) % size;
+        edges[2 * i + 1] = (i + 1) % size;
+    }
+    CALL(MPI_Graph_create, comm, size, degrees, edges, 0, &made);
+    CALL(MPI_Comm_free, &made);
+    CALL(MPI_Dist_graph_create, comm, 1, &rank, &one, &next, &one, MPI_INFO_NULL, 0, &made);
+    CALL(MPI_Barrier, made);
+    CALL(MPI_Comm_free, &made);
+    CALL(MPI_Dist_graph_create_adjacent, comm, 1, &before, &one, 1, &next, &one, MPI_INFO_NULL, 0,
+         &made);
+    CALL(MPI_Barrier, made);
+    CALL(MPI_Comm_free, &made);
+}
+
+/* Blocking, nonblocking, collective, split and shared accesses; the last read meets the end of the file. */
+static unsigned long long file_use(MPI_Comm comm, const char *name)
+{
+    static int data[4 * ELEMENTS];
+    MPI_File file;
+    MPI_Offset length, mine = (MPI_Offset)rank * ELEMENTS * (MPI_Offset)sizeof(int);
+    MPI_Status status;
+    MPI_Request requests[2];
+    unsigned long long items = 0;
+    CALL(MPI_File_open, comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    CALL(MPI_File_set_size, file, 0);
+    CALL(MPI_File_write_at, file, mine, data, ELEMENTS, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_sync, file);
+    CALL(MPI_Barrier, comm);
+    CALL(MPI_File_get_size, file, &length);
+    check((unsigned long long)length, (unsigned long long)size * ELEMENTS * sizeof(int), "the file's size");
+    CALL(MPI_File_read_at_all, file, mine, data, ELEMENTS, MPI_INT, &status);
+    CALL(MPI_File_seek, file, mine, MPI_SEEK_SET);
+    CALL(MPI_File_read, file, data, 9, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_iread_at, file, mine, data, 11, MPI_INT, &requests[0]);
+    CALL(MPI_File_iwrite_at, file, mine, data + ELEMENTS, 12, MPI_INT, &requests[1]);
+    CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+    CALL(MPI_File_iread_at, file, mine, data, 13, MPI_INT, &requests[0]);
+    CALL(MPI_Wait, &requests[0], MPI_STATUS_IGNORE);
+    CALL(MPI_File_write_at_all_begin, file, mine, data, 14, MPI_INT);
+    CALL(MPI_File_write_at_all_end, file, data, MPI_STATUS_IGNORE);
+    CALL(MPI_File_set_view, file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    CALL(MPI_File_write_all, file, data, 0, MPI_INT, MPI_STATUS_IGNORE);
+    items += ELEMENTS + ELEMENTS + 9 + 11 + 12 + 13 + 14;
+    CALL(MPI_Barrier, comm);
+    CALL(MPI_File_read_at, file, (MPI_Offset)size * ELEMENTS - 5, data, ELEMENTS, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_seek_shared, file, 0, MPI_SEEK_SET);
+    CALL(MPI_File_write_shared, file, data, 3, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_write_ordered, file, data, 4, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_seek, file, 0, MPI_SEEK_SET);
+    CALL(MPI_File_iwrite_all, file, data, 6, MPI_INT, &requests[0]);
+    CALL(MPI_File_iread_at_all, file, 0, data + ELEMENTS, 2, MPI_INT, &requests[1]);
+    CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+    CALL(MPI_File_write_ordered_begin, file, data, 8, MPI_INT);
+    CALL(MPI_File_write_ordered_end, file, data, MPI_STATUS_IGNORE);
+    items += 3 + 4 + 6 + 2 + 8;
+    items += 5; /* what there was */
+    CALL(MPI_File_close, &file);
+    return items * sizeof(int);
+}
+
+static void calls_check(const struct watch *w)
+{
+    unsigned long long *seen = calloc((size_t)w->count, sizeof *seen);
+    MPI_T_enum list;
+    int index, verbosity, class, bind, readonly, continuous, atomic, items, length;
+    MPI_Datatype type;
+    char name[128];
+    int name_length = 0, text_length = 0;
+    watch_read(w, seen);
+    MPI_T_pvar_get_index("mpit_current_call", MPI_T_PVAR_CLASS_STATE, &index);
+    MPI_T_pvar_get_info(index, NULL, &name_length, &verbosity, &class, &type, &list, NULL, &text_length, &bind,
+                        &readonly, &continuous, &atomic);
+    MPI_T_enum_get_info(list, &items, NULL, &name_length);
+    for (int c = 0; calls[c].name; c++) {
+        int found = 0;
+        for (int i = 0; i < items && i < w->count; i++) {
+            int value;
+            length = sizeof name;
+            MPI_T_enum_get_item(list, i, &value, name, &length);
+            if (strcmp(name, calls[c].name) == 0) {
+                found = 1;
+                check(seen[value], calls[c].count, name);
+            }
+        }
+        check((unsigned long long)found, 1, calls[c].name);
+    }
+    free(seen);
+}
+
+static void figures_check(const struct watch *of_comm, const struct watch *of_world, unsigned long long bytes,
+                          unsigned long long io, const struct watch *count)
+{
+    unsigned long long value;
+    watch_read(&of_comm[0], &value);
+    check(value, bytes, "mpit_rma_bytes");
+    watch_read(&of_comm[1], &value);
+    check(value, io, "mpit_io_bytes");
+    for (int i = 0; i < 4; i++) {
+        watch_read(&of_world[i], &value);
+        check(value > 0, i == 2, "that the other communicator was charged"); /* it had windows, and no more */
+        watch_read(&of_comm[i], &value);
+        check(value > 0, 1, "that time and bytes were charged");
+    }
+    calls_check(count);
+    unsigned long long lost[64] = {0};
+    struct watch losses = watch_open("mpit_events_lost", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    if (losses.count <= 64)
+        watch_read(&losses, lost);
+    for (int i = 0; i < losses.count && i < 64; i++)
+        check(lost[i], 0, "mpit_events_lost");
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    unsigned long long bytes = 0, io;
+    if (argc != 2) {
+        fprintf(stderr, "usage: objects FILE\n");
+        return 2;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm comm;
+    struct watch count = watch_open("mpit_call_count", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    CALL(MPI_Comm_dup, MPI_COMM_WORLD, &comm);
+    MPI_Comm world = MPI_COMM_WORLD;
+    static const char *const names[] = {"mpit_rma_bytes", "mpit_io_bytes", "mpit_rma_time", "mpit_io_time"};
+    struct watch of_comm[4], of_world[4];
+    for (int i = 0; i < 4; i++) {
+        int class = i < 2 ? MPI_T_PVAR_CLASS_AGGREGATE : MPI_T_PVAR_CLASS_TIMER;
+        of_comm[i] = watch_open(names[i], class, &comm);
+        of_world[i] = watch_open(names[i], class, &world);
+    }
+    static double memory[2 * ELEMENTS];
+    double *base;
+    MPI_Win win;
+    for (int kind = 0; kind < 2; kind++) {
+        if (kind == 0)
+            CALL(MPI_Win_create, memory, sizeof memory, sizeof(double), MPI_INFO_NULL, comm, &win);
+        else
+            CALL(MPI_Win_allocate, sizeof memory, sizeof(double), MPI_INFO_NULL, comm, &base, &win);
+        bytes += window_use(comm, win, (rank + 1) % size);
+        CALL(MPI_Win_free, &win);
+    }
+    graphs_use(comm);
+    CALL(MPI_Win_allocate_shared, sizeof(double), sizeof(double), MPI_INFO_NULL, comm, &base, &win);
+    CALL(MPI_Win_free, &win);
+    CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, comm, &win);
+    CALL(MPI_Win_attach, win, memory, sizeof memory);
+    CALL(MPI_Win_detach, win, memory);
+    CALL(MPI_Win_free, &win);
+    for (int i = 0; i < 20; i++) { /* handles that are used again */
+        CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, i % 2 ? world : comm, &win);
+        CALL(MPI_Win_free, &win);
+    }
+    io = file_use(comm, argv[1]);
+    if (!absent)
+        figures_check(of_comm, of_world, bytes, io, &count);
+    int all = 0;
+    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("%d processes: %llu bytes at windows, %llu bytes of files, %d mismatches\n", size, bytes, io, all);
+    MPI_Comm_free(&comm);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return absent ? 77 : all != 0;
+}

@@ -1,0 +1,37 @@
+#!/bin/bash
+# test_pitfalls.sh BUILD_DIR
+#
+# What programs do that a recorder must survive (pitfalls.c), on both MPIs, with a run directory and without; and a
+# profiling tool whose name begins as the library's does.
+. "$(dirname "$0")/verdict.sh"
+build=$(cd "${1:?usage: test_pitfalls.sh BUILD_DIR}" && pwd) || exit 2
+cd "$work" || exit 2
+
+for mpi in openmpi mpich; do
+    [ -e "$build/lib/libmpit-$mpi.so" ] || continue
+    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener; do
+        for output in "" "$work/run-$mpi-$case"; do
+            bound=
+            [ $case = many-communicators ] && bound=MPIT_BUFFER_LIMIT_BYTES=1048576
+            if launch $mpi 1 env $bound ${output:+MPIT_OUTPUT="$output" MPIT_TRACE=1} \
+                LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/pitfalls-$mpi" $case >out 2>err </dev/null &&
+                grep -qx right out; then
+                ok "$mpi: $case${output:+, with a trace}"
+            else
+                cat err >>out
+                not_ok "$mpi: $case${output:+, with a trace}" out
+            fi
+        done
+    done
+    # a tool in front that is called as Open MPI's and MPICH's libraries are
+    cp "$build/tests/umq_example-$mpi.so" "$work/libmpiP.so"
+    launch $mpi 1 env MPIT_OUTPUT="$work/tool-$mpi" LD_PRELOAD="$work/libmpiP.so:$build/lib/libmpit-$mpi.so" \
+        "$build/tests/callcost-$mpi" self 100 >out 2>err </dev/null
+    if "$build/bin/mpit-dump" "$work/tool-$mpi" >out 2>>err && grep -q 'MPI_Isend' out; then
+        ok "$mpi: a tool named libmpiP.so in front"
+    else
+        cat err >>out
+        not_ok "$mpi: a tool named libmpiP.so in front" out
+    fi
+done
+verdict

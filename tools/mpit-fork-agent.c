@@ -1,0 +1,84 @@
+/*
+ * mpit-fork-agent: what Open MPI's daemons run on each node in place of the program, where a script has called mpirun
+ * (src/probes/forkagent.c): it completes the environment and becomes the program.
+ *
+ *   mpit-fork-agent LD_PRELOAD=LIBRARY [MPIT_NAME=VALUE]... -- PROGRAM [arguments]
+ *
+ * Values have %XX for what is special to shells. The library goes in front of what is preloaded already; a variable
+ * that is set already stays as it is: mpirun -x wins.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void decode(char *text)
+{
+    char *to = text;
+    for (char *from = text; *from; from++) {
+        unsigned byte;
+        if (*from == '%' && sscanf(from + 1, "%2X", &byte) == 1 && from[1] && from[2]) {
+            *to++ = (char)byte;
+            from += 2;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+static bool listed(const char *list, const char *library)
+{
+    size_t bytes = strlen(library);
+    for (; *list; list += strspn(list, ": ")) {
+        size_t word = strcspn(list, ": ");
+        if (word == bytes && strncmp(list, library, bytes) == 0)
+            return true;
+        list += word;
+    }
+    return false;
+}
+
+static void preload(const char *library)
+{
+    const char *present = getenv("LD_PRELOAD");
+    char *both, host[HOST_NAME_MAX + 1] = "this host";
+    if (access(library, R_OK) != 0) {
+        int reason = errno;
+        gethostname(host, sizeof host - 1);
+        errx(127, "%s on %s: %s; mpit has to be at the same path on every node", library, host, strerror(reason));
+    }
+    if (present && listed(present, library))
+        return;
+    if (asprintf(&both, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0 ||
+        setenv("LD_PRELOAD", both, 1) != 0)
+        err(126, "no memory");
+    free(both);
+}
+
+int main(int argc, char *argv[])
+{
+    int at = 1;
+    for (; at < argc && strcmp(argv[at], "--") != 0; at++) {
+        char *equals = strchr(argv[at], '=');
+        if (!equals)
+            errx(126, "'%s' is no NAME=VALUE", argv[at]);
+        *equals = '\0';
+        decode(equals + 1);
+        if (strcmp(argv[at], "LD_PRELOAD") == 0)
+            preload(equals + 1);
+        else if (setenv(argv[at], equals + 1, 0) != 0)
+            err(126, "%s cannot be set", argv[at]);
+    }
+    if (at + 1 >= argc)
+        errx(126, "which program? Open MPI's daemons run this for mpit-run; it is not for use by hand");
+    execvp(argv[at + 1], argv + at + 1);
+    int reason = errno;
+    warn("cannot run %s", argv[at + 1]);
+    return reason == ENOENT ? 127 : 126;
+}

@@ -102,6 +102,9 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         return process_has_message(process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &part->request) : 0;
     case RECORD_RECV_POSTED:
         return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
+    case RECORD_COLL_POSTED:
+        return process_comm(process, event) != NO_COMM ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
+                                                       : 0;
     case RECORD_SEND_DONE:
         class = REQUEST_IS_SEND;
         break;
@@ -116,8 +119,8 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         break;
     case RECORD_CANCELLED:
     case RECORD_FREED:
-        if (event->duration < CALL_COUNT && (call_table[event->duration].class == CLASS_RMA ||
-                                             call_table[event->duration].class == CLASS_IO))
+        if (event->duration < CALL_COUNT &&
+            (call_table[event->duration].class == CLASS_RMA || call_table[event->duration].class == CLASS_IO))
             return 0; /* OTF2 has no such request */
         class = unfinished_class(event);
         break;

@@ -29,6 +29,8 @@ struct peer_leaf {
     struct peer_cells *pages[LEAF_PAGES];
 };
 
+struct topology;
+
 /* A thread's cells for a communicator. */
 struct view {
     struct comm_tally tally;
@@ -55,7 +57,8 @@ struct comm {
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
-    uint64_t difference; /* the largest that was seen of the variable that is one (sample.c) */
+    uint64_t difference;             /* the largest that was seen of the variable that is one (sample.c) */
+    const struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
     char name[COMM_NAME_BYTES];
 };
 
@@ -71,8 +74,8 @@ struct comm_cache_entry {
 
 struct ledger {
     struct tally tally;
-    uint64_t plain_handle; /* last.handle while nothing asks for more than the plain path (probes/plain.h) */
-    struct comm_cache_entry last;                     /* the communicator of the thread's last call, */
+    uint64_t plain_handle;        /* last.handle while nothing asks for more than the plain path (probes/plain.h) */
+    struct comm_cache_entry last; /* the communicator of the thread's last call, */
     struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before; emptied when a communicator is freed */
     struct ledger *next;
     uint32_t index;
@@ -99,7 +102,7 @@ struct book {
     struct comm_map *map;
     struct comm_map *windows, *files; /* of these objects' handles: the communicator that each was made on */
     bool concurrent;
-    bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
+    bool plain;          /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
     uint64_t difference; /* as in comm, of those that are not bound */
     uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
 };

@@ -246,6 +246,16 @@ struct request *request_peek(uint64_t handle)
     return request;
 }
 
+bool request_look(uint64_t handle, struct posted *posted)
+{
+    struct shard *shard = shard_lock(hash_of(handle));
+    const struct request *request = request_peek(handle);
+    if (request)
+        *posted = request->posted;
+    shard_unlock(shard);
+    return request != NULL;
+}
+
 uint64_t request_begin(uint64_t handle)
 {
     const struct front_place *place = front_place(handle);

@@ -77,9 +77,14 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
         return result;                                                                                                 \
     } while (0)
 
+/* Somebody wants to know that persistent collectives begin. */
+void starting_announce(int count, const MPI_Request *requests);
+
 #define SHAPE_START(kind, name, detail, large, call, request)                                                          \
     do {                                                                                                               \
         struct completion c;                                                                                           \
+        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
+            starting_announce(1, request);                                                                             \
         wrapper_entered();                                                                                             \
         if (!completion_enter_one(&c, kind, request))                                                                  \
             return NEXT(name) call;                                                                                    \
@@ -91,6 +96,8 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
 #define SHAPE_STARTALL(kind, name, detail, large, call, count, requests)                                               \
     do {                                                                                                               \
         struct completion c;                                                                                           \
+        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
+            starting_announce(count, requests);                                                                        \
         wrapper_entered();                                                                                             \
         if (!completion_enter(&c, kind, count, requests, false))                                                       \
             return NEXT(name) call;                                                                                    \

@@ -192,12 +192,25 @@ bool receive_arrived_slow(int result)
     return class == MPI_ERR_TRUNCATE;
 }
 
+/* MPICH (4.0 to 4.2) leaves the status of a nonblocking sendrecv between processes as its last user left it: all that
+ * is known is whom it was to come from, and the room that there was. */
+static bool pair_is_untold(const struct request *request)
+{
+#if defined(OPEN_MPI)
+    (void)request;
+    return false;
+#else
+    return request->posted.type == REQUEST_PAIR && request_more(request)->dest >= 0;
+#endif
+}
+
 /* A send that was cancelled counts as any other: it was counted when it was posted, and of a send libraries leave parts
  * of the status as they were. */
 static bool was_cancelled(const struct request *request, const MPI_Status *status)
 {
     bool receives = request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
-    return receives && request->posted.kind != CALL_MPI_Precv_init && status && abi_status_cancelled(status);
+    return receives && status && request->posted.kind != CALL_MPI_Precv_init && !pair_is_untold(request) &&
+           abi_status_cancelled(status);
 }
 
 static void timeout_mark(struct event *event, const struct tally *tally)
@@ -207,11 +220,12 @@ static void timeout_mark(struct event *event, const struct tally *tally)
 }
 
 /* What a completed receive brought stands in its status; without one nothing is known of it. A partitioned one brings
- * what it was made for, and leaves the status as it was. */
+ * what it was made for. */
 static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
 {
     event->kind = RECORD_RECV_DONE;
-    if (request->posted.kind == CALL_MPI_Precv_init && request->posted.peer >= 0) {
+    bool whole = request->posted.kind == CALL_MPI_Precv_init || pair_is_untold(request);
+    if (whole && status && request->posted.peer >= 0) {
         event->kind |= size_flag(event->bytes);
         return;
     }
@@ -219,7 +233,7 @@ static void received_fill(struct event *event, const struct request *request, co
         event->bytes = 0;
     if (request->posted.peer == PEER_PROC_NULL)
         return;
-    if (!status) {
+    if (!status || whole) {
         event->kind |= EVENT_FAILED;
         run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
         return;

@@ -106,6 +106,7 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         return process_comm(process, event) != NO_COMM ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
                                                        : 0;
     case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
         class = REQUEST_IS_SEND;
         break;
     case RECORD_RECV_DONE:

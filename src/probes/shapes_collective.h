@@ -45,10 +45,11 @@ static inline void icollective_leave(struct probe *probe, enum call kind, struct
     posted.bytes = bytes.in;
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
-        made->bytes_out = bytes.out;
-        request_put(made, abi_handle_of_request(*request));
+        request_more(made)->bytes_out = bytes.out;
+        request_keep(probe, made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, result, event, 0);
+    posted_finish(probe->log);
 }
 
 /* A persistent collective is made: a call, and nothing is collected before it is started. */
@@ -60,12 +61,13 @@ static inline void coll_init_leave(struct probe *probe, enum call kind, struct v
     posted.bytes = bytes.in;
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
-        made->bytes_out = bytes.out;
+        request_more(made)->bytes_out = bytes.out;
         made->persistent = true;
         made->active = false;
-        request_put(made, abi_handle_of_request(*request));
+        request_keep(probe, made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_COLL_INIT, call_table[kind].op, view, result, event, 0);
+    posted_finish(probe->log);
 }
 
 /* Somebody wants to know that it begins. */

@@ -22,6 +22,7 @@ PROGRAMS = [
     ("traffic", 2, ["1", "60"], []),
     ("objects", 2, ["{work}/file"], []),
     ("collectives", 2, [], []),
+    ("requests", 2, [], []),
     ("listener", 2, [], []),
 ]
 # Ends the program: test_tools.sh looks for what it leaves behind.

@@ -136,13 +136,20 @@ static bool call_frees(const struct traced_call *call)
     return kind == CALL_MPI_Comm_free || kind == CALL_MPI_Comm_disconnect;
 }
 
-/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. */
+bool call_creates_later(const struct event *event)
+{
+    return event_kind(event) == CALL_MPI_Comm_idup || event_kind(event) == CALL_MPI_Comm_idup_with_info;
+}
+
+/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. But where not
+ * all of the parent take part it is none that OTF2 has a word for. */
 static bool call_is_collective(struct trace_location *location, const struct traced_call *call)
 {
     enum fold_shape shape = call_shape(call);
     if (shape != FOLD_COLL && shape != FOLD_COMM)
         return false;
-    if ((call->event.kind & EVENT_FAILED) || event_kind(&call->event) == CALL_MPI_Comm_idup)
+    if ((call->event.kind & EVENT_FAILED) || call_creates_later(&call->event) ||
+        event_kind(&call->event) == CALL_MPI_Comm_create_group)
         return false;
     if (call_frees(call) && call_place(call) == &call->event)
         return false; /* which one it freed is not known */
@@ -375,6 +382,9 @@ static void write_results(struct trace_location *location, const struct traced_c
             write_collective_end(location, call, now);
         else
             write_comm_end(location, call, now);
+    } else if (shape == FOLD_COMM) {
+        for (size_t i = 0; i < call->part_count; i++)
+            write_created(location, &call->parts[i], now);
     }
 }
 

@@ -27,7 +27,8 @@ FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CA
          "wait": "COMPLETION", "waitall": "COMPLETION", "waitany": "COMPLETION", "waitsome": "COMPLETION",
          "test": "COMPLETION", "testall": "COMPLETION", "testany": "COMPLETION", "testsome": "COMPLETION",
          "request_free": "COMPLETION", "cancel": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
-         "comm_create": "COMM", "comm_idup": "COMM", "comm_split": "COMM", "comm_free": "COMM",
+         "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM",
+         "comm_found": "COMM", "comm_parent": "CALL", "call": "CALL",
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO"}
 
@@ -164,6 +165,8 @@ def generate_wrappers(calls, prototypes):
         arguments = ", ".join(names)
         # collectives: the communicator and the request first, the operation's own arguments behind them
         first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
+        if call.klass == "communicator":
+            first = [n for n in names if n == "comm"]
         shaped = ", ".join(first + [n for n in names if n not in first])
         if call.klass in ("rma", "io"):
             shaped = ", ".join(object_arguments(call))

@@ -41,7 +41,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 4, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
 
@@ -146,7 +146,12 @@ struct thread_record {
 };
 
 enum { COMM_NAME_BYTES = 128 };
-enum comm_flags { COMM_INTER = 1, COMM_FREED = 2 };
+enum comm_flags {
+    COMM_INTER = 1,
+    COMM_FREED = 2,
+    COMM_FOREIGN = 4, /* not all members are processes of this one's MPI_COMM_WORLD */
+    COMM_APART = 8,   /* its name does not begin with that of its parent, which may be another one on other ranks */
+};
 
 struct comm_record {
     uint64_t next;
@@ -157,6 +162,7 @@ struct comm_record {
     int32_t remote_size;
     uint32_t flags;
     uint64_t created_ticks, freed_ticks;
+    uint64_t group; /* of an inter-communicator: the same in all processes of the (local) group; 0 = not known */
     char name[COMM_NAME_BYTES]; /* the same on all ranks of the communicator */
 };
 

@@ -255,6 +255,11 @@ bool native_between(void)
            initialized && native.Finalized(&finalized) == MPI_SUCCESS && !finalized;
 }
 
+bool native_world_group(MPI_Group *group)
+{
+    return native.Comm_group(native.comm_world, group) == MPI_SUCCESS;
+}
+
 /* ---- the library's MPI_T: one at a time -------------------------------------------------------------------------- */
 
 static pthread_mutex_t inside_lock = PTHREAD_MUTEX_INITIALIZER;

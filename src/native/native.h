@@ -21,8 +21,10 @@
 #define PMPI_CALLS(X)                                                                                                  \
     X(Bcast)                                                                                                           \
     X(Comm_free)                                                                                                       \
+    X(Comm_get_parent)                                                                                                 \
     X(Comm_group)                                                                                                      \
     X(Comm_rank)                                                                                                       \
+    X(Comm_remote_group)                                                                                               \
     X(Comm_remote_size)                                                                                                \
     X(Comm_set_errhandler)                                                                                             \
     X(Comm_split)                                                                                                      \
@@ -76,6 +78,9 @@ void *native_object(const char *name);
 
 /* MPI is initialized, and its end has not begun: its objects may be looked at. Async-signal-safe. */
 bool native_between(void);
+
+/* The group of all processes of this one's world, for the caller to free. False: there is none. */
+bool native_world_group(MPI_Group *group);
 
 /*
  * Around every call into the library's MPI_T. Waits for other threads, and is refused (false)

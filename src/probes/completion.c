@@ -231,7 +231,7 @@ static void request_record(struct completion *c, struct request *request, const 
     timeout_mark(&event, &log->own.tally);
     log_record(log, view, &event, bytes_out);
     if (request->posted.type == REQUEST_COMM && request->newcomm && !failed) {
-        struct comm_origin origin = {.operation = "idup", .number = request->number};
+        struct comm_origin origin = {.operation = "idup", .number = request->number, .from = native.comm_null};
         comm_created(log, view, &origin, *request->newcomm);
     }
 }

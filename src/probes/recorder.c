@@ -160,6 +160,7 @@ void recorder_ready(void)
     header_complete(job_number(directory));
     environment_tell();
     comm_predefined_add();
+    comm_parent_add();
 }
 
 void recorder_started(struct probe *probe, enum call kind, int result)

@@ -84,6 +84,23 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
         return NEXT(name) call;                                                                                        \
     } while (0)
 
+static inline void call_leave(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
+/* A call that is charged to no communicator. */
+#define SHAPE_CALL(kind, name, detail, large, call, ...)                                                               \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        call_leave(&probe, kind, result);                                                                              \
+        return result;                                                                                                 \
+    } while (0)
+
 #include "shapes_message.h"
 #include "shapes_request.h"
 #include "shapes_completion.h"

@@ -21,6 +21,7 @@ COLLECTIVES = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "
 
 # What the fold makes of an event, by the shape of its wrapper.
 FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
+         "session_init": "CALL", "session_finalize": "CALL",
          "send": "SEND", "recv": "RECV", "sendrecv": "SENDRECV", "sendrecv_replace": "SENDRECV",
          "isend": "POST_SEND", "irecv": "POST_RECV", "probe": "P2P", "iprobe": "P2P",
          "send_init": "P2P", "recv_init": "P2P", "start": "START", "startall": "START",

@@ -80,7 +80,7 @@ struct run_header {
     uint64_t clock_mult;
     uint64_t begin_ticks, begin_realtime_ns;
     uint64_t end_ticks, end_realtime_ns; /* 0 while it runs */
-    uint64_t init_ticks;                 /* when MPI_Init had returned */
+    uint64_t init_ticks;                 /* when MPI_Init, or the first MPI_Session_init, had returned */
     uint64_t first_thread, first_comm, first_block;
     uint64_t variables, variable_count;
     uint64_t calls, call_count;
@@ -91,6 +91,11 @@ struct run_header {
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
     uint64_t first_stretch; /* of the trace, the latest in front; only in TRACED_IN_PART */
+    uint64_t
+        session_ticks;   /* in the calls that opened the first and closed the last session, where these were its ends */
+    uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
+    uint32_t spawned;    /* 1: by another job */
+    uint32_t reserved;
 };
 
 /* Which events are kept. */

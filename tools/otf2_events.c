@@ -18,6 +18,13 @@ static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
     [COLLECTIVE_REDUCE_SCATTER_BLOCK] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
     [COLLECTIVE_SCAN] = OTF2_COLLECTIVE_OP_SCAN,
     [COLLECTIVE_EXSCAN] = OTF2_COLLECTIVE_OP_EXSCAN,
+    /* OTF2 has none among neighbours: the ones that they are named after. Their regions' role says that not everybody
+     * gets something from everybody. */
+    [COLLECTIVE_NEIGHBOR_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
+    [COLLECTIVE_NEIGHBOR_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
+    [COLLECTIVE_NEIGHBOR_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLV] = OTF2_COLLECTIVE_OP_ALLTOALLV,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLW] = OTF2_COLLECTIVE_OP_ALLTOALLW,
 };
 
 static bool op_has_root(unsigned op)
@@ -247,6 +254,8 @@ void location_enter(struct trace_location *location, const struct traced_call *c
             write_isend(location, &part->event, part->request, now);
         else if (event_kind(&part->event) == RECORD_RECV_POSTED)
             write_irecv_request(location, part->request, now);
+        else if (event_kind(&part->event) == RECORD_COLL_POSTED)
+            write_collective_request(location, part->request, now);
     }
 }
 
@@ -347,6 +356,16 @@ static void write_collective_done(struct trace_location *location, const struct 
                         creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
 }
 
+/* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
+static void write_freed(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
+{
+    unsigned posted = part->event.duration;
+    if (posted < CALL_COUNT && call_table[posted].class == CLASS_COLLECTIVE)
+        write_cancelled(location, part->request, now);
+    else if (part->request && !part->event.tag)
+        check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+}
+
 static void write_done(struct trace_location *location, const struct call_part *part, const struct call_part *next,
                        OTF2_TimeStamp now)
 {
@@ -369,9 +388,8 @@ static void write_done(struct trace_location *location, const struct call_part *
     case RECORD_CANCELLED:
         write_cancelled(location, part->request, now);
         break;
-    case RECORD_FREED: /* OTF2's rule: a send's completion shows its release; nothing is known of a receive */
-        if (part->request && !part->event.tag)
-            check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+    case RECORD_FREED:
+        write_freed(location, part, now);
         break;
     default:
         break;

@@ -29,6 +29,8 @@ struct peer_leaf {
     struct peer_cells *pages[LEAF_PAGES];
 };
 
+struct topology;
+
 /* A thread's cells for a communicator. */
 struct view {
     struct comm_tally tally;
@@ -55,7 +57,8 @@ struct comm {
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
-    uint64_t difference; /* the largest that was seen of the variable that is one (sample.c) */
+    uint64_t difference;             /* the largest that was seen of the variable that is one (sample.c) */
+    const struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
     char name[COMM_NAME_BYTES];
 };
 

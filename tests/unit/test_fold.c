@@ -264,6 +264,43 @@ static void started_requests_share_the_time_of_their_start(void **state)
     level_check(&shared.recvs, 1, 1, 0);
 }
 
+static void persistent_collective_is_one_operation_each_time_it_is_started(void **state)
+{
+    (void)state;
+    FOLD_EVENT(.begin = 50, .duration = 4, .kind = CALL_MPI_Allreduce_init, .comm = 1, .peer = PEER_NONE);
+    assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4);
+    assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 0);
+    assert_true(cells.span_first == LOW_NEUTRAL);
+    for (unsigned i = 1; i <= 2; i++) {
+        FOLD_COMPLETED(.begin = 100 * i, .duration = 7, .kind = CALL_MPI_Startall, .peer = 2, .tag = 2);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Allreduce_init, .kind = RECORD_COLL_POSTED, .comm = 1,
+                   .peer = PEER_NONE);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Neighbor_alltoall_init, .kind = RECORD_COLL_POSTED, .comm = 1,
+                   .peer = PEER_NONE);
+        assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], i - 1);
+        FOLD_COMPLETED(.begin = 100 * i + 10, .duration = 6, .kind = CALL_MPI_Waitall, .peer = 2, .tag = 2);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Allreduce_init, .kind = RECORD_COLL_DONE, .comm = 1,
+                   .peer = PEER_NONE, .tag = 8, .bytes = 8);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Neighbor_alltoall_init, .kind = RECORD_COLL_DONE, .comm = 1,
+                   .peer = PEER_NONE, .tag = 20, .bytes = 12);
+        assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], i);
+        assert_int_equal(cells.coll_count[COLLECTIVE_NEIGHBOR_ALLTOALL], i);
+        assert_int_equal(cells.coll_bytes, 48 * i);
+        assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4 + 4 * i); /* its share of 7, with what is left */
+        assert_int_equal(cells.coll_time[COLLECTIVE_NEIGHBOR_ALLTOALL], 3 * i);
+        assert_int_equal(cells.wait_time, 6 * i);
+    }
+    assert_int_equal(cells.span_first, 100);
+    assert_int_equal(cells.span_last, 216);
+    FOLD_COMPLETED(.begin = 300, .duration = 2, .kind = CALL_MPI_Request_free, .peer = 1, .tag = 1);
+    FOLD_EVENT(.begin = 290, .duration = CALL_MPI_Allreduce_init, .kind = RECORD_FREED, .comm = 1, .peer = PEER_NONE,
+               .bytes = 8);
+    assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 2);
+    assert_int_equal(cells.wait_time, 14);
+    level_check(&shared.sends, 0, 0, 0);
+    level_check(&shared.bytes, 0, 0, 0);
+}
+
 static void probe_takes_time_and_is_no_communication(void **state)
 {
     (void)state;
@@ -420,6 +457,7 @@ int main(void)
         TEST(both_halves_of_a_sendrecv_are_messages),
         TEST(span_covers_the_receive_of_a_sendrecv_to_nobody),
         TEST(started_requests_share_the_time_of_their_start),
+        TEST(persistent_collective_is_one_operation_each_time_it_is_started),
         TEST(probe_takes_time_and_is_no_communication),
         TEST(collective_counts_what_went_in_and_out),
         TEST(wide_event_takes_time_and_bytes_from_its_extension),

@@ -48,7 +48,7 @@ struct extreme_control {
 struct comm {
     struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
-    bool freed;
+    bool freed, foreign; /* foreign: with processes of other worlds */
     uint32_t slot, parent;
     int32_t size, rank, remote_size;
     uint32_t creations; /* children that were made out of it: names them on all ranks alike */
@@ -136,6 +136,8 @@ struct comm_facts {
     uint64_t handle;
     uint32_t parent;
     int32_t size, rank, remote_size; /* remote_size: 0 in an intra-communicator */
+    uint32_t flags;                  /* COMM_FOREIGN, COMM_APART */
+    uint64_t group;                  /* as in comm_record */
     const char *name;
 };
 

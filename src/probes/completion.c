@@ -340,9 +340,9 @@ static void request_record(struct completion *c, struct request *request, const 
         event.kind |= EVENT_FAILED;
     timeout_mark(&event, &log->own.tally);
     record_emit(log, view, &event, bytes_out);
-    if (request->posted.type == REQUEST_COMM && !failed) {
-        struct request_more *more = request_more(request);
-        struct comm_origin origin = {.operation = "idup", .number = more->number};
+    struct request_more *more = request->posted.type == REQUEST_COMM && !failed ? request_more(request) : NULL;
+    if (more && more->newcomm) {
+        struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null};
         comm_created(log, view, &origin, *more->newcomm);
     }
 }

@@ -101,6 +101,7 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     case RECORD_RECV_POSTED:
         return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
     case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
         class = REQUEST_IS_SEND;
         break;
     case RECORD_RECV_DONE:

@@ -2,6 +2,7 @@
 
 #include "book.h"
 #include "figures.h"
+#include "label.h"
 #include "summaryinstruments.h"
 
 #include <stdio.h>
@@ -32,8 +33,10 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
 {
     snprintf(line->name, sizeof line->name, "%s", comm->name);
     line->size = comm->size;
+    label_clean(line->label, sizeof line->label, comm->label, COMM_LABEL_BYTES);
     line->ranks = 1;
-    line->merged = 1;
+    line->merged = comm->merged;
+    line->sum = comm->is_sum;
 #define TIME(field, name) line->field = figures_one(from, name, VARIABLE_TIMER, comm)
 #define COUNT(field, name) line->field = figures_one(from, name, VARIABLE_COUNTER, comm)
 #define SUM(field, name) line->field = figures_one(from, name, VARIABLE_AGGREGATE, comm)
@@ -86,6 +89,11 @@ static void comm_sum(struct summary_comm *line, const struct summary_comm *other
     line->ranks += other->ranks;
     if (!same)
         line->merged += other->merged;
+    else if (other->merged > line->merged)
+        line->merged = other->merged;
+    /* ranks may call it differently: whatever the order in which parts are merged, the same name is left */
+    if (other->label[0] && (!line->label[0] || strcmp(other->label, line->label) < 0))
+        memcpy(line->label, other->label, sizeof line->label);
     if (other->span_ns > line->span_ns)
         line->span_ns = other->span_ns;
     if (other->size > line->size)
@@ -129,10 +137,13 @@ static int comm_add_to_others(struct summary *summary, const struct summary_comm
     size_t place = comm_place(summary, OTHERS_NAME, &found);
     if (found) {
         comm_sum(&summary->comms[place], line, false);
+        summary->comms[place].label[0] = '\0';
         return 0;
     }
     struct summary_comm others = *line;
     snprintf(others.name, sizeof others.name, "%s", OTHERS_NAME);
+    others.label[0] = '\0';
+    others.sum = 0;
     return comm_insert(summary, place, &others);
 }
 
@@ -313,7 +324,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 2 };
+enum { FLAT_VERSION = 3 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -393,8 +404,13 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     summary->mpi[sizeof summary->mpi - 1] = summary->program[sizeof summary->program - 1] = '\0';
-    for (size_t i = 0; i < summary->comm_count; i++)
-        summary->comms[i].name[COMM_NAME_BYTES - 1] = '\0';
+    for (size_t i = 0; i < summary->comm_count; i++) {
+        struct summary_comm *comm = &summary->comms[i];
+        char label[COMM_LABEL_BYTES];
+        comm->name[COMM_NAME_BYTES - 1] = '\0';
+        label_clean(label, sizeof label, comm->label, COMM_LABEL_BYTES);
+        memcpy(comm->label, label, sizeof label);
+    }
     for (size_t i = 0; i < summary->instrument_count; i++)
         summary_instrument_sanitize(&summary->instruments[i]);
     return 0;

@@ -27,7 +27,7 @@ FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CA
          "wait": "COMPLETION", "waitall": "COMPLETION", "waitany": "COMPLETION", "waitsome": "COMPLETION",
          "test": "COMPLETION", "testall": "COMPLETION", "testany": "COMPLETION", "testsome": "COMPLETION",
          "request_free": "COMPLETION", "cancel": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
-         "comm_create": "COMM", "comm_idup": "COMM", "comm_split": "COMM", "comm_free": "COMM",
+         "comm_create": "COMM", "comm_idup": "COMM", "comm_split": "COMM", "comm_free": "COMM", "comm_name": "CALL",
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO"}
 

@@ -64,10 +64,11 @@ static uint64_t group_hash(MPI_Comm comm)
     return hash;
 }
 
-static struct comm *comm_add(MPI_Comm comm, uint32_t parent, const char *name)
+/* `since`: when its first event began, or before. */
+static struct comm *comm_add(MPI_Comm comm, uint32_t parent, const char *name, uint64_t since)
 {
     int inter = 0;
-    struct comm_facts facts = {.handle = abi_handle_of_comm(comm), .parent = parent, .name = name};
+    struct comm_facts facts = {.handle = abi_handle_of_comm(comm), .parent = parent, .name = name, .since = since};
     if (native.Comm_size(comm, &facts.size) != MPI_SUCCESS || native.Comm_rank(comm, &facts.rank) != MPI_SUCCESS ||
         native.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
         (inter && native.Comm_remote_size(comm, &facts.remote_size) != MPI_SUCCESS)) {
@@ -79,8 +80,8 @@ static struct comm *comm_add(MPI_Comm comm, uint32_t parent, const char *name)
 
 void comm_predefined_add(void)
 {
-    comm_add(native.comm_world, 0, "MPI_COMM_WORLD");
-    comm_add(native.comm_self, 0, "MPI_COMM_SELF");
+    comm_add(native.comm_world, 0, "MPI_COMM_WORLD", 0);
+    comm_add(native.comm_self, 0, "MPI_COMM_SELF", 0);
 }
 
 struct view *comm_view_learn(struct log *log, MPI_Comm comm)
@@ -91,7 +92,7 @@ struct view *comm_view_learn(struct log *log, MPI_Comm comm)
     if (view || comm == native.comm_null || book_is_full() || book_comm_find(handle))
         return view; /* known and without cells: there was no memory for them */
     snprintf(name, sizeof name, "unnamed:%016" PRIx64, group_hash(comm));
-    struct comm *added = comm_add(comm, 0, name);
+    struct comm *added = comm_add(comm, 0, name, log->state->since); /* the call that it is met in is not over */
     return added ? cache_put(log, handle, added) : NULL;
 }
 
@@ -127,11 +128,13 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
     if (child == native.comm_null)
         return;
     struct comm *stale = book_comm_find(abi_handle_of_comm(child));
-    if (stale) /* freed out of mpit's sight, and its handle is used again */
+    if (stale) { /* freed out of mpit's sight, and its handle is used again */
         book_comm_retire(stale);
+        book_comm_release(stale);
+    }
     name_make(parent, origin, child, name);
     uint32_t parent_slot = parent ? parent->comm->slot : 0;
-    struct comm *comm = comm_add(child, parent_slot, name);
+    struct comm *comm = comm_add(child, parent_slot, name, log->own.tally.end);
     struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;
     if (!view)
         return;

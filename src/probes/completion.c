@@ -283,7 +283,7 @@ void completion_flush(struct completion *c, int result)
             request->active = false;
             request_put(request, request->handle);
         } else {
-            request_release(c->probe.log, request);
+            request_end(c->probe.log, request);
         }
     }
     free(c->own);
@@ -367,6 +367,6 @@ void completion_freed(struct completion *c, int result)
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
     }
     if (request)
-        request_release(c->probe.log, request);
+        request_end(c->probe.log, request);
     raise_finish(c->probe.log);
 }

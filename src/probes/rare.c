@@ -2,6 +2,7 @@
  * The rare side of the wrappers, out of line: calls that failed, inside of other calls, on communicators that were made
  * out of sight; and shapes that no program is in a hurry with.
  */
+#include "commreuse.h"
 #include "raising.h"
 #include "shapes.h"
 
@@ -126,6 +127,9 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
         request->bytes_out = 0;
         request->persistent = false;
         request->active = true;
+        request->holds = posted->view != NULL;
+        if (request->holds)
+            comm_hold(posted->view->comm);
     }
     return request;
 }

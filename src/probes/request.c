@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include "commreuse.h"
 #include "umq.h"
 
 #include <sched.h>
@@ -63,6 +64,22 @@ void request_spare_give(struct log *log)
     pthread_mutex_unlock(&pool_lock);
     log->spare = NULL;
     log->spare_count = 0;
+}
+
+void request_end(struct log *log, struct request *request)
+{
+    struct comm *comm = request->holds ? request->posted.view->comm : NULL;
+    request_release(log, request);
+    if (comm)
+        comm_let_go(comm);
+}
+
+bool request_front_has(const struct comm *comm)
+{
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        if (request_front[i].handle && request_front[i].posted.view && request_front[i].posted.view->comm == comm)
+            return true;
+    return false;
 }
 
 static void shard_wait(struct shard *shard)
@@ -163,6 +180,7 @@ static struct request *front_take(struct log *log, struct front_place *place)
         request->posted = place->posted;
         request->persistent = false;
         request->active = true;
+        request->holds = false;
     }
     place->handle = 0;
     return request;

@@ -44,6 +44,7 @@ struct request {
     struct request *younger; /* next one of the same handle */
     struct request *last;    /* youngest one of the same handle; kept in the oldest when there are several */
     bool persistent, active;
+    bool holds; /* its communicator (commreuse.h); one that lived in front does not */
     uint64_t bytes_out; /* REQUEST_COLL */
     MPI_Comm *newcomm;  /* REQUEST_COMM: where the new communicator will stand */
     MPI_Comm held;      /* REQUEST_COMM: or what it is, where that place goes away */
@@ -102,6 +103,11 @@ HOT void request_release(struct log *log, struct request *request)
     log->spare = request;
     log->spare_count++;
 }
+
+/* The same for one that is over, and lets go of its communicator. */
+void request_end(struct log *log, struct request *request);
+/* Does one that lives in front refer to the communicator? */
+bool request_front_has(const struct comm *comm);
 
 /* Puts a request into the table. */
 void request_put(struct request *request, uint64_t handle);

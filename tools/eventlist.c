@@ -156,8 +156,8 @@ static void call_print(const struct listing *listing, const struct stream *strea
         const char *what = instrument_text(file, event, detail, sizeof detail);
         fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %s\n", rank_text(rank, file), stream->thread,
                 listing->seconds_columns, (double)stream->next_ns * 1e-9, metric ? "" : text_of_ns(duration, ns),
-                listing->call_columns, what, listing->comm_columns,
-                comm_name(title, file, event->comm, event->begin), detail);
+                listing->call_columns, what, listing->comm_columns, comm_name(title, file, event->comm, event->begin),
+                detail);
         return;
     }
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s", rank_text(rank, file), stream->thread,
@@ -274,8 +274,7 @@ static void unfinished_print(const struct listing *listing, const struct stream 
             rank_text(rank, file), stream->thread, listing->seconds_columns,
             (double)timeline_ns(&listing->line, file, state.since) * 1e-9, "-", listing->call_columns,
             run_reader_call_name(file, state.call), listing->comm_columns,
-            comm_name(title, file, state.comm, state.since),
-            peer_text(peer, state.peer), "-", "-");
+            comm_name(title, file, state.comm, state.since), peer_text(peer, state.peer), "-", "-");
 }
 
 static void columns_widen(int *columns, size_t bytes)

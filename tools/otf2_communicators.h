@@ -20,8 +20,8 @@
 struct trace_comm {
     const char *name;
     const char *label; /* what a member calls it (label.h); "" = nothing */
-    uint32_t parent; /* index, or NO_COMM */
-    bool self;       /* each member has one of its own: MPI_COMM_SELF and what was made from it */
+    uint32_t parent;   /* index, or NO_COMM */
+    bool self;         /* each member has one of its own: MPI_COMM_SELF and what was made from it */
     bool inter;
     bool has_events; /* its creation is in the archive */
     int32_t size, remote_size;

@@ -49,10 +49,10 @@ struct comm {
     struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
     bool freed;
-    uint32_t holds, bound;  /* who refers to it (commreuse.h) */
-    uint64_t quiet_ticks;   /* no event of it began later: when the last of `holds` had gone */
-    struct comm *behind;    /* of those that are freed and wait to be used again */
-    struct comm *up;        /* the parent, which this one holds; NULL = none */
+    uint32_t holds, bound; /* who refers to it (commreuse.h) */
+    uint64_t quiet_ticks;  /* no event of it began later: when the last of `holds` had gone */
+    struct comm *behind;   /* of those that are freed and wait to be used again */
+    struct comm *up;       /* the parent, which this one holds; NULL = none */
     uint32_t slot, parent;
     int32_t size, rank, remote_size;
     uint32_t creations; /* children that were made out of it: names them on all ranks alike */
@@ -75,8 +75,8 @@ struct comm_cache_entry {
 
 struct ledger {
     struct tally tally;
-    uint64_t plain_handle; /* last.handle while nothing asks for more than the plain path (probes/plain.h) */
-    struct comm_cache_entry last;                     /* the communicator of the thread's last call, */
+    uint64_t plain_handle;        /* last.handle while nothing asks for more than the plain path (probes/plain.h) */
+    struct comm_cache_entry last; /* the communicator of the thread's last call, */
     struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before; emptied when a communicator is freed */
     struct ledger *next;
     uint32_t index;
@@ -111,11 +111,11 @@ struct book {
     struct comm_map *map;
     struct comm_map *windows, *files; /* of these objects' handles: the communicator that each was made on */
     bool concurrent;
-    bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
+    bool plain;          /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
     uint64_t difference; /* as in comm, of those that are not bound */
     uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
     struct comm_queue freed[COMM_QUEUES];
-    uint32_t freed_count; /* in all of them */
+    uint32_t freed_count;  /* in all of them */
     struct comm_sum *sums; /* what those counted that were used again */
     uint32_t sum_count;
 };
@@ -162,7 +162,8 @@ struct comm *book_comm_add(const struct comm_facts *facts);
 void book_comm_retire(struct comm *comm);
 /* Takes a retirement back: MPI refused to free the communicator. */
 void book_comm_restore(struct comm *comm);
-/* A retired one is gone, and its caller is through with it: once nobody else refers to it, it can become another one. */
+/* A retired one is gone, and its caller is through with it: once nobody else refers to it, it can become another one.
+ */
 void book_comm_release(struct comm *comm);
 /* What the program calls it, of at most `most` bytes. */
 void book_comm_label(struct comm *comm, const char *label, size_t most);
@@ -176,8 +177,8 @@ static inline unsigned comm_room(int32_t size, int32_t remote_size)
     uint32_t leaves = (uint32_t)(remote_size ? remote_size : size) / LEAF_PEERS;
     return leaves ? 32u - (unsigned)__builtin_clz(leaves) : 0;
 }
-/* A thread's cells for a communicator, and those for a page of its peers: made where there are none. NULL: counted. Under
- * the book's lock; nobody else uses them (commreuse.c). */
+/* A thread's cells for a communicator, and those for a page of its peers: made where there are none. NULL: counted.
+ * Under the book's lock; nobody else uses them (commreuse.c). */
 struct view *book_view_make(struct ledger *ledger, struct comm *comm);
 struct peer_cells *book_view_page(struct view *view, uint32_t page);
 

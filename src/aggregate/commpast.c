@@ -17,8 +17,7 @@ bool comm_past_open(void)
     if (past && past_of == book.run.header)
         return true;
     uint64_t offset;
-    struct comm_past *fresh =
-        run_alloc(&book.run, sizeof *fresh + PAST_CAPACITY * sizeof fresh->records[0], &offset);
+    struct comm_past *fresh = run_alloc(&book.run, sizeof *fresh + PAST_CAPACITY * sizeof fresh->records[0], &offset);
     if (!fresh)
         return false;
     fresh->capacity = PAST_CAPACITY;

@@ -1,6 +1,6 @@
 /*
- * Who had the slots before: records of communicators that have lost theirs (runfile.h, comm_past). The latest are in the
- * run file; before one is overwritten that a trace needs, all of them are appended to it.
+ * Who had the slots before: records of communicators that have lost theirs (runfile.h, comm_past). The latest are in
+ * the run file; before one is overwritten that a trace needs, all of them are appended to it.
  *
  * Under the book's lock.
  */

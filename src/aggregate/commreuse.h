@@ -5,8 +5,8 @@
  *              └ the next communicator is made out of it: same slot, views and cells; what these had counted is added
  *                to a sum (commsum.h), and who it was is noted in the run file's past (commpast.h)
  *
- * A communicator that was freed keeps its slot and its figures until COMMS_KEPT others have been freed behind it, so that
- * a program that makes few shows all of them by name. It is used again only when nobody refers to it:
+ * A communicator that was freed keeps its slot and its figures until COMMS_KEPT others have been freed behind it, so
+ * that a program that makes few shows all of them by name. It is used again only when nobody refers to it:
  *
  *   holds   its own life, until MPI_Comm_free has returned; children that live (their end is charged to it); windows
  *           and files that were made on it; requests, but for those that the plain path has posted (comm_is_pending)

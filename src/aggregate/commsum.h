@@ -22,7 +22,8 @@ void comm_cells_clear(struct comm_cells *cells);
 void peer_cells_clear(struct peer_cells *cells);
 void shared_cells_clear(struct shared_cells *cells);
 
-/* The name of the sum that a communicator of this name belongs to: with '*' for what tells it from those of its kind. */
+/* The name of the sum that a communicator of this name belongs to: with '*' for what tells it from those of its kind.
+ */
 void comm_pattern(char pattern[COMM_NAME_BYTES], const char *name);
 
 #endif

@@ -31,7 +31,7 @@ struct source {
     struct neighbour *neighbour;
     uint64_t comm_head;    /* records up to this one have been looked at for the name, */
     uint64_t comm_changes; /* as they were at this number of changes */
-    uint64_t place;     /* slot << 32 | rank + 1; 0 = not found yet */
+    uint64_t place;        /* slot << 32 | rank + 1; 0 = not found yet */
     struct known *known;
 };
 
@@ -71,8 +71,9 @@ static bool record_fits(const struct comm_record *record, const struct comm *com
 {
     uint32_t serial = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE);
     bool fits = strncmp(record->name, comm->name, sizeof record->name) == 0 && record->size == comm->size &&
-           record->remote_size == 0 && record->rank >= 0 && record->rank < comm->size && record->rank != comm->rank &&
-           record->slot > 0 && record->slot < COMM_SLOTS && !(record->flags & (COMM_FREED | COMM_SUM));
+                record->remote_size == 0 && record->rank >= 0 && record->rank < comm->size &&
+                record->rank != comm->rank && record->slot > 0 && record->slot < COMM_SLOTS &&
+                !(record->flags & (COMM_FREED | COMM_SUM));
     LOADS_IN_ORDER();
     return fits && !(serial & 1) && RELAXED_LOAD(&record->serial) == serial;
 }

@@ -51,7 +51,8 @@ static int header_check(struct run_reader *reader)
     if (header->file_bytes < RUN_PAGE_BYTES || header->file_bytes % RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
     if (header->file_bytes > reader->bytes)
-        return reader_fail(reader, "is truncated: %zu bytes of %llu", reader->bytes, (unsigned long long)header->file_bytes);
+        return reader_fail(reader, "is truncated: %zu bytes of %llu", reader->bytes,
+                           (unsigned long long)header->file_bytes);
     if (header->clock_kind != CLOCK_KIND_MONOTONIC && header->clock_kind != CLOCK_KIND_TSC)
         return reader_fail(reader, "has an unknown clock (%u)", header->clock_kind);
     if (!text_ends(header->host, sizeof header->host) || !text_ends(header->mpi, sizeof header->mpi) ||
@@ -86,13 +87,14 @@ static int chunks_find(struct run_reader *reader)
         if (!chunk || chunk->magic != CHUNK_MAGIC)
             return reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)offset);
         if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
-            return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size", (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
+                               (unsigned long long)offset);
         if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_COMMS)
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
-                        chunk->kind);
+                               chunk->kind);
         if (!capacity_fits(chunk))
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
-                        (unsigned long long)offset);
+                               (unsigned long long)offset);
         const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
         if (!chunks)
             return reader_fail(reader, "has more chunks than memory can hold");
@@ -203,13 +205,14 @@ static int blocks_find(struct run_reader *reader)
             return reader_fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
         if (block->thread >= reader->thread_count ||
             (block->comm && (block->comm >= reader->slot_count || !reader->comms[block->comm])))
-            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to nobody", (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to nobody",
+                               (unsigned long long)offset);
         const struct instrument_record *region =
             block->kind == BLOCK_REGION ? run_reader_instrument(reader, block->page) : NULL;
         if (block->kind == BLOCK_REGION &&
             (!region || region->kind != INSTRUMENT_REGION || region->comm != block->comm))
             return reader_fail(reader, "is damaged: tally block at byte %llu belongs to no region",
-                        (unsigned long long)offset);
+                               (unsigned long long)offset);
         const struct tally_block **blocks = grow(reader->blocks, reader->block_count, sizeof *blocks);
         if (!blocks)
             return reader_fail(reader, "has more tally blocks than memory can hold");
@@ -270,7 +273,8 @@ static int tables_find(struct run_reader *reader)
     if (header->variable_count > 10000 || header->call_count > EVENT_KIND_MASK)
         return reader_fail(reader, "is damaged: its tables have impossible lengths");
     if (header->variable_count) {
-        reader->variables = reader_object(reader, header->variables, header->variable_count * sizeof *reader->variables);
+        reader->variables =
+            reader_object(reader, header->variables, header->variable_count * sizeof *reader->variables);
         if (!reader->variables)
             return reader_fail(reader, "is damaged: its table of variables lies outside of it");
         reader->variable_count = header->variable_count;
@@ -349,9 +353,9 @@ int run_reader_open(struct run_reader *reader, const char *path)
         if (i + 1 < GROWTH_ATTEMPTS)
             run_reader_close(reader);
     }
-    if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 || reader_comms_find(reader) != 0 ||
-        instruments_find(reader) != 0 || blocks_find(reader) != 0 || blocks_sort(reader) != 0 ||
-        stretches_find(reader) != 0 || tables_find(reader) != 0) {
+    if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
+        reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || blocks_find(reader) != 0 ||
+        blocks_sort(reader) != 0 || stretches_find(reader) != 0 || tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
     }

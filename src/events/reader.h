@@ -28,11 +28,11 @@ struct run_reader {
      * these records slot and parent are such numbers. NULL where there is none. */
     const struct comm_record **comms;
     size_t comm_count, slot_count;
-    struct comm_record *comm_records; /* copies: a living process uses its records again */
-    size_t *past_of_slot;             /* by slot: the first of those that had it before; one more behind the last */
+    struct comm_record *comm_records;  /* copies: a living process uses its records again */
+    size_t *past_of_slot;              /* by slot: the first of those that had it before; one more behind the last */
     const struct tally_block **blocks; /* by communicator */
     size_t block_count;
-    size_t *comm_blocks; /* by slot: index of its first block; one more behind the last */
+    size_t *comm_blocks;                    /* by slot: index of its first block; one more behind the last */
     const struct trace_stretch **stretches; /* of a trace that was switched; the latest first, none overlaps another */
     size_t stretch_count;
     const struct variable_record *variables;

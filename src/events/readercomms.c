@@ -45,18 +45,21 @@ static void record_copy(struct comm_record *copy, const struct comm_record *reco
 }
 
 /* Those that have a slot, by the slot in front; then the others. */
-static int slots_find(struct run_reader *reader, struct found *found)
+static int slots_find(struct run_reader *reader, struct found *found, bool seen[MAX_SLOTS])
 {
-    size_t steps = 0;
     for (uint64_t offset = reader->header.first_comm, next; offset; offset = next) {
         const struct comm_record *record = reader_object(reader, offset, sizeof *record);
-        struct comm_record *copy = record && steps++ < MAX_SLOTS ? found_add(found) : NULL;
-        if (record && !copy && steps <= MAX_SLOTS)
-            return reader_fail(reader, "has more communicators than memory can hold");
-        if (copy)
-            record_copy(copy, record);
-        if (!copy || !record_is_sound(copy))
+        if (!record)
             return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
+        struct comm_record *copy = found_add(found);
+        if (!copy)
+            return reader_fail(reader, "has more communicators than memory can hold");
+        record_copy(copy, record);
+        if (!record_is_sound(copy))
+            return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
+        if (seen[copy->slot]) /* the list may run in a circle, too */
+            return reader_fail(reader, "is damaged: communicator slot %u stands twice", copy->slot);
+        seen[copy->slot] = true;
         copy->end_ticks = UINT64_MAX;
         next = copy->next;
         if (copy->slot >= reader->slot_count)
@@ -182,11 +185,8 @@ static int numbers_give(struct run_reader *reader, struct found *found, size_t c
     reader->past_of_slot = calloc(reader->slot_count + 2, sizeof *reader->past_of_slot);
     if (!reader->comms || !reader->past_of_slot)
         return reader_fail(reader, "has more communicators than memory can hold");
-    for (size_t i = 0; i < current; i++) {
-        if (reader->comms[list[i].slot])
-            return reader_fail(reader, "is damaged: communicator slot %u stands twice", list[i].slot);
+    for (size_t i = 0; i < current; i++)
         reader->comms[list[i].slot] = &list[i];
-    }
     if (past)
         qsort(list + current, past, sizeof *list, past_order);
     if (past_check(reader, list + current, past) != 0)
@@ -206,7 +206,10 @@ static int numbers_give(struct run_reader *reader, struct found *found, size_t c
 int reader_comms_find(struct run_reader *reader)
 {
     struct found found = {0};
-    int result = slots_find(reader, &found);
+    bool *seen = calloc(MAX_SLOTS, sizeof *seen);
+    int result =
+        seen ? slots_find(reader, &found, seen) : reader_fail(reader, "has more communicators than memory can hold");
+    free(seen);
     size_t current = found.count;
     for (size_t i = 0; result == 0 && i < reader->chunk_count; i++)
         if (reader->chunks[i]->kind == CHUNK_COMMS)

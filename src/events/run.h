@@ -22,9 +22,9 @@ struct run {
     bool detached;             /* in the child of a fork, which shares the memory and takes no part */
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
-    uint64_t virtual_bytes;    /* offsets given out */
-    uint64_t memory_bytes;     /* mapped now */
-    uint64_t memory_limit;     /* bound on memory_bytes */
+    uint64_t virtual_bytes; /* offsets given out */
+    uint64_t memory_bytes;  /* mapped now */
+    uint64_t memory_limit;  /* bound on memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit; /* 0 = none */
     char *arena;

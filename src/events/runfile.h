@@ -27,14 +27,14 @@
  *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut off behind its texts
  *
  * Slots of freed communicators are used again, and so are their cells. What the freed one had counted is then added to
- * the cells of a communicator that stands for all of its kind (COMM_SUM), and its record goes to header.past; of a trace,
- * on into a CHUNK_COMMS. An event belongs to the communicator in whose time it began: comm_record.since_ticks ..
+ * the cells of a communicator that stands for all of its kind (COMM_SUM), and its record goes to header.past; of a
+ * trace, on into a CHUNK_COMMS. An event belongs to the communicator in whose time it began: comm_record.since_ticks ..
  * end_ticks. Those of one slot do not overlap.
  *
  * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked
  * at the front of their list with a release store after they are complete: a reader of a living file sees whole
- * records. The list heads, the cells and the thread states change while the program runs, and so does the record of a slot (serial is odd meanwhile); everything
- * else is written once.
+ * records. The list heads, the cells and the thread states change while the program runs, and so does the record of a
+ * slot (serial is odd meanwhile); everything else is written once.
  *
  * Who may touch it: the process that made it writes (a cell: its one thread; lists and chunks: under the run's lock);
  * any process may read at any time. All integers are in the byte order of the machine that wrote them.
@@ -170,11 +170,11 @@ struct comm_record {
     int32_t remote_size;
     uint32_t flags;
     uint64_t created_ticks, freed_ticks;
-    uint64_t since_ticks; /* events that began then or later belong to it, */
-    uint64_t end_ticks;   /* and none that began later; UINT64_MAX while it has the slot */
-    uint32_t serial;      /* odd while the record changes; changes with each communicator that gets the slot */
-    uint32_t sum;         /* of one that has lost its slot: that of the COMM_SUM which has its figures */
-    uint64_t merged;      /* COMM_SUM: how many are in it */
+    uint64_t since_ticks;         /* events that began then or later belong to it, */
+    uint64_t end_ticks;           /* and none that began later; UINT64_MAX while it has the slot */
+    uint32_t serial;              /* odd while the record changes; changes with each communicator that gets the slot */
+    uint32_t sum;                 /* of one that has lost its slot: that of the COMM_SUM which has its figures */
+    uint64_t merged;              /* COMM_SUM: how many are in it */
     char name[COMM_NAME_BYTES];   /* the same on all ranks of the communicator */
     char label[COMM_LABEL_BYTES]; /* what MPI_Comm_set_name called it last; "" = nothing */
 };

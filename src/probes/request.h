@@ -44,7 +44,7 @@ struct request {
     struct request *younger; /* next one of the same handle */
     struct request *last;    /* youngest one of the same handle; kept in the oldest when there are several */
     bool persistent, active;
-    bool holds; /* its communicator (commreuse.h); one that lived in front does not */
+    bool holds;         /* its communicator (commreuse.h); one that lived in front does not */
     uint64_t bytes_out; /* REQUEST_COLL */
     MPI_Comm *newcomm;  /* REQUEST_COMM: where the new communicator will stand */
     MPI_Comm held;      /* REQUEST_COMM: or what it is, where that place goes away */

@@ -90,7 +90,7 @@ static void cycles(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct comm *comm = comm_numbered(i);
-        send(comm, (int32_t)(i % 100));
+        send(comm, (int32_t)(i % PEERS_PER_PAGE)); /* one page for each slot */
         comm_free(comm);
     }
 }

@@ -110,6 +110,7 @@ struct book {
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
     struct comm_map *windows, *files; /* of these objects' handles: the communicator that each was made on */
+    struct comm_map *partitioned;     /* the same of partitioned requests */
     bool concurrent;
     bool plain;          /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
     uint64_t difference; /* as in comm, of those that are not bound */

@@ -60,7 +60,7 @@ enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
     X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes reached */                                     \
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
-    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */                                   \
+    X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
     X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */
 
 enum loss_cause {

@@ -1,5 +1,6 @@
 #include "commmap.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct comm_place {
@@ -61,20 +62,33 @@ static void put(struct comm_map *map, uint64_t handle, struct comm *comm)
     __atomic_store_n(&place->comm, comm, __ATOMIC_RELEASE);
 }
 
-/* A vacated place becomes an empty one where no search goes on behind it, and so do those in front of it. */
+/* Empties the vacated places around one that nobody's search leads across: those for which no handle behind them had to
+ * give way to the one that was there. */
+static void tidy(struct comm_map *map, uint64_t at)
+{
+    uint64_t reach = 0; /* so many places in front of this one lead to a handle behind it */
+    while (map->places[at & map->mask].handle)
+        at++;
+    for (struct comm_place *place; (place = &map->places[--at & map->mask])->handle;) {
+        bool needed = reach > 0;
+        reach -= needed;
+        if (place->comm) {
+            uint64_t way = (at - place_of(place->handle)) & map->mask;
+            reach = way > reach ? way : reach;
+        } else if (!needed) {
+            __atomic_store_n(&place->handle, 0, __ATOMIC_RELEASE);
+            map->used--;
+        }
+    }
+}
+
 static void forget(struct comm_map *map, uint64_t handle)
 {
     struct comm_place *place = place_for(map, handle);
     if (place->handle != handle)
         return;
     __atomic_store_n(&place->comm, NULL, __ATOMIC_RELEASE);
-    uint64_t i = (uint64_t)(place - map->places);
-    if (map->places[(i + 1) & map->mask].handle)
-        return;
-    for (; map->places[i & map->mask].handle && !map->places[i & map->mask].comm; i--) {
-        __atomic_store_n(&map->places[i & map->mask].handle, 0, __ATOMIC_RELEASE);
-        map->used--;
-    }
+    tidy(map, (uint64_t)(place - map->places));
 }
 
 static struct comm_map *larger(const struct comm_map *old)

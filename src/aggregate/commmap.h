@@ -2,7 +2,7 @@
  * Handles of communicators to what the book knows of them: open addressing, read without a lock.
  *
  * A place goes from empty to a handle (release, pairs with the reader's acquire), and then gets its communicator. Where
- * a communicator is taken out, its place is empty again if no search goes on behind it; else it keeps the handle with a
+ * a communicator is taken out, its place is empty again if no search leads across it; else it keeps the handle with a
  * NULL communicator until another handle takes it over. A reader looks at the handle again when it has the
  * communicator. When the table is more than half full a larger copy replaces it; the old one stays, for readers that
  * are still in it.

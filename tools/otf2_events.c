@@ -42,15 +42,21 @@ static bool op_has_root(unsigned op)
     }
 }
 
+/* The number that the communicator has in the run file. */
+static uint32_t process_number(const struct trace_process *process, const struct event *event)
+{
+    return process->rank->run ? run_reader_comm(process->rank->run, event) : 0;
+}
+
 uint32_t process_comm(const struct trace_process *process, const struct event *event)
 {
-    return trace_comm_find(process->comms, process->job, process->world_rank, event->comm);
+    return trace_comm_find(process->comms, process->job, process->world_rank, process_number(process, event));
 }
 
 static int32_t peers_of(const struct trace_process *process, const struct event *event)
 {
     return trace_comm_peers(&process->comms->list[process_comm(process, event)],
-                            process->rank->run->comms[event->comm]);
+                            process->rank->run->comms[process_number(process, event)]);
 }
 
 bool process_has_message(struct trace_process *process, const struct event *event)
@@ -286,9 +292,9 @@ static void write_created(struct trace_location *location, const struct call_par
     if (event_kind(&part->event) != RECORD_CREATED)
         return;
     uint32_t comm = process_comm(process, &part->event);
-    if (comm == NO_COMM || process->created[part->event.comm])
+    if (comm == NO_COMM || process->created[process_number(process, &part->event)])
         return;
-    process->created[part->event.comm] = true;
+    process->created[process_number(process, &part->event)] = true;
     process->comms->list[comm].has_events = true;
     check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
 }
@@ -302,8 +308,8 @@ static void write_comm_end(struct trace_location *location, const struct traced_
     bool ends = call_frees(call);
     for (size_t i = 0; i < call->part_count; i++)
         write_created(location, &call->parts[i], now);
-    if (ends && process->created[place->comm]) {
-        process->created[place->comm] = false;
+    if (ends && process->created[process_number(process, place)]) {
+        process->created[process_number(process, place)] = false;
         check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
     }
     check(location,

@@ -33,7 +33,7 @@ FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CA
          "request_free": "COMPLETION", "cancel": "COMPLETION", "grequest_start": "COMPLETION",
          "grequest_complete": "COMPLETION", "request_get_status": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
          "neighbor": "COLL", "ineighbor": "POST_COLL", "coll_init": "COLL_INIT", "neighbor_init": "COLL_INIT",
-         "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM",
+         "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM", "comm_name": "CALL",
          "comm_found": "COMM", "comm_parent": "CALL", "call": "CALL",
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
@@ -180,7 +180,7 @@ def generate_wrappers(calls, prototypes):
         first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
         if call.klass == "communicator":
             first = [n for n in names if n == "comm"]
-        left_out = first + ["info"] if call.klass == "collective" else []
+        left_out = first + ["info"] if call.klass == "collective" else first
         shaped = ", ".join(first + [n for n in names if n not in left_out])
         if call.klass in ("rma", "io"):
             shaped = ", ".join(object_arguments(call))

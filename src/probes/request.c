@@ -129,6 +129,14 @@ void request_spare_give(struct log *log)
     log->spare_count = 0;
 }
 
+bool request_front_has(const struct comm *comm)
+{
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        if (request_front[i].handle && request_front[i].posted.view && request_front[i].posted.view->comm == comm)
+            return true;
+    return false;
+}
+
 static void shard_wait(struct shard *shard)
 {
     do

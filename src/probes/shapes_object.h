@@ -27,6 +27,8 @@ static inline bool object_enter(struct probe *probe, enum call kind, struct comm
     return true;
 }
 
+/* It was made on this communicator, which it holds until it is freed. */
+void object_made(struct comm_map **objects, uint64_t handle, struct comm *comm);
 void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
                   int32_t peer, uint64_t bytes);
 /* The same for one that returned a request. */
@@ -44,7 +46,7 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
         int result = (*next.name)call;                                                                                 \
         view_settle(&probe, result, comm, &view);                                                                      \
         if (result == MPI_SUCCESS && view)                                                                             \
-            book_object_set(objects, OBJECT_HANDLE(*object), view->comm);                                              \
+            object_made(objects, OBJECT_HANDLE(*object), view->comm);                                                  \
         object_leave(&probe, shape, kind, view, result, PEER_NONE, 0);                                                 \
         return result;                                                                                                 \
     } while (0)

@@ -211,6 +211,52 @@ static void freed_send_leaves_no_pending_bytes(void **state)
     assert_int_equal(cells.p2p_done, 0);
 }
 
+/* Nothing waited for it: it has no share in the time of the last call that completed something. */
+static void missed_end_lowers_levels_and_takes_no_time(void **state)
+{
+    (void)state;
+    FOLD_COMPLETED(.begin = 5, .duration = 5, .kind = CALL_MPI_Wait, .peer = 0, .tag = 1);
+    FOLD_EVENT(.begin = 10, .duration = 1, .kind = CALL_MPI_Isend, .comm = 1, .peer = 2, .bytes = 8);
+    FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_FREED | EVENT_FAILED, .comm = 1, .peer = 2,
+               .bytes = 8);
+    FOLD_EVENT(.begin = 20, .duration = 1, .kind = CALL_MPI_Irecv, .comm = 1, .peer = PEER_ANY, .bytes = 8);
+    FOLD_EVENT(.begin = 20, .duration = CALL_MPI_Irecv, .kind = RECORD_FREED | EVENT_FAILED, .comm = 1,
+               .peer = PEER_ANY, .tag = 1);
+    level_check(&shared.sends, 0, 1, 0);
+    level_check(&shared.bytes, 0, 8, 0);
+    level_check(&shared.recvs, 0, 1, 0);
+    assert_int_equal(cells.wait_time, 0);
+    assert_int_equal(cells.p2p_done, 0);
+}
+
+/* One request, two messages: the time of the call goes to it once. */
+static void nonblocking_sendrecv_is_two_messages_and_one_request(void **state)
+{
+    (void)state;
+    FOLD_COMPLETED(.begin = 100, .duration = 10, .kind = CALL_MPI_Isendrecv, .peer = 2, .tag = 1);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_SEND_POSTED, .comm = 1, .peer = 1,
+               .bytes = 4);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_RECV_POSTED, .comm = 1, .peer = 2,
+               .bytes = 9);
+    assert_int_equal(cells.p2p_time, 10);
+    level_check(&shared.sends, 1, 1, 0);
+    level_check(&shared.recvs, 1, 1, 0);
+    FOLD_COMPLETED(.begin = 120, .duration = 30, .kind = CALL_MPI_Wait, .peer = 1, .tag = 1);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_HALF_DONE, .comm = 1, .peer = 1,
+               .bytes = 4);
+    assert_int_equal(cells.wait_time, 0);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_RECV_DONE, .comm = 1, .peer = 2,
+               .bytes = 9);
+    assert_int_equal(cells.wait_time, 30);
+    assert_int_equal(cells.p2p_done, 2);
+    assert_int_equal(cells.transfer_time, 100);
+    messages_check(page.peer[1].send, 1, 4);
+    messages_check(page.peer[2].recv, 1, 9);
+    level_check(&shared.sends, 0, 1, 0);
+    level_check(&shared.bytes, 0, 4, 0);
+    level_check(&shared.recvs, 0, 1, 0);
+}
+
 static void freed_collective_touches_no_level(void **state)
 {
     (void)state;
@@ -453,6 +499,8 @@ int main(void)
         TEST(completion_of_nothing_is_the_process_alone),
         TEST(cancelled_receive_is_a_call_and_no_message),
         TEST(freed_send_leaves_no_pending_bytes),
+        TEST(missed_end_lowers_levels_and_takes_no_time),
+        TEST(nonblocking_sendrecv_is_two_messages_and_one_request),
         TEST(freed_collective_touches_no_level),
         TEST(both_halves_of_a_sendrecv_are_messages),
         TEST(span_covers_the_receive_of_a_sendrecv_to_nobody),

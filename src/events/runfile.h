@@ -41,7 +41,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 4, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
 
@@ -62,6 +62,8 @@ enum loss_cause {
 #undef LOSS_ENUM
         LOSS_COUNT
 };
+
+enum { FILTER_BYTES = 2048 };
 
 struct run_header {
     char magic[8]; /* RUN_MAGIC, without the NUL */
@@ -90,7 +92,13 @@ struct run_header {
     char host[64];
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
-    uint64_t first_stretch; /* of the trace, the latest in front; only in TRACED_IN_PART */
+    uint64_t first_stretch;    /* of the trace, the latest in front; only in TRACED_IN_PART */
+    uint64_t sampling;         /* one of so many calls is timed, as mpit_timing has it */
+    uint32_t sampling_changed; /* 1: it was another one before */
+    uint32_t off_count;        /* how often MPI_Pcontrol stopped the recording */
+    uint64_t off_ticks;        /* for how long, but for the last time if it is off still: */
+    uint64_t off_since;        /* then ticks when that began, else 0 */
+    char filter[FILTER_BYTES]; /* mpit_filter */
 };
 
 /* Which events are kept. */

@@ -121,7 +121,7 @@ static void name_make(const struct view *parent, const struct comm_origin *origi
     snprintf(name, COMM_NAME_BYTES, "%016" PRIx64 "...%s", hash, long_name + n - 100);
 }
 
-void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child)
+void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child, bool quiet)
 {
     char name[COMM_NAME_BYTES];
     if (child == native.comm_null)
@@ -133,7 +133,7 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
     uint32_t parent_slot = parent ? parent->comm->slot : 0;
     struct comm *comm = comm_add(child, parent_slot, name);
     struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;
-    if (!view)
+    if (!view || quiet)
         return;
     struct event event = {.begin = log->own.tally.end, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
     log_record(log, view, &event, 0);

@@ -2,6 +2,7 @@
  * The rare side of the wrappers, out of line: calls that failed, inside of other calls, on communicators that were made
  * out of sight; and shapes that no program is in a hurry with.
  */
+#include "caller.h"
 #include "raising.h"
 #include "shapes.h"
 
@@ -61,7 +62,8 @@ static void request_post(struct probe *probe, struct view *view, enum call kind,
 {
     uint64_t handle = abi_handle_of_request(*where);
     struct posted posted = posted_of(probe, view, kind, type, event, where);
-    struct posted *place = view ? front_post(handle) : NULL; /* the plain path asks for no view */
+    /* the plain path asks for no view, and in front there is no room for what is said beside it */
+    struct posted *place = view && !probe_is_quiet(probe) && probe_weight(probe) <= 1 ? front_post(handle) : NULL;
     if (place) {
         *place = posted;
         return;
@@ -109,13 +111,17 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     bool arrived = receive_arrived(result);
     uint64_t bytes = arrived ? sent_bytes(probe, MPI_SUCCESS, dest, count, type) : 0;
     sent_emit(probe, FOLD_SENDRECV, kind, view, arrived ? MPI_SUCCESS : result, dest, tag, bytes);
+    if (probe_is_quiet(probe))
+        return;
     partner_set(probe, MPI_PROC_NULL);
     if (!arrived)
         return;
     received_event(&received, view, source, room_of(result, recvcount, recvtype), status);
-    if (log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
+    if (begin && log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
+    log->own.tally.message_weight = probe_weight(probe);
     log_record(log, view, &received, 0);
+    log->own.tally.message_weight = 1;
 }
 
 struct request *request_of(struct probe *probe, const struct posted *posted)
@@ -126,6 +132,8 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
         request->bytes_out = 0;
         request->persistent = false;
         request->active = true;
+        request->quiet = probe_is_quiet(probe);
+        request->weight = probe_weight(probe);
     }
     return request;
 }
@@ -146,11 +154,30 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
     probe_leave(probe, FOLD_P2P, 0, view, result, event, 0);
 }
 
+/* ---- local functions --------------------------------------------------------------------------------------------- */
+
+bool local_enter(struct probe *probe, enum call kind, const char *name, const void *caller)
+{
+    if (!knob_load(KNOB_RECORD_LOCAL_CALLS) || (caller && !caller_asks_for(caller, name))) {
+        if (thread_log)
+            thread_log->entered = 0;
+        return false;
+    }
+    return probe_enter(probe, kind, 0, PEER_NONE);
+}
+
+void local_leave(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
 /* ---- the rare ends of plain calls -------------------------------------------------------------------------------- */
 
+/* Without a begin the call is one that was only counted. */
 #define PROBE_OF_PLAIN                                                                                                 \
     {                                                                                                                  \
-        .log = log, .begin = begin, .outer.call = CALL_NONE                                                            \
+        .log = log, .begin = begin, .outer.call = CALL_NONE, .mode = begin ? 0 : MODE_UNTIMED                          \
     }
 
 void plain_sent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
@@ -199,6 +226,6 @@ void plain_collected_rare(struct log *log, uint64_t begin, enum call kind, MPI_C
 void collective_announce(enum call kind, MPI_Comm comm)
 {
     struct log *log = log_get();
-    if (log)
+    if (log && !(call_modes[kind] & MODE_QUIET))
         raise_begin(log, comm_view(log, comm), kind);
 }

@@ -6,10 +6,12 @@
 #include "instruments.h"
 #include "job.h"
 #include "next.h"
+#include "pcontrol.h"
 #include "profiled.h"
 #include "reduction.h"
 #include "request.h"
 #include "settings.h"
+#include "switchboard.h"
 #include "tracing.h"
 #include "umq.h"
 
@@ -74,6 +76,7 @@ static bool run_start(void)
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
+    switchboard_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
     if (book_open() != 0)
         return false;
@@ -84,10 +87,12 @@ static bool run_start(void)
 /* Steps aside for good: from the next call on the program reaches MPI as if nothing were between. */
 static void gates_pass(void)
 {
+    profiled_pass();
+    switchboard_pass();
 #define NEXT_PASS(name) GATE_PASS(name);
     NEXT_CALLS(NEXT_PASS)
 #undef NEXT_PASS
-    profiled_pass();
+    GATE_PASS(MPI_Pcontrol);
 }
 
 bool recorder_start(struct probe *probe, enum call kind)
@@ -106,6 +111,7 @@ bool recorder_start(struct probe *probe, enum call kind)
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
         probe_enter(probe, kind, 0, PEER_NONE);
+        pcontrol_begin();
     }
     native_hold();
     return true;
@@ -134,6 +140,8 @@ static void environment_tell(void)
     settings_tell(native_say);
     if (trace_refused)
         native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
+    if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
+        native_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
 }
 
 static void facts_learn(struct log *log)
@@ -204,6 +212,7 @@ void recorder_finished(struct probe *probe, int result)
     native_release();
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
+    switchboard_close();
     instrument_publish();
     run_close(&book.run, RUN_FINALIZED, kept);
 }

@@ -161,7 +161,8 @@ static struct request *front_take(struct log *log, struct front_place *place)
     if (request) {
         request->handle = place->handle;
         request->posted = place->posted;
-        request->persistent = false;
+        request->persistent = request->quiet = false;
+        request->weight = 1;
         request->active = true;
     }
     place->handle = 0;

@@ -44,6 +44,8 @@ struct request {
     struct request *younger; /* next one of the same handle */
     struct request *last;    /* youngest one of the same handle; kept in the oldest when there are several */
     bool persistent, active;
+    bool quiet;         /* posted or started by a call that is not recorded: its completion is not, either */
+    uint64_t weight;    /* how often its transfer time counts; 1 in those that live in front */
     uint64_t bytes_out; /* REQUEST_COLL */
     MPI_Comm *newcomm;  /* REQUEST_COMM: where the new communicator will stand */
     MPI_Comm held;      /* REQUEST_COMM: or what it is, where that place goes away */

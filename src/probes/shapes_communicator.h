@@ -16,8 +16,8 @@ static inline void comm_create_leave(struct probe *probe, enum call kind, MPI_Co
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
     if (result == MPI_SUCCESS)
-        comm_created(log, view, &origin, *newcomm);
-    raise_finish(log);
+        comm_created(log, view, &origin, *newcomm, probe_is_quiet(probe));
+    probe_finish(probe);
 }
 
 /* Children of one call that have different members are told apart by these. */
@@ -70,7 +70,7 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
         request_put(made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
-    raise_finish(probe->log);
+    probe_finish(probe);
 }
 
 #define SHAPE_COMM_IDUP(kind, name, detail, large, call, comm, newcomm, request)                                       \
@@ -92,12 +92,14 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
     struct comm *parent = view ? book.comms[view->comm->parent] : NULL;
     probe_leave(probe, FOLD_COMM, 0, parent ? view_of(&log->own, parent) : NULL, result, event, 0);
     if (result == MPI_SUCCESS && view) {
+        if (probe_is_quiet(probe))
+            return;
         struct event destroyed = {.begin = log->own.tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};
         log_record(log, view, &destroyed, 0);
     } else if (view) {
         book_comm_restore(view->comm);
     }
-    raise_finish(log);
+    probe_finish(probe);
 }
 
 #define SHAPE_COMM_FREE(kind, name, detail, large, call, comm_pointer)                                                 \

@@ -8,6 +8,21 @@
 
 #define ABI_NAME "MPICH"
 #define ABI_IN_PLACE ((void *)-1)
+#define ABI_HANDLES_ARE_SYMBOLS 0
+#define ABI_LAUNCHER_IS_ORTE 0
+
+/* The library with that version text has this ABI: all that are not Open MPI descend from MPICH. */
+static inline bool abi_is_spoken_by(bool open_mpi)
+{
+    return !open_mpi;
+}
+
+/* A data symbol of the library; NULL: it has none. */
+static inline MPI_T_pvar_handle abi_all_handles(void *(*object)(const char *))
+{
+    MPI_T_pvar_handle const *all = object("MPI_T_PVAR_ALL_HANDLES");
+    return all ? *all : (MPI_T_pvar_handle)0;
+}
 
 /* A predefined type carries its size in its handle: 0x4c00SSii. */
 static inline bool abi_type_size(MPI_Datatype type, uint32_t *size)

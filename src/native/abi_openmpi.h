@@ -8,6 +8,21 @@
 
 #define ABI_NAME "Open MPI"
 #define ABI_IN_PLACE ((void *)1)
+#define ABI_HANDLES_ARE_SYMBOLS 1
+#define ABI_LAUNCHER_IS_ORTE 1 /* its launcher may be Open MPI's */
+
+/* The library with that version text has this ABI. */
+static inline bool abi_is_spoken_by(bool open_mpi)
+{
+    return open_mpi;
+}
+
+/* A constant of mpi.h or a data symbol of the library: NULL when there is none. */
+static inline MPI_T_pvar_handle abi_all_handles(void *(*object)(const char *))
+{
+    (void)object;
+    return MPI_T_PVAR_ALL_HANDLES;
+}
 
 /* Sizes of predefined types, by their addresses: built once, then only read. */
 enum { ABI_TYPE_PLACES = 256 };

@@ -48,6 +48,17 @@ void *native_object(const char *name)
     return object;
 }
 
+bool native_library_named(const char *path, const char *words)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    for (size_t bytes; *words; words += bytes + 1) {
+        bytes = strcspn(words, " ");
+        if (bytes && strncmp(base, words, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* An MPI library that only its user sees: loaded with RTLD_LOCAL. */
 static int library_look(struct dl_phdr_info *info, size_t size, void *found)
 {
@@ -71,7 +82,7 @@ static void library_find(void)
         library = handle;
 }
 
-#if defined(OPEN_MPI)
+#if ABI_HANDLES_ARE_SYMBOLS
 
 struct abi_type abi_types[ABI_TYPE_PLACES];
 
@@ -207,8 +218,8 @@ static bool abi_fits(void)
     for (char *c = native.version; *c; c++)
         if (*c == '\t')
             *c = ' ';
-    bool open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
-    bool fits = open_mpi == (strcmp(ABI_NAME, "Open MPI") == 0);
+    native.open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
+    bool fits = abi_is_spoken_by(native.open_mpi);
     if (!fits)
         native_say("mpit: this preload is for the %s ABI, but the program uses \"%s\"; nothing is recorded. "
                    "mpit-run chooses the right one by itself.",

@@ -11,11 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(OPEN_MPI)
-#include "abi_openmpi.h"
-#else
-#include "abi_mpich.h"
-#endif
+#include MPIT_ABI_HEADER /* of the backend that this is compiled for: cmake/Backends.cmake */
 
 /* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
@@ -46,6 +42,7 @@
 struct native {
     bool present;       /* an MPI library of this ABI is in the process */
     bool mismatch;      /* one of another ABI is */
+    bool open_mpi;      /* by its own word: what differs between libraries and not between ABIs */
     char version[8192]; /* what the longest of all MPIs may write, whichever this is */
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
@@ -70,6 +67,9 @@ bool native_find(void);
 
 /* The definition of the function `name` behind this library's own, or NULL. */
 void *native_symbol(const char *name);
+
+/* Whether the last part of the path begins with one of the words (each with a space behind it). */
+bool native_library_named(const char *path, const char *words);
 
 /* A data object of the library, or NULL. */
 void *native_object(const char *name);

@@ -44,7 +44,8 @@ static bool fits(const char *pattern, size_t length, const char *name)
 
 static bool always(unsigned kind)
 {
-    return kind == CALL_MPI_Init || kind == CALL_MPI_Init_thread || kind == CALL_MPI_Finalize;
+    return kind == CALL_MPI_Init || kind == CALL_MPI_Init_thread || kind == CALL_MPI_Finalize ||
+           kind == CALL_MPI_Session_init || kind == CALL_MPI_Session_finalize;
 }
 
 /* Marks what the word names; false: nothing. */

@@ -9,7 +9,7 @@
  *     p2p,coll             only these
  *     p2p,-iprobe          p2p, but without MPI_Iprobe
  *
- * MPI_Init, MPI_Init_thread and MPI_Finalize are recorded always: a run begins and ends with them.
+ * MPI_Init, MPI_Init_thread, MPI_Finalize and those of sessions are recorded always: a run begins and ends with them.
  */
 #ifndef MPIT_AGGREGATE_FILTER_H
 #define MPIT_AGGREGATE_FILTER_H

@@ -79,9 +79,9 @@ void switchboard_open(void)
     switchboard_set();
 }
 
-void switchboard_close(void)
+void switchboard_close(bool over)
 {
-    __atomic_store_n(&closed, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&closed, over, __ATOMIC_SEQ_CST);
     switchboard_set();
 }
 

@@ -51,8 +51,8 @@ extern LIBRARY_LOCAL const size_t wrapped_count;
 
 /* A run begins: the filter is read, and what is switched from here on is followed. */
 void switchboard_open(void);
-/* The run is over: local functions are no longer counted. */
-void switchboard_close(void);
+/* The run is over: local functions are no longer counted; or (false) it goes on. */
+void switchboard_close(bool over);
 /* All gates pass from now on, whatever happens. */
 void switchboard_pass(void);
 /* MPI_Pcontrol: on or off. */

@@ -62,7 +62,7 @@ struct comm {
     struct comm_record *record;
     struct view *views;
     uint64_t difference;             /* the largest that was seen of the variable that is one (sample.c) */
-    const struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
+    struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
     char name[COMM_NAME_BYTES];
 };
 

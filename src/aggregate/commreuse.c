@@ -214,6 +214,8 @@ static void comm_renew(struct comm *comm, const struct comm_facts *facts)
     }
     comm->creations = 0;
     comm->difference = 0;
+    free(comm->topology); /* the one before is freed: nobody is in a collective on it */
+    comm->topology = NULL;
     record->since_ticks = facts->since;
     record->freed_ticks = 0;
     memset(record->label, 0, sizeof record->label);

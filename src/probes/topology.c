@@ -56,13 +56,12 @@ static struct topology *topology_ask(const struct comm *comm, MPI_Comm handle)
 
 const struct topology *topology_learn(struct comm *comm, MPI_Comm handle)
 {
-    const struct topology *made = topology_ask(comm, handle), *before = NULL;
+    struct topology *made = topology_ask(comm, handle), *before = NULL;
     if (!made)
-        made = &none;
+        return &none;
     /* release: what is found there is whole */
     if (__atomic_compare_exchange_n(&comm->topology, &before, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
-    if (made != &none)
-        free((void *)(uintptr_t)made);
+    free(made);
     return before;
 }

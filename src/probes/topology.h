@@ -2,8 +2,8 @@
  * The neighbours of this process in a topology, as a neighbourhood collective sees them: how many blocks it gets and
  * puts in, and which of them are nobody's (the edge of a Cartesian grid that is not periodic).
  *
- * MPI is asked once a communicator, at its first neighbourhood collective; the answer stays with the communicator and
- * is never freed. Threads that ask at once agree on one answer.
+ * MPI is asked once a communicator, at its first neighbourhood collective; the answer stays with the communicator until
+ * its place is used again. Threads that ask at once agree on one answer.
  */
 #ifndef MPIT_PROBES_TOPOLOGY_H
 #define MPIT_PROBES_TOPOLOGY_H

@@ -302,6 +302,25 @@ static void star_use(MPI_Comm comm)
     CALL(MPI_Comm_free, &made);
 }
 
+/* More communicators, one after the other, than are kept by name: each has its own neighbours, not those of one that
+ * was freed before it. */
+static void many_use(MPI_Comm comm)
+{
+    MPI_Comm made;
+    for (int i = 0; i < 600; i++) {
+        int dims[2] = {size, 1}, periods[2] = {1, i % 3 == 0}, dimensions = 1 + i % 2;
+        unsigned long long to = 2 + (dimensions == 2 && periods[1] ? 2 : 0);
+        CALL(MPI_Cart_create, comm, dimensions, dims, periods, 0, &made);
+        struct watch bytes = watch_open("mpit_coll_bytes", MPI_T_PVAR_CLASS_AGGREGATE, &made);
+        CALL(MPI_Neighbor_alltoall, d.in, 1, MPI_INT, d.out, 1, MPI_INT, made);
+        if (!absent) {
+            check(watch_value(&bytes), 2 * to * sizeof(int), "bytes among the neighbours of a new communicator");
+            MPI_T_pvar_session_free(&bytes.session);
+        }
+        CALL(MPI_Comm_free, &made);
+    }
+}
+
 void neighborhood_use(MPI_Comm comm)
 {
     cart_use(comm, 0, 1);
@@ -311,4 +330,5 @@ void neighborhood_use(MPI_Comm comm)
     dist_graph_use(comm, 0);
     dist_graph_use(comm, 1);
     star_use(comm);
+    many_use(comm);
 }

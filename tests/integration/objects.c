@@ -141,6 +141,7 @@ static unsigned long long file_use(MPI_Comm comm, const char *name)
 static void disconnected_use(MPI_Comm comm)
 {
     MPI_Comm made;
+    CALL(MPI_Comm_get_parent, &made);
     CALL(MPI_Comm_dup, comm, &made);
     CALL(MPI_Barrier, made);
     CALL(MPI_Comm_disconnect, &made);

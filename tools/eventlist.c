@@ -30,13 +30,21 @@ struct listing {
 enum { SECONDS_COLUMNS_LEAST = 14, CALL_COLUMNS_LEAST = 22, COMM_COLUMNS_LEAST = 24 };
 
 static const char *const record_names[RECORD_END - RECORD_FIRST] = {
-    [RECORD_EXTENSION - RECORD_FIRST] = "extension",       [RECORD_RECEIVE - RECORD_FIRST] = "received",
-    [RECORD_SEND_POSTED - RECORD_FIRST] = "send begun",    [RECORD_RECV_POSTED - RECORD_FIRST] = "receive begun",
-    [RECORD_SEND_DONE - RECORD_FIRST] = "send done",       [RECORD_RECV_DONE - RECORD_FIRST] = "receive done",
-    [RECORD_COLL_DONE - RECORD_FIRST] = "collective done", [RECORD_COMM_DONE - RECORD_FIRST] = "communicator done",
-    [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",       [RECORD_FREED - RECORD_FIRST] = "freed",
-    [RECORD_CREATED - RECORD_FIRST] = "created",           [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
-    [RECORD_RMA_DONE - RECORD_FIRST] = "access done",      [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
+    [RECORD_EXTENSION - RECORD_FIRST] = "extension",
+    [RECORD_RECEIVE - RECORD_FIRST] = "received",
+    [RECORD_SEND_POSTED - RECORD_FIRST] = "send begun",
+    [RECORD_RECV_POSTED - RECORD_FIRST] = "receive begun",
+    [RECORD_SEND_DONE - RECORD_FIRST] = "send done",
+    [RECORD_RECV_DONE - RECORD_FIRST] = "receive done",
+    [RECORD_COLL_DONE - RECORD_FIRST] = "collective done",
+    [RECORD_COMM_DONE - RECORD_FIRST] = "communicator done",
+    [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",
+    [RECORD_FREED - RECORD_FIRST] = "freed",
+    [RECORD_CREATED - RECORD_FIRST] = "created",
+    [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
+    [RECORD_COLL_POSTED - RECORD_FIRST] = "collective begun",
+    [RECORD_RMA_DONE - RECORD_FIRST] = "access done",
+    [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
     [RECORD_HALF_DONE - RECORD_FIRST] = "send done",
 };
 
@@ -185,6 +193,7 @@ static void record_print(const struct listing *listing, const struct stream *str
                 comm_name(title, file, event->comm, event->begin),
                 comm_name(parent, file, event->peer > 0 ? (unsigned)event->peer : 0, event->begin));
         return;
+    case RECORD_COLL_POSTED:
     case RECORD_COLL_DONE:
         fields_print(listing, file, event, CLASS_COLLECTIVE, more);
         break;

@@ -18,6 +18,13 @@ static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
     [COLLECTIVE_REDUCE_SCATTER_BLOCK] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
     [COLLECTIVE_SCAN] = OTF2_COLLECTIVE_OP_SCAN,
     [COLLECTIVE_EXSCAN] = OTF2_COLLECTIVE_OP_EXSCAN,
+    /* OTF2 has none among neighbours: the ones that they are named after. Their regions' role says that not everybody
+     * gets something from everybody. */
+    [COLLECTIVE_NEIGHBOR_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
+    [COLLECTIVE_NEIGHBOR_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
+    [COLLECTIVE_NEIGHBOR_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLV] = OTF2_COLLECTIVE_OP_ALLTOALLV,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLW] = OTF2_COLLECTIVE_OP_ALLTOALLW,
 };
 
 static bool op_has_root(unsigned op)
@@ -142,17 +149,34 @@ static bool call_frees(const struct traced_call *call)
     return kind == CALL_MPI_Comm_free || kind == CALL_MPI_Comm_disconnect;
 }
 
-/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. */
-static bool call_is_collective(struct trace_location *location, const struct traced_call *call)
+bool call_creates_later(const struct event *event)
+{
+    return event_kind(event) == CALL_MPI_Comm_idup || event_kind(event) == CALL_MPI_Comm_idup_with_info;
+}
+
+/* The communicator that the call has made, or NO_COMM. */
+static uint32_t created_comm(const struct trace_process *process, const struct traced_call *call)
+{
+    uint32_t comm = NO_COMM;
+    for (size_t i = 0; i < call->part_count && comm == NO_COMM; i++)
+        if (event_kind(&call->parts[i].event) == RECORD_CREATED)
+            comm = process_comm(process, &call->parts[i].event);
+    return comm;
+}
+
+/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. Over the new one
+ * where not all of the parent take part, or there is none. NO_COMM: it is no collective, or not known which. */
+static uint32_t collective_comm(const struct trace_location *location, const struct traced_call *call)
 {
     enum fold_shape shape = call_shape(call);
-    if (shape != FOLD_COLL && shape != FOLD_COMM)
-        return false;
-    if ((call->event.kind & EVENT_FAILED) || event_kind(&call->event) == CALL_MPI_Comm_idup)
-        return false;
+    if ((shape != FOLD_COLL && shape != FOLD_COMM) || (call->event.kind & EVENT_FAILED) ||
+        call_creates_later(&call->event))
+        return NO_COMM;
     if (call_frees(call) && call_place(call) == &call->event)
-        return false; /* which one it freed is not known */
-    return process_comm(location->process, call_place(call)) != NO_COMM;
+        return NO_COMM; /* which one it freed is not known */
+    bool over_parent = event_kind(&call->event) != CALL_MPI_Comm_create_group;
+    uint32_t comm = over_parent ? process_comm(location->process, call_place(call)) : NO_COMM;
+    return comm == NO_COMM && shape == FOLD_COMM ? created_comm(location->process, call) : comm;
 }
 
 static void write_metric(struct trace_location *location, const struct scheduled *sample, OTF2_TimeStamp now)
@@ -224,7 +248,7 @@ void location_enter(struct trace_location *location, const struct traced_call *c
     case FOLD_COLL:
     case FOLD_COMM:
         write_collective_request(location, call->request, now);
-        if (call_is_collective(location, call))
+        if (collective_comm(location, call) != NO_COMM)
             check(location, OTF2_EvtWriter_MpiCollectiveBegin(location->writer, NULL, now));
         break;
     default:
@@ -236,6 +260,8 @@ void location_enter(struct trace_location *location, const struct traced_call *c
             write_isend(location, &part->event, part->request, now);
         else if (event_kind(&part->event) == RECORD_RECV_POSTED)
             write_irecv_request(location, part->request, now);
+        else if (event_kind(&part->event) == RECORD_COLL_POSTED)
+            write_collective_request(location, part->request, now);
     }
 }
 
@@ -278,7 +304,7 @@ static void write_comm_end(struct trace_location *location, const struct traced_
 {
     struct trace_process *process = location->process;
     const struct event *place = call_place(call);
-    uint32_t comm = process_comm(process, place);
+    uint32_t comm = collective_comm(location, call);
     bool ends = call_frees(call);
     for (size_t i = 0; i < call->part_count; i++)
         write_created(location, &call->parts[i], now);
@@ -336,6 +362,16 @@ static void write_collective_done(struct trace_location *location, const struct 
                         creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
 }
 
+/* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
+static void write_freed(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
+{
+    unsigned posted = part->event.duration;
+    if (posted < CALL_COUNT && call_table[posted].class == CLASS_COLLECTIVE)
+        write_cancelled(location, part->request, now);
+    else if (part->request && !part->event.tag)
+        check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+}
+
 static void write_done(struct trace_location *location, const struct call_part *part, const struct call_part *next,
                        OTF2_TimeStamp now)
 {
@@ -358,9 +394,8 @@ static void write_done(struct trace_location *location, const struct call_part *
     case RECORD_CANCELLED:
         write_cancelled(location, part->request, now);
         break;
-    case RECORD_FREED: /* OTF2's rule: a send's completion shows its release; nothing is known of a receive */
-        if (part->request && !part->event.tag)
-            check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+    case RECORD_FREED:
+        write_freed(location, part, now);
         break;
     default:
         break;
@@ -377,7 +412,7 @@ static void write_results(struct trace_location *location, const struct traced_c
         check(location, OTF2_EvtWriter_MpiRequestTest(location->writer, NULL, now, call->request));
     for (size_t i = 0; i < call->part_count; i++)
         write_done(location, &call->parts[i], i + 1 < call->part_count ? &call->parts[i + 1] : NULL, now);
-    if (call_is_collective(location, call)) {
+    if (collective_comm(location, call) != NO_COMM) {
         if (shape == FOLD_COLL)
             write_collective_end(location, call, now);
         else

@@ -179,7 +179,9 @@ static void comm_describe(struct comm *comm, const struct comm_facts *facts)
         comm_hold(comm->up);
     snprintf(comm->name, sizeof comm->name, "%s", facts->name);
     memcpy(record->name, comm->name, sizeof record->name);
-    __atomic_store_n(&record->flags, facts->remote_size ? COMM_INTER : 0, __ATOMIC_RELAXED);
+    comm->foreign = facts->flags & COMM_FOREIGN;
+    record->group = facts->group;
+    __atomic_store_n(&record->flags, facts->flags | (facts->remote_size ? COMM_INTER : 0), __ATOMIC_RELAXED);
     record->created_ticks = clock_now();
     __atomic_store_n(&record->serial, record->serial + 1, __ATOMIC_RELEASE);
 }

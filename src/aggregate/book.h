@@ -29,6 +29,8 @@ struct peer_leaf {
     struct peer_cells *pages[LEAF_PAGES];
 };
 
+struct topology;
+
 /* A thread's cells for a communicator. */
 struct view {
     struct comm_tally tally;
@@ -48,7 +50,7 @@ struct extreme_control {
 struct comm {
     struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
-    bool freed;
+    bool freed, foreign;   /* foreign: with processes of other worlds */
     uint32_t holds, bound; /* who refers to it (commreuse.h) */
     uint64_t quiet_ticks;  /* no event of it began later: when the last of `holds` had gone */
     struct comm *behind;   /* of those that are freed and wait to be used again */
@@ -59,7 +61,8 @@ struct comm {
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
-    uint64_t difference; /* the largest that was seen of the variable that is one (sample.c) */
+    uint64_t difference;             /* the largest that was seen of the variable that is one (sample.c) */
+    const struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
     char name[COMM_NAME_BYTES];
 };
 
@@ -160,6 +163,8 @@ struct comm_facts {
     uint64_t handle;
     uint32_t parent;
     int32_t size, rank, remote_size; /* remote_size: 0 in an intra-communicator */
+    uint32_t flags;                  /* COMM_FOREIGN, COMM_APART */
+    uint64_t group;                  /* as in comm_record */
     const char *name;
     uint64_t since; /* no event of it begins earlier; 0: that is not known, and it gets a slot that no other had */
 };

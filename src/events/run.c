@@ -420,3 +420,13 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
     run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
     pthread_mutex_unlock(&run->lock);
 }
+void run_reopen(struct run *run)
+{
+    if (!run->header)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->broken = false;
+    pthread_mutex_unlock(&run->lock);
+    run->header->end_ticks = run->header->end_realtime_ns = 0;
+    __atomic_store_n(&run->header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+}

@@ -89,6 +89,9 @@ bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit
 /* Ends the run; the file stays only if `keep`. The mapped memory stays readable in this process. */
 void run_close(struct run *run, enum run_phase phase, bool keep);
 
+/* Goes on with a run that was closed and kept. */
+void run_reopen(struct run *run);
+
 /* Makes `dir` and its parents. Returns 0 or an errno. */
 int run_directory_make(const char *dir);
 

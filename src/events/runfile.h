@@ -87,7 +87,7 @@ struct run_header {
     uint64_t clock_mult;
     uint64_t begin_ticks, begin_realtime_ns;
     uint64_t end_ticks, end_realtime_ns; /* 0 while it runs */
-    uint64_t init_ticks;                 /* when MPI_Init had returned */
+    uint64_t init_ticks;                 /* when MPI_Init, or the first MPI_Session_init, had returned */
     uint64_t first_thread, first_comm, first_block;
     uint64_t variables, variable_count;
     uint64_t calls, call_count;
@@ -98,8 +98,13 @@ struct run_header {
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
     uint64_t first_stretch; /* of the trace, the latest in front; only in TRACED_IN_PART */
-    uint64_t past;          /* struct comm_past; 0 = no slot was used again */
-    uint64_t comm_changes;  /* grows before and after the record of a slot goes to another communicator */
+    uint64_t
+        session_ticks;   /* in the calls that opened the first and closed the last session, where these were its ends */
+    uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
+    uint32_t spawned;    /* 1: by another job */
+    uint32_t reserved;
+    uint64_t past;         /* struct comm_past; 0 = no slot was used again */
+    uint64_t comm_changes; /* grows before and after the record of a slot goes to another communicator */
 };
 
 /* Which events are kept. */
@@ -158,7 +163,9 @@ enum { COMM_NAME_BYTES = 128, COMM_LABEL_BYTES = 128 };
 enum comm_flags {
     COMM_INTER = 1,
     COMM_FREED = 2,
-    COMM_SUM = 4, /* no communicator, but what all those of a kind counted that have lost their slots */
+    COMM_FOREIGN = 4, /* not all members are processes of this one's MPI_COMM_WORLD */
+    COMM_APART = 8,   /* its name does not begin with that of its parent, which may be another one on other ranks */
+    COMM_SUM = 16,    /* no communicator, but what all those of a kind counted that have lost their slots */
 };
 
 struct comm_record {
@@ -170,11 +177,12 @@ struct comm_record {
     int32_t remote_size;
     uint32_t flags;
     uint64_t created_ticks, freed_ticks;
-    uint64_t since_ticks;         /* events that began then or later belong to it, */
-    uint64_t end_ticks;           /* and none that began later; UINT64_MAX while it has the slot */
-    uint32_t serial;              /* odd while the record changes; changes with each communicator that gets the slot */
-    uint32_t sum;                 /* of one that has lost its slot: that of the COMM_SUM which has its figures */
-    uint64_t merged;              /* COMM_SUM: how many are in it */
+    uint64_t group;       /* of an inter-communicator: the same in all processes of the (local) group; 0 = not known */
+    uint64_t since_ticks; /* events that began then or later belong to it, */
+    uint64_t end_ticks;   /* and none that began later; UINT64_MAX while it has the slot */
+    uint32_t serial;      /* odd while the record changes; changes with each communicator that gets the slot */
+    uint32_t sum;         /* of one that has lost its slot: that of the COMM_SUM which has its figures */
+    uint64_t merged;      /* COMM_SUM: how many are in it */
     char name[COMM_NAME_BYTES];   /* the same on all ranks of the communicator */
     char label[COMM_LABEL_BYTES]; /* what MPI_Comm_set_name called it last; "" = nothing */
 };

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -258,6 +259,10 @@ static void find(void)
     complete = complete && native.name;
     PMPI_CALLS(PMPI_FIND)
 #undef PMPI_FIND
+#if MPI_VERSION >= 4
+    native.Group_from_session_pset =
+        (__typeof__(native.Group_from_session_pset))native_symbol("PMPI_Group_from_session_pset");
+#endif
     native.mismatch = native.Get_library_version && !abi_fits();
     if (!complete || native.mismatch)
         return;
@@ -280,11 +285,88 @@ bool native_find(void)
     return native.present;
 }
 
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock; /* held while one of them is used, so that it is not closed meanwhile */
+    uint64_t *handles;
+    unsigned count, room;
+    unsigned unknown; /* there was no memory to note them */
+} sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void native_session_add(uint64_t handle)
+{
+    pthread_mutex_lock(&sessions.lock);
+    if (sessions.count == sessions.room) {
+        unsigned room = sessions.room ? 2 * sessions.room : 8;
+        uint64_t *handles = realloc(sessions.handles, room * sizeof *handles);
+        if (handles) {
+            sessions.handles = handles;
+            sessions.room = room;
+        }
+    }
+    if (sessions.count < sessions.room) {
+        sessions.handles[sessions.count] = handle;
+        __atomic_store_n(&sessions.count, sessions.count + 1, __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n(&sessions.unknown, sessions.unknown + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&sessions.lock);
+}
+
+void native_session_remove(uint64_t handle)
+{
+    pthread_mutex_lock(&sessions.lock);
+    unsigned i = 0;
+    while (i < sessions.count && sessions.handles[i] != handle)
+        i++;
+    if (i < sessions.count) {
+        sessions.handles[i] = sessions.handles[sessions.count - 1];
+        __atomic_store_n(&sessions.count, sessions.count - 1, __ATOMIC_RELEASE);
+    } else if (sessions.unknown) {
+        __atomic_store_n(&sessions.unknown, sessions.unknown - 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&sessions.lock);
+}
+
+unsigned native_session_count(void)
+{
+    return __atomic_load_n(&sessions.count, __ATOMIC_ACQUIRE) + __atomic_load_n(&sessions.unknown, __ATOMIC_ACQUIRE);
+}
+
+#if MPI_VERSION >= 4
+static bool session_world_group(MPI_Group *group)
+{
+    bool good = false;
+    pthread_mutex_lock(&sessions.lock);
+    if (sessions.count && native.Group_from_session_pset)
+        good = native.Group_from_session_pset((MPI_Session)(uintptr_t)sessions.handles[0], "mpi://WORLD", group) ==
+               MPI_SUCCESS;
+    pthread_mutex_unlock(&sessions.lock);
+    return good;
+}
+#else
+static bool session_world_group(MPI_Group *group)
+{
+    (void)group;
+    return false;
+}
+#endif
+
+bool native_world_group(MPI_Group *group)
+{
+    if (__atomic_load_n(&native.world, __ATOMIC_ACQUIRE))
+        return native.Comm_group(native.comm_world, group) == MPI_SUCCESS;
+    return session_world_group(group);
+}
+
 bool native_between(void)
 {
     int initialized = 0, finalized = 0;
-    return !__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE) && native.Initialized(&initialized) == MPI_SUCCESS &&
-           initialized && native.Finalized(&finalized) == MPI_SUCCESS && !finalized;
+    if (__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE))
+        return false;
+    return native_session_count() || (native.Initialized(&initialized) == MPI_SUCCESS && initialized &&
+                                      native.Finalized(&finalized) == MPI_SUCCESS && !finalized);
 }
 
 /* ---- the library's MPI_T: one at a time -------------------------------------------------------------------------- */

@@ -8,6 +8,9 @@
 #define MPIT_NATIVE_NATIVE_H
 
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h> /* persistent collectives of Open MPI 4 */
+#endif
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,18 +19,25 @@
 /* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
     X(Bcast)                                                                                                           \
+    X(Cart_shift)                                                                                                      \
+    X(Cartdim_get)                                                                                                     \
     X(Comm_free)                                                                                                       \
+    X(Comm_get_parent)                                                                                                 \
     X(Comm_group)                                                                                                      \
     X(Comm_rank)                                                                                                       \
+    X(Comm_remote_group)                                                                                               \
     X(Comm_remote_size)                                                                                                \
     X(Comm_set_errhandler)                                                                                             \
     X(Comm_split)                                                                                                      \
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
+    X(Dist_graph_neighbors_count)                                                                                      \
     X(Error_class)                                                                                                     \
     X(Finalized)                                                                                                       \
     X(Get_library_version)                                                                                             \
+    X(Graph_neighbors_count)                                                                                           \
     X(Group_free)                                                                                                      \
+    X(Group_rank)                                                                                                      \
     X(Group_size)                                                                                                      \
     X(Group_translate_ranks)                                                                                           \
     X(Info_create)                                                                                                     \
@@ -37,6 +47,7 @@
     X(Query_thread)                                                                                                    \
     X(Recv)                                                                                                            \
     X(Send)                                                                                                            \
+    X(Topo_test)                                                                                                       \
     X(Type_size_x)
 
 struct native {
@@ -51,11 +62,15 @@ struct native {
     MPI_Errhandler errors_return;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
     MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
-    bool finalizing; /* MPI_Finalize has begun */
+    bool finalizing; /* MPI_Finalize has begun, or that of the last session */
+    bool world;      /* MPI_Init has returned, and MPI_Finalize has not begun: there is MPI_COMM_WORLD */
     MPI_Info info_null;
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
     PMPI_CALLS(PMPI_FIELD)
 #undef PMPI_FIELD
+#if MPI_VERSION >= 4
+    __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library that is older than mpi.h */
+#endif
 };
 
 extern struct native native;
@@ -77,6 +92,15 @@ void *native_object(const char *name);
 
 /* MPI is initialized, and its end has not begun: its objects may be looked at. Async-signal-safe. */
 bool native_between(void);
+
+/* The group of all processes of this one's world, for the caller to free. False: there is none. */
+bool native_world_group(MPI_Group *group);
+
+/* Sessions that are open, by their handles. Say so once MPI has opened it, and before it is told to close it. */
+void native_session_add(uint64_t handle);
+void native_session_remove(uint64_t handle);
+/* Async-signal-safe. */
+unsigned native_session_count(void);
 
 /*
  * Around every call into the library's MPI_T. Waits for other threads, and is refused (false)

@@ -391,6 +391,16 @@ struct request *request_peek(uint64_t handle)
     return NULL;
 }
 
+bool request_look(uint64_t handle, struct request *copy)
+{
+    struct shard *shard = shard_lock(hash_of(handle));
+    const struct request *request = request_peek(handle);
+    if (request)
+        *copy = *request;
+    shard_unlock(shard);
+    return request != NULL;
+}
+
 uint64_t request_begin(uint64_t handle)
 {
     const struct front_place *place = front_place(handle);

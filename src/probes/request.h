@@ -221,6 +221,8 @@ struct request *request_take(struct log *log, uint64_t handle, const void *where
 
 /* The inactive persistent request of this handle, left in the table. Not under MPI_THREAD_MULTIPLE. */
 struct request *request_peek(uint64_t handle);
+/* A copy of the inactive persistent request of this handle; false: there is none. */
+bool request_look(uint64_t handle, struct request *copy);
 struct umq_pending;
 /* Adds up the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a signal. */
 void request_pending_count(const struct comm *comm, struct umq_pending *pending);

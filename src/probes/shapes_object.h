@@ -104,6 +104,23 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
 #define SHAPE_FILE_POST(kind, name, detail, large, call, fh, request)                                                  \
     OBJECT_POST(FOLD_IO, &book.files, kind, name, call, fh, PEER_NONE, 0, request)
 
+/* Acts on a name: there is no file, and no communicator that could be charged. */
+static inline void file_deleted(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
+#define SHAPE_FILE_DELETE(kind, name, detail, large, call)                                                             \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        file_deleted(&probe, kind, result);                                                                            \
+        return result;                                                                                                 \
+    } while (0)
+
 #define SHAPE_FILE_TRANSFER(kind, name, detail, large, call, fh, status)                                               \
     do {                                                                                                               \
         struct probe probe;                                                                                            \

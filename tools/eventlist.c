@@ -134,6 +134,12 @@ static const char *instrument_text(const struct run_reader *file, const struct e
     unsigned kind = event_kind(event);
     uint32_t element = event->duration;
     detail[0] = '\0';
+    if (kind == EVENT_SWITCHED)
+        return event->peer ? "recording on" : "recording off";
+    if (kind == EVENT_PASSED) {
+        snprintf(detail, size, "a completion call that is not recorded");
+        return "passed";
+    }
     if (!record || (kind != EVENT_REGION && kind != EVENT_METRIC))
         return "unknown record";
     if (kind == EVENT_REGION) {
@@ -156,7 +162,7 @@ static void call_print(const struct listing *listing, const struct stream *strea
     char duration[UNIT_TEXT_BYTES];
     const struct run_reader *file = stream->file;
     unsigned kind = event_kind(event);
-    bool metric = kind == EVENT_METRIC; /* an instant */
+    bool metric = kind >= RECORD_END && kind != EVENT_REGION; /* an instant */
     uint64_t ns = metric ? 0 : clock_ns(run_reader_scale(file), event_duration(event, more));
     char rank[UNIT_TEXT_BYTES];
     if (kind >= RECORD_END) {
@@ -280,9 +286,11 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
         return;
     char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
-    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %6s %10s %12s has not returned\n",
-            rank_text(rank, file), stream->thread, listing->seconds_columns,
-            (double)timeline_ns(&listing->line, file, state.since) * 1e-9, "-", listing->call_columns,
+    char since[UNIT_TEXT_BYTES] = "-"; /* a call that is not timed */
+    if (state.since)
+        snprintf(since, sizeof since, "%.9f", (double)timeline_ns(&listing->line, file, state.since) * 1e-9);
+    fprintf(listing->out, "%5s %3" PRIu32 " %*s %9s  %-*s %-*s %6s %10s %12s has not returned\n", rank_text(rank, file),
+            stream->thread, listing->seconds_columns, since, "-", listing->call_columns,
             run_reader_call_name(file, state.call), listing->comm_columns,
             comm_name(title, file, state.comm, state.since), peer_text(peer, state.peer), "-", "-");
 }

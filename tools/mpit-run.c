@@ -29,6 +29,9 @@ static const char help[] =
     "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
     "  --trace          keep every event, for mpit-dump --events and --otf2\n"
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
+    "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"
+    "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other\n"
+    "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
     "  --summary FILE   write the summary to FILE (as JSON if it ends in .json), \"-\": to standard output;\n"
     "                   else it goes to standard error\n"
     "  --quiet          show no summary\n"
@@ -41,7 +44,7 @@ static const char help[] =
     "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary;
+    const char *output, *summary, *filter, *timing;
     bool trace, otf2, quiet;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
@@ -53,6 +56,8 @@ static struct request request_read(int argc, char *argv[])
                                             {"trace", no_argument, NULL, 't'},
                                             {"otf2", no_argument, NULL, 'a'},
                                             {"summary", required_argument, NULL, 's'},
+                                            {"filter", required_argument, NULL, 'f'},
+                                            {"timing", required_argument, NULL, 'n'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
@@ -73,6 +78,12 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 's':
             request.summary = optarg;
+            break;
+        case 'f':
+            request.filter = optarg;
+            break;
+        case 'n':
+            request.timing = optarg;
             break;
         case 'q':
             request.quiet = true;
@@ -178,6 +189,8 @@ static void environment_set(const struct request *request, const char *library, 
         err(EXIT_USAGE, "no memory");
     if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("MPIT_OUTPUT", output, 1) != 0 ||
         (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
+        (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
+        (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);

@@ -37,7 +37,7 @@ static bool call_begins(struct call_stream *stream)
 {
     while (stream->has_ahead) {
         unsigned kind = event_kind(&stream->ahead);
-        if (kind > CALL_NONE && kind < CALL_COUNT)
+        if ((kind > CALL_NONE && kind < CALL_COUNT) || kind == EVENT_PASSED || kind == EVENT_SWITCHED)
             return true;
         if (kind == EVENT_REGION || kind == EVENT_METRIC) {
             struct event event = stream->ahead;

@@ -1,6 +1,9 @@
 /*
  * A thread's events as calls: each with the records that stand behind it.
  *
+ * What stands for a completion call that is not recorded, and what MPI_Pcontrol leaves, are handed out as calls, too
+ * (call_is_mark).
+ *
  * A stream hands out calls in the order in which they returned. What a gap in the trace has torn from its call is
  * skipped and counted.
  */
@@ -41,8 +44,16 @@ void call_stream_open(struct call_stream *stream, const struct run_reader *run, 
 /* Returns 1 with the next call in *call (its array of parts is used again), 0 at the end, -1 without memory. */
 int call_stream_next(struct call_stream *stream, struct traced_call *call);
 
+/* No call, but what the recorder says of itself at one moment. */
+static inline bool call_is_mark(const struct traced_call *call)
+{
+    return event_kind(&call->event) >= CALL_COUNT;
+}
+
 static inline enum fold_shape call_shape(const struct traced_call *call)
 {
+    if (call_is_mark(call))
+        return FOLD_CALL;
     return (enum fold_shape)call_table[event_kind(&call->event)].fold;
 }
 

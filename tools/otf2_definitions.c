@@ -134,7 +134,7 @@ static void regions_write(struct definitions *d)
     }
     for (uint32_t region = 0; region < d->job->region_count; region++) {
         const struct call_description *call = &call_table[d->job->region_kind[region]];
-        OTF2_StringRef text = name(d, call->name);
+        OTF2_StringRef text = name(d, d->job->region_kind[region] ? call->name : "MPI (not recorded)");
         WRITE(d,
               OTF2_GlobalDefWriter_WriteRegion(d->writer, users + region, text, text, nothing, region_role[call->role],
                                                OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));

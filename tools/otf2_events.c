@@ -61,7 +61,7 @@ static int32_t peers_of(const struct trace_process *process, const struct event 
 
 bool process_has_message(struct trace_process *process, const struct event *event)
 {
-    if (event->peer < 0 || (event->kind & EVENT_FAILED))
+    if (event->peer < 0 || (event->kind & EVENT_FAILED) || process->job->no_messages)
         return false;
     if (process_comm(process, event) == NO_COMM) {
         process->unknown_comm++;
@@ -76,7 +76,8 @@ bool process_has_message(struct trace_process *process, const struct event *even
 
 bool process_has_receive(const struct trace_process *process, const struct event *event)
 {
-    return event->peer != PEER_PROC_NULL && !(event->kind & EVENT_FAILED) && process_comm(process, event) != NO_COMM;
+    return event->peer != PEER_PROC_NULL && !(event->kind & EVENT_FAILED) && !process->job->no_messages &&
+           process_comm(process, event) != NO_COMM;
 }
 
 /* The time to write at: that of `ticks`, or of the last event where that is later. */
@@ -170,7 +171,7 @@ static uint32_t collective_comm(const struct trace_location *location, const str
 {
     enum fold_shape shape = call_shape(call);
     if ((shape != FOLD_COLL && shape != FOLD_COMM) || (call->event.kind & EVENT_FAILED) ||
-        call_creates_later(&call->event))
+        location->process->job->no_collectives || call_creates_later(&call->event))
         return NO_COMM;
     if (call_frees(call) && call_place(call) == &call->event)
         return NO_COMM; /* which one it freed is not known */
@@ -219,6 +220,12 @@ void location_end(struct trace_location *location)
     schedule_close(location, UINT64_MAX);
 }
 
+/* A completion call that is not recorded has a region without a name of its own, around what it completed. */
+static uint32_t region_of(struct trace_location *location, const struct traced_call *call)
+{
+    return trace_region(location->process->job, call_is_mark(call) ? CALL_NONE : event_kind(&call->event));
+}
+
 void location_enter(struct trace_location *location, const struct traced_call *call)
 {
     schedule_write(location, call->event.begin, call->end);
@@ -227,7 +234,12 @@ void location_enter(struct trace_location *location, const struct traced_call *c
     location->depth++;
     location->schedule.floor = location->schedule.open_count;
     OTF2_TimeStamp now = advance(location, call->event.begin);
-    uint32_t region = trace_region(location->process->job, event_kind(&call->event));
+    if (event_kind(&call->event) == EVENT_SWITCHED) {
+        check(location, OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
+                                                        call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
+        return;
+    }
+    uint32_t region = region_of(location, call);
     check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
     if (location->process->job->in_part)
         return;
@@ -428,7 +440,9 @@ void location_leave(struct trace_location *location, const struct traced_call *c
     OTF2_TimeStamp now = advance(location, call->end);
     if (!location->process->job->in_part)
         write_results(location, call, now);
-    uint32_t region = trace_region(location->process->job, event_kind(&call->event));
+    if (event_kind(&call->event) == EVENT_SWITCHED)
+        return;
+    uint32_t region = region_of(location, call);
     check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
 }
 

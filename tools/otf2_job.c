@@ -1,5 +1,7 @@
 #include "otf2_job.h"
 
+#include "filter.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,40 @@ static bool runs_in_part(const struct run_reader *runs, size_t count)
         if (runs[i].header.traced == TRACED_IN_PART)
             return true;
     return false;
+}
+
+static bool moves_messages(unsigned kind)
+{
+    switch ((enum fold_shape)call_table[kind].fold) {
+    case FOLD_SEND:
+    case FOLD_RECV:
+    case FOLD_SENDRECV:
+    case FOLD_POST_SEND:
+    case FOLD_POST_RECV:
+    case FOLD_START:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * Messages are matched by their order, so that one end that is missing would move all behind it. Collectives, too; but
+ * of those that all processes leave out both ends are missing.
+ */
+static void selection_find(struct trace_job *job, const struct run_reader *runs, size_t count)
+{
+    static bool left_out[CALL_COUNT];
+    char problem[256];
+    for (size_t i = 0; i < count; i++) {
+        const struct run_header *header = &runs[i].header;
+        if (header->off_count || strcmp(header->filter, runs[0].header.filter) != 0)
+            job->no_messages = job->no_collectives = true;
+    }
+    if (filter_read(runs[0].header.filter, left_out, problem, sizeof problem) != 0)
+        job->no_messages = job->no_collectives = true;
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++)
+        job->no_messages = job->no_messages || (left_out[kind] && moves_messages(kind));
 }
 
 static int run_check(const struct trace_job *job, const struct run_reader *run, const struct run_reader *first,
@@ -127,6 +163,14 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
     if (job->in_part)
         report_warning(report, "the trace was switched on or off while the program ran: the archive has the calls that "
                                "were kept, and no messages and collectives, whose other ends may be missing");
+    else if (job->no_collectives)
+        report_warning(report,
+                       "MPI_Pcontrol stopped the recording, or the processes have different filters: the archive "
+                       "has the calls, and no messages and collectives, whose other ends may be missing");
+    else if (job->no_messages)
+        report_warning(report,
+                       "mpit_filter left out functions that send or receive: the archive has no messages, whose "
+                       "other ends may be missing");
     if (missing)
         report_warning(report, "%d of %d ranks have no run file (the first: %d); their locations stay empty", missing,
                        job->size, first);
@@ -198,6 +242,7 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
         return report_error(report, "there are no run files to convert");
     const struct run_reader *first = NULL;
     job->in_part = runs_in_part(runs, count);
+    selection_find(job, runs, count);
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
             continue; /* it had not learnt yet which job it belonged to */

@@ -48,6 +48,8 @@ struct trace_job {
     uint32_t region_count;
     struct trace_instruments instruments; /* their regions have the numbers before those of calls */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
+    /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
+    bool no_messages, no_collectives;
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */

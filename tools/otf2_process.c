@@ -58,7 +58,8 @@ static int request_post(struct lanes *lanes, enum request_class class, const str
 static int call_match(struct lanes *lanes, struct traced_call *call)
 {
     const struct event *event = &call->event;
-    bool placed = !(event->kind & EVENT_FAILED) && process_comm(&lanes->process, event) != NO_COMM;
+    bool placed = !(event->kind & EVENT_FAILED) && !lanes->process.job->no_collectives &&
+                  process_comm(&lanes->process, event) != NO_COMM;
     switch (call_shape(call)) {
     case FOLD_POST_SEND:
         return process_has_message(&lanes->process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &call->request)
@@ -128,7 +129,8 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     }
     part->request = trace_requests_take(&lanes->requests, class, event);
     bool collective = class == REQUEST_IS_COLL || class == REQUEST_IS_COMM;
-    if (!part->request && !process->job->in_part && (collective || event->peer != PEER_PROC_NULL) &&
+    bool written = !process->job->in_part && !(collective ? process->job->no_collectives : process->job->no_messages);
+    if (!part->request && written && (collective || event->peer != PEER_PROC_NULL) &&
         process_comm(process, event) != NO_COMM)
         process->unmatched++;
     return 0;

@@ -18,7 +18,7 @@ static json_t *text_json(const char *text)
     json_t *json = json_string(text);
     if (json)
         return json;
-    char clean[512];
+    char clean[FILTER_BYTES];
     size_t used = 0;
     for (; text[used] && used < sizeof clean - 1; used++)
         clean[used] = (text[used] & 0x80) ? '?' : text[used];
@@ -125,6 +125,9 @@ static json_t *job_json(const struct summary *summary)
     json_object_set_new(json, "run_seconds", spread_json(&summary->run_seconds, summary->ranks));
     json_object_set_new(json, "mpi_seconds", spread_json(&summary->mpi_seconds, summary->ranks));
     json_object_set_new(json, "mpi_share", spread_json(&summary->mpi_share, summary->ranks));
+    json_object_set_new(json, "filter", summary->filter_mixed ? json_null() : text_json(summary->filter));
+    json_object_set_new(json, "timing", summary->sampling_mixed ? json_null() : count_json(summary->sampling));
+    json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));
     json_object_set_new(json, "lost", losses_json(summary));
     json_object_set_new(json, "calls", calls_json(summary));
     for (size_t i = 0; i < summary->comm_count; i++)

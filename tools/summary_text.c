@@ -44,6 +44,30 @@ static void head_print(const struct summary *summary, FILE *out)
     fprintf(out, "\n");
 }
 
+/* What the figures below leave out, because somebody wanted it so. */
+static void selection_print(const struct summary *summary, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    const struct summary_spread *off = &summary->off_seconds;
+    if (summary->filter_mixed)
+        fprintf(out, "  filter     processes have different ones\n");
+    else if (summary->filter[0])
+        fprintf(out, "  filter     %s\n", summary->filter);
+    if (summary->sampling_mixed)
+        fprintf(out, "  timing     not all calls were timed all the time: times are estimates, or too small\n");
+    else if (summary->sampling == 0)
+        fprintf(out, "  timing     no call was timed\n");
+    else if (summary->sampling != 1)
+        fprintf(out, "  timing     one of %s calls, and its time counts so many times\n",
+                text_of_count(a, summary->sampling));
+    if (off->max > 0) {
+        fprintf(out, "  off        recording was off for %s", text_of_seconds(a, off->max));
+        if (summary->ranks > 1 && off->min_rank >= 0)
+            fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, off->min), off->min_rank);
+        fprintf(out, "\n");
+    }
+}
+
 static void losses_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES];
@@ -273,6 +297,7 @@ void summary_print(const struct summary *summary, FILE *out)
 {
     const struct summary_comm **comms = calloc(summary->comm_count + 1, sizeof *comms);
     head_print(summary, out);
+    selection_print(summary, out);
     losses_print(summary, out);
     calls_print(summary, out);
     if (!comms) {

@@ -88,6 +88,7 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     ledger->record = record;
     ledger->tally.cells = (struct thread_cells *)(block + 1);
     ledger->tally.concurrent = book.concurrent;
+    ledger->tally.message_weight = 1;
     record->index = ledger->index;
     record->tid = tid;
     record->begin_ticks = clock_now();
@@ -141,7 +142,7 @@ static struct comm *slot_make(uint64_t *record_offset)
                                                     sizeof(struct shared_cells) / sizeof(uint64_t), &block_offset)
                                        : NULL;
     if (!block) {
-        book.full_limit = book.run.memory_limit;
+        __atomic_store_n(&book.full_limit, book.run.memory_limit, __ATOMIC_RELAXED);
         free(comm);
         return NULL;
     }
@@ -188,7 +189,7 @@ static void comm_describe(struct comm *comm, const struct comm_facts *facts)
 
 struct comm *book_comm_make(const struct comm_facts *facts)
 {
-    if (book.comm_count >= COMM_SLOTS || (book.full_limit && book.full_limit == book.run.memory_limit))
+    if (book.comm_count >= COMM_SLOTS || book_is_short())
         return NULL;
     uint64_t offset;
     struct comm *comm = slot_make(&offset);
@@ -308,7 +309,7 @@ struct view *book_view_make(struct ledger *ledger, struct comm *comm)
     if (!block) {
         free(view);
         free(root);
-        book.full_limit = book.run.memory_limit;
+        __atomic_store_n(&book.full_limit, book.run.memory_limit, __ATOMIC_RELAXED);
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return NULL;
     }
@@ -350,7 +351,7 @@ struct view *book_view(struct ledger *ledger, struct comm *comm)
     if (comm->slot >= ledger->view_count && !views_extend(ledger, comm->slot))
         return NULL;
     struct view *view = ledger->views[comm->slot];
-    if (!view && !(book.full_limit && book.full_limit == book.run.memory_limit)) {
+    if (!view && !book_is_short()) {
         pthread_mutex_lock(&book.lock);
         view = book_view_make(ledger, comm);
         pthread_mutex_unlock(&book.lock);

@@ -128,11 +128,18 @@ extern LIBRARY_LOCAL struct book book;
 /* What the calling thread is doing; NULL before its first call. */
 extern LIBRARY_LOCAL __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
 
+/* There was no memory for cells, and there is no more since then. */
+static inline bool book_is_short(void)
+{
+    uint64_t limit = __atomic_load_n(&book.full_limit, __ATOMIC_RELAXED);
+    return limit && limit == book.run.memory_limit;
+}
+
 /* Nothing can be made for another communicator: callers need not try for each call. */
 static inline bool book_is_full(void)
 {
-    return (book.comm_count >= COMM_SLOTS || (book.full_limit && book.full_limit == book.run.memory_limit)) &&
-           !book.freed_count;
+    return (__atomic_load_n(&book.comm_count, __ATOMIC_RELAXED) >= COMM_SLOTS || book_is_short()) &&
+           !__atomic_load_n(&book.freed_count, __ATOMIC_RELAXED);
 }
 
 /* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */

@@ -31,7 +31,7 @@ static void queue_push(struct comm *comm)
         queue->first = comm;
     queue->last = comm;
     queue->count++;
-    book.freed_count++;
+    __atomic_store_n(&book.freed_count, book.freed_count + 1, __ATOMIC_RELAXED);
 }
 
 static struct comm *queue_pop(struct comm_queue *queue)
@@ -43,7 +43,7 @@ static struct comm *queue_pop(struct comm_queue *queue)
     if (!queue->first)
         queue->last = NULL;
     queue->count--;
-    book.freed_count--;
+    __atomic_store_n(&book.freed_count, book.freed_count - 1, __ATOMIC_RELAXED);
     return comm;
 }
 
@@ -51,7 +51,8 @@ void comm_abandoned(struct comm *comm)
 {
     pthread_mutex_lock(&book.lock);
     comm->quiet_ticks = clock_now();
-    book.full_limit = 0; /* there is a place again */
+    if (book_is_short()) /* there is a place again */
+        __atomic_store_n(&book.full_limit, 0, __ATOMIC_RELAXED);
     queue_push(comm);
     pthread_mutex_unlock(&book.lock);
 }

@@ -36,7 +36,7 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
 /* Half of a request: its share of the call's time goes to the receive. */
 static void fold_half_done(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    struct tally none = {.end = tally->end, .concurrent = tally->concurrent};
+    struct tally none = {.end = tally->end, .message_weight = tally->message_weight, .concurrent = tally->concurrent};
     fold_send_done(&none, comm, event);
 }
 
@@ -56,8 +56,8 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
     case RECORD_RECEIVE:
         if (event_is_message(event)) {
             fold_received(comm, event);
-            fold_transfer(comm, event, tally->end - event->begin);
-            fold_span(comm, event->begin, tally->end);
+            fold_transfer_posted(tally, comm, event);
+            fold_span_posted(tally, comm, event);
         }
         break;
     case RECORD_SEND_POSTED:
@@ -65,14 +65,14 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         if (event->peer < 0)
             break;
         fold_posted_send(tally->concurrent, comm, event);
-        fold_span(comm, event->begin, tally->end);
+        fold_span_posted(tally, comm, event);
         break;
     case RECORD_RECV_POSTED:
         cell_add(&comm->cells->p2p_time, fold_share(tally));
         if (event->peer == PEER_PROC_NULL)
             break;
         level_add(tally->concurrent, &comm->shared->recvs, 1);
-        fold_span(comm, event->begin, tally->end);
+        fold_span_posted(tally, comm, event);
         break;
     case RECORD_COLL_POSTED:
         if (event->duration < CALL_COUNT)
@@ -83,7 +83,7 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         cell_add(&comm->cells->wait_time, fold_share(tally));
         if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
             fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more));
-        fold_span(comm, event->begin, tally->end);
+        fold_span_posted(tally, comm, event);
         break;
     case RECORD_COMM_DONE:
     case RECORD_RMA_DONE:

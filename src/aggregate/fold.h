@@ -7,6 +7,10 @@
  *
  * The records that follow a completion call (RECORD_*_DONE) take their share of the call's time and its end from
  * tally.end, .share and .remainder, which the call's own event has just set.
+ *
+ * Where only a sample of the calls is timed (mpit_timing), `weight` says how often the time of this call counts: 0 = it
+ * was not timed; its begin is the end of the last one that was, its duration 0. A record of a message whose posting was
+ * not timed has begin 0. While a trace is kept every call is timed: a replay knows weight 1 only.
  */
 #ifndef MPIT_AGGREGATE_FOLD_H
 #define MPIT_AGGREGATE_FOLD_H
@@ -26,6 +30,7 @@ struct tally {
     uint64_t remainder;          /* for the first of them */
     bool concurrent;             /* several threads may be in MPI at once: shared cells need locked instructions */
     struct region_cells *region; /* of the region that the next event names */
+    uint64_t message_weight;     /* how often the transfer time of the next record's message counts */
 };
 
 /* The cells of one thread for one communicator. */
@@ -121,6 +126,18 @@ FOLD void fold_transfer(struct comm_tally *comm, const struct event *event, uint
         cell_add(&comm->cells->timeouts, 1);
 }
 
+/* A message whose posting is a record of its own: it takes from there to the end of the call. */
+FOLD void fold_transfer_posted(const struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    fold_transfer(comm, event, event->begin ? (tally->end - event->begin) * tally->message_weight : 0);
+}
+
+FOLD void fold_span_posted(const struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    if (event->begin)
+        fold_span(comm, event->begin, tally->end);
+}
+
 FOLD void fold_posted_send(bool concurrent, struct comm_tally *comm, const struct event *event)
 {
     fold_sent(comm, event);
@@ -149,11 +166,12 @@ FOLD uint64_t fold_share(struct tally *tally)
 
 /* A call's own event. `shape` and `op` follow from its kind; they are arguments so that a wrapper can fix them. */
 FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, struct comm_tally *comm,
-                    const struct event *event, const struct event_extension *more)
+                    const struct event *event, const struct event_extension *more, uint64_t weight)
 {
     unsigned kind = event_kind(event);
     uint64_t duration = event_duration(event, more);
     uint64_t end = event->begin + duration;
+    duration *= weight;
     if (event->kind & EVENT_NESTED) { /* first: mpit_mpi_time is the difference, and never shows too much */
         cell_add(&tally->cells->nested_time, duration);
         cell_order(&tally->cells->nested_time, &tally->cells->call_time[kind]);
@@ -217,7 +235,8 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         if (shape != FOLD_POST_SEND)
             fold_transfer(comm, event, duration);
     }
-    fold_span(comm, event->begin, end);
+    if (weight)
+        fold_span(comm, event->begin, end);
 }
 
 FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
@@ -228,8 +247,8 @@ FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const str
     level_subtract(tally->concurrent, &comm->shared->sends, 1);
     level_subtract(tally->concurrent, &comm->shared->bytes, event->bytes);
     if (!(event->kind & EVENT_FAILED))
-        fold_transfer(comm, event, tally->end - event->begin);
-    fold_span(comm, event->begin, tally->end);
+        fold_transfer_posted(tally, comm, event);
+    fold_span_posted(tally, comm, event);
 }
 
 FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
@@ -240,9 +259,9 @@ FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const str
     level_subtract(tally->concurrent, &comm->shared->recvs, 1);
     if (event_is_message(event)) {
         fold_received(comm, event);
-        fold_transfer(comm, event, tally->end - event->begin);
+        fold_transfer_posted(tally, comm, event);
     }
-    fold_span(comm, event->begin, tally->end);
+    fold_span_posted(tally, comm, event);
 }
 
 /* A region of another library that was left. */
@@ -251,6 +270,13 @@ FOLD void fold_region(struct region_cells *region, const struct event *event, co
     cell_add(&region->count, 1);
     if (!(event->kind & EVENT_NESTED))
         cell_add(&region->time, event_duration(event, more));
+}
+
+/* A completion call that is not recorded: what follows has its end and no share of its time. */
+FOLD void fold_passed(struct tally *tally, const struct event *event)
+{
+    cell_store(&tally->end, event->begin);
+    tally->share = tally->remainder = 0;
 }
 
 /* A record behind a call that is none of the frequent ones above. */
@@ -263,7 +289,9 @@ static inline void fold(struct tally *tally, struct comm_tally *comm, const stru
 {
     unsigned kind = event_kind(event);
     if (kind < CALL_COUNT)
-        fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more);
+        fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more, 1);
+    else if (kind == EVENT_PASSED)
+        fold_passed(tally, event);
     else if (kind == EVENT_REGION && tally->region)
         fold_region(tally->region, event, more);
     else if (comm && kind < RECORD_END)

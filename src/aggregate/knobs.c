@@ -3,6 +3,7 @@
 #include "book.h"
 #include "clock.h"
 #include "event.h"
+#include "filter.h"
 #include "tracing.h"
 
 #include <pthread.h>
@@ -13,6 +14,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { TIMING_MOST = 1000000 };
+
+static int papi_check(const char *text, char *problem, size_t size)
+{
+    if (!text[0])
+        return 0;
+    snprintf(problem, size, "this version counts no PAPI events: it can only be empty");
+    return -1;
+}
 
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
@@ -30,24 +42,44 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                                   "Messages of this size and over count as large, in bytes."},
     [KNOB_P2P_TIMEOUT_NS] = {"mpit_p2p_timeout_ns", KNOB_UNSIGNED_LONG_LONG, true, 0, 0, UINT64_MAX,
                              "A message whose transfer takes longer is a timeout, in nanoseconds; 0 = off."},
+    [KNOB_RECORD_LOCAL_CALLS] = {"mpit_record_local_calls", KNOB_INT, true, 0, 0, 1,
+                                 "1: local functions (MPI_Comm_rank, datatypes, groups, ...) are counted, too, for the "
+                                 "process; 0: they are not."},
+    [KNOB_TIMING] = {"mpit_timing", KNOB_INT, true, 1, 0, TIMING_MOST,
+                     "1: every call is timed; 0: none, only counts; N > 1: one of N calls of a thread, and its time "
+                     "counts N times. While a trace is kept or tools listen every call is timed."},
+    [KNOB_SAMPLE_HZ] = {"mpit_sample_hz", KNOB_INT, true, 0, 0, INT32_MAX,
+                        "State samples a second and thread. This version has no sampler: it can only be 0."},
+    [KNOB_FILTER] = {"mpit_filter", KNOB_TEXT, false, 0, 0, 0,
+                     "MPI functions and classes: only these are recorded, or (with - in front) all but these; fixed "
+                     "when MPI_Init begins.",
+                     filter_check},
+    [KNOB_PAPI_EVENTS] = {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
+                          "Names of PAPI events, separated by commas. This version counts none: it can only be empty.",
+                          papi_check},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
     [KNOB_FLIGHT_EVENTS] = 4096,
     [KNOB_BUFFER_LIMIT_BYTES] = UINT64_C(64) << 20,
     [KNOB_LARGE_MESSAGE_BYTES] = 8192,
+    [KNOB_TIMING] = 1,
 };
+
+static char texts[KNOB_COUNT][KNOB_TEXT_BYTES]; /* under write_lock; of those that are texts */
 
 uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
 uint64_t knob_rare_ticks = EVENT_DURATION_WIDE;
+uint64_t knob_sampling = 1;
 int knob_attendants;
+void (*knobs_changed)(void);
 static struct clock_scale scale;
 static uint32_t inputs_version;
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Again when what it was made of has changed meanwhile: the last one to store has seen the newest. */
-static void timeout_derive(void)
+static void derive(void)
 {
     uint32_t version = __atomic_add_fetch(&inputs_version, 1, __ATOMIC_SEQ_CST), seen;
     do {
@@ -55,10 +87,16 @@ static void timeout_derive(void)
         uint64_t ns = knob_load(KNOB_P2P_TIMEOUT_NS);
         uint64_t ticks = ns && scale.mult ? clock_ticks(scale, ns) : UINT64_MAX;
         uint64_t rare = ticks < EVENT_DURATION_WIDE ? ticks + 1 : EVENT_DURATION_WIDE;
-        if (__atomic_load_n(&knob_attendants, __ATOMIC_SEQ_CST) > 0)
+        bool attended = __atomic_load_n(&knob_attendants, __ATOMIC_SEQ_CST) > 0;
+        if (attended)
             rare = 0;
+        uint64_t sampling = attended || knob_load(KNOB_TRACE) ? 1 : knob_load(KNOB_TIMING);
+        __atomic_store_n(&knob_sampling, sampling, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_timeout_ticks, ticks, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_rare_ticks, rare, __ATOMIC_SEQ_CST);
+        void (*changed)(void) = __atomic_load_n(&knobs_changed, __ATOMIC_ACQUIRE);
+        if (changed)
+            changed();
         version = __atomic_load_n(&inputs_version, __ATOMIC_SEQ_CST);
     } while (version != seen);
 }
@@ -66,14 +104,14 @@ static void timeout_derive(void)
 void knobs_attend(int change)
 {
     __atomic_add_fetch(&knob_attendants, change, __ATOMIC_SEQ_CST);
-    timeout_derive();
+    derive();
 }
 
 void knob_store(enum knob knob, uint64_t value)
 {
     __atomic_store_n(&knobs[knob], value, __ATOMIC_RELAXED);
-    if (knob == KNOB_P2P_TIMEOUT_NS)
-        timeout_derive();
+    if (knob == KNOB_P2P_TIMEOUT_NS || knob == KNOB_TRACE || knob == KNOB_TIMING || knob == KNOB_RECORD_LOCAL_CALLS)
+        derive();
     if (knob == KNOB_LARGE_MESSAGE_BYTES)
         __atomic_store_n(&knob_small_limit, value < SMALL_MOST ? value : SMALL_MOST, __ATOMIC_RELAXED);
 }
@@ -91,17 +129,33 @@ static enum knob_result run_knob_write(enum knob knob, uint64_t value)
     return KNOB_WRITTEN;
 }
 
+/* 0 before a run. */
+static uint32_t run_phase(void)
+{
+    uint32_t phase = book.run.header ? __atomic_load_n(&book.run.header->phase, __ATOMIC_ACQUIRE) : 0;
+    if (phase && book.run.header->pid != (uint32_t)getpid())
+        phase = RUN_FINALIZED; /* the child of a fork shares the mapping and takes no part */
+    return phase;
+}
+
+/* Has the run taken it over when it began? */
+static bool is_of_run(enum knob knob)
+{
+    return knob == KNOB_TRACE || knob == KNOB_FLIGHT_EVENTS || knob == KNOB_BUFFER_LIMIT_BYTES ||
+           knob == KNOB_TRACE_LIMIT_BYTES;
+}
+
 enum knob_result knob_write(enum knob knob, uint64_t value)
 {
     const struct knob_description *description = &knob_table[knob];
     if (value < description->least || value > description->most)
         return KNOB_OUT_OF_RANGE;
+    if (knob == KNOB_SAMPLE_HZ) /* there is nothing yet that it could start */
+        return value == 0 ? KNOB_WRITTEN : KNOB_NOT_NOW;
     enum knob_result result = KNOB_WRITTEN;
     pthread_mutex_lock(&write_lock);
-    uint32_t phase = book.run.header ? __atomic_load_n(&book.run.header->phase, __ATOMIC_ACQUIRE) : 0;
-    if (phase && book.run.header->pid != (uint32_t)getpid())
-        phase = RUN_FINALIZED; /* the child of a fork shares the mapping and takes no part */
-    bool of_run = knob != KNOB_LARGE_MESSAGE_BYTES && knob != KNOB_P2P_TIMEOUT_NS;
+    uint32_t phase = run_phase();
+    bool of_run = is_of_run(knob);
     if (!of_run || !phase)
         knob_store(knob, value);
     else if (!description->run_time || phase > RUN_RUNNING)
@@ -112,10 +166,35 @@ enum knob_result knob_write(enum knob knob, uint64_t value)
     return result;
 }
 
+enum knob_result knob_write_text(enum knob knob, const char *text)
+{
+    char problem[KNOB_PROBLEM_BYTES];
+    enum knob_result result = KNOB_WRITTEN;
+    if (strnlen(text, KNOB_TEXT_BYTES) == KNOB_TEXT_BYTES)
+        return KNOB_OUT_OF_RANGE;
+    bool good = knob_table[knob].check(text, problem, sizeof problem) == 0;
+    pthread_mutex_lock(&write_lock);
+    if (run_phase() || (!good && knob == KNOB_PAPI_EVENTS))
+        result = KNOB_NEVER;
+    else if (!good)
+        result = KNOB_OUT_OF_RANGE;
+    else
+        strcpy(texts[knob], text);
+    pthread_mutex_unlock(&write_lock);
+    return result;
+}
+
+void knob_read_text(enum knob knob, char text[KNOB_TEXT_BYTES])
+{
+    pthread_mutex_lock(&write_lock);
+    strcpy(text, texts[knob]);
+    pthread_mutex_unlock(&write_lock);
+}
+
 void knobs_scale(uint64_t mult)
 {
     scale.mult = mult;
-    timeout_derive();
+    derive();
 }
 
 void knob_variable(enum knob knob, char name[KNOB_VARIABLE_BYTES])
@@ -137,6 +216,35 @@ static bool number_read(const char *text, uint64_t *value)
     return errno == 0 && *end == '\0';
 }
 
+/* "MPIT_X=..." as far as there is room. */
+static size_t problem_begin(char problem[KNOB_PROBLEM_BYTES], const char *name, const char *text)
+{
+    int n = snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: ", name, text,
+                     strlen(text) > 100 ? "..." : "");
+    return n > 0 && n < KNOB_PROBLEM_BYTES ? (size_t)n : 0;
+}
+
+static void problem_end(char problem[KNOB_PROBLEM_BYTES], const char *text)
+{
+    size_t used = strlen(problem);
+    snprintf(problem + used, KNOB_PROBLEM_BYTES - used, "%s", text);
+}
+
+static bool text_from_environment(enum knob knob, const char *name, const char *text, char problem[KNOB_PROBLEM_BYTES])
+{
+    size_t used = problem_begin(problem, name, text);
+    enum { END = 48 }; /* room for the last words */
+    if (strlen(text) >= KNOB_TEXT_BYTES)
+        snprintf(problem + used, KNOB_PROBLEM_BYTES - used - END, "it has more than %d characters",
+                 KNOB_TEXT_BYTES - 1);
+    else if (knob_table[knob].check(text, problem + used, KNOB_PROBLEM_BYTES - used - END) == 0) {
+        problem[0] = '\0';
+        return true;
+    }
+    problem_end(problem, ". The default, none, holds.");
+    return false;
+}
+
 bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PROBLEM_BYTES])
 {
     const struct knob_description *description = &knob_table[knob];
@@ -146,13 +254,39 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
     problem[0] = '\0';
     if (!text || !text[0])
         return false;
-    if (number_read(text, value) && *value >= description->least && *value <= description->most)
+    if (description->type == KNOB_TEXT)
+        return text_from_environment(knob, name, text, problem);
+    bool good = number_read(text, value) && *value >= description->least && *value <= description->most;
+    if (good && !(knob == KNOB_SAMPLE_HZ && *value))
         return true;
-    snprintf(problem, KNOB_PROBLEM_BYTES,
-             "%s=%.100s cannot be used; allowed are whole numbers from %" PRIu64 " to %" PRIu64
-             ". The default, %" PRIu64 ", holds.",
-             name, text, description->least, description->most, description->initial);
+    if (good)
+        snprintf(problem, KNOB_PROBLEM_BYTES,
+                 "%s=%.100s cannot be used: this version has no sampler, it can only be 0. The default, 0, holds.",
+                 name, text);
+    else
+        snprintf(problem, KNOB_PROBLEM_BYTES,
+                 "%s=%.100s cannot be used; allowed are whole numbers from %" PRIu64 " to %" PRIu64
+                 ". The default, %" PRIu64 ", holds.",
+                 name, text, description->least, description->most, description->initial);
     return false;
+}
+
+void knob_take_environment(enum knob knob)
+{
+    char name[KNOB_VARIABLE_BYTES], problem[KNOB_PROBLEM_BYTES];
+    uint64_t value;
+    if (!knob_from_environment(knob, &value, problem))
+        return;
+    if (knob_table[knob].type != KNOB_TEXT) {
+        knob_store(knob, value);
+        return;
+    }
+    knob_variable(knob, name);
+    const char *text = getenv(name);
+    pthread_mutex_lock(&write_lock);
+    if (text && strlen(text) < KNOB_TEXT_BYTES)
+        strcpy(texts[knob], text);
+    pthread_mutex_unlock(&write_lock);
 }
 
 void knobs_listen(bool listened)

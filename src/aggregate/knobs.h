@@ -8,12 +8,13 @@
 
 #include "cells.h"
 #include "linkage.h"
+#include "runfile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum knob_type { KNOB_INT, KNOB_UNSIGNED_LONG_LONG };
+enum knob_type { KNOB_INT, KNOB_UNSIGNED_LONG_LONG, KNOB_TEXT };
 
 enum knob {
     KNOB_TRACE,
@@ -22,6 +23,11 @@ enum knob {
     KNOB_TRACE_LIMIT_BYTES,
     KNOB_LARGE_MESSAGE_BYTES,
     KNOB_P2P_TIMEOUT_NS,
+    KNOB_RECORD_LOCAL_CALLS,
+    KNOB_TIMING,
+    KNOB_SAMPLE_HZ,
+    KNOB_FILTER,
+    KNOB_PAPI_EVENTS,
     KNOB_COUNT
 };
 
@@ -31,7 +37,12 @@ struct knob_description {
     bool run_time; /* may be written while a run is recorded; all may before */
     uint64_t initial, least, most;
     const char *description;
+    /* of a text: 0, or -1 and in `problem` what is wrong with it and what is allowed */
+    int (*check)(const char *text, char *problem, size_t size);
 };
+
+/* Room for a text, with its NUL. */
+enum { KNOB_TEXT_BYTES = FILTER_BYTES };
 
 extern const struct knob_description knob_table[KNOB_COUNT];
 extern LIBRARY_LOCAL uint64_t knobs[KNOB_COUNT];
@@ -45,6 +56,12 @@ extern LIBRARY_LOCAL uint64_t knob_small_limit;
  * somebody attends. */
 extern LIBRARY_LOCAL uint64_t knob_rare_ticks;
 
+/* One of so many calls of a thread is timed, and none where it is 0: mpit_timing, but 1 while a trace is kept or
+ * somebody attends, since those need times. */
+extern LIBRARY_LOCAL uint64_t knob_sampling;
+/* Called when knob_sampling or mpit_record_local_calls may have changed; lock-free, async-signal-safe. NULL: nobody. */
+extern LIBRARY_LOCAL void (*knobs_changed)(void);
+
 static inline uint64_t knob_load(enum knob knob)
 {
     return RELAXED_LOAD(&knobs[knob]);
@@ -53,22 +70,29 @@ static inline uint64_t knob_load(enum knob knob)
 /* Stores a value that was checked against the description. */
 void knob_store(enum knob knob, uint64_t value);
 
-enum { KNOB_VARIABLE_BYTES = 64, KNOB_PROBLEM_BYTES = 384 };
+enum { KNOB_VARIABLE_BYTES = 64, KNOB_PROBLEM_BYTES = 640 };
 
 /* The environment variable of a knob: its name in upper case. */
 void knob_variable(enum knob knob, char name[KNOB_VARIABLE_BYTES]);
-/* True: the environment sets the knob to *value. Else `problem` says why its value cannot be used; "": it has none. */
+/* True: the environment sets the knob to *value (a text: it is good). Else `problem` says why its value cannot be used;
+ * "": it has none. */
 bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PROBLEM_BYTES]);
+/* Takes the value of the environment over, if it can be used. */
+void knob_take_environment(enum knob knob);
 enum knob_result {
     KNOB_WRITTEN,
     KNOB_OUT_OF_RANGE, /* least and most stand in the description */
     KNOB_NOT_NOW,      /* a bound below what is in use */
-    KNOB_NEVER,        /* not any more in this run */
+    KNOB_NEVER,        /* not any more in this run, or not in this version */
 };
 
 /* Writes a value of the user's; takes effect at once, in other threads from their next call on. Thread-safe; takes a
  * lock. */
 enum knob_result knob_write(enum knob knob, uint64_t value);
+
+/* The same for a text, and how it is read. */
+enum knob_result knob_write_text(enum knob knob, const char *text);
+void knob_read_text(enum knob knob, char text[KNOB_TEXT_BYTES]);
 
 /* While somebody attends (+1; -1 ends it), every call counts as rare: what looks at each call stands in the code for
  * those. Lock-free, async-signal-safe. */

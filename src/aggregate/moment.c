@@ -52,7 +52,7 @@ static uint64_t progress(const struct ledger *ledger, uint64_t end, uint64_t now
         return 0;
     bool nested = is_nested(ledger, end);
     uint64_t since = nested ? cell_load(&ledger->outermost) : RELAXED_LOAD(&state->since);
-    return (nested || end <= since) && now > since ? now - since : 0;
+    return since && (nested || end <= since) && now > since ? now - since : 0; /* 0: the call is not timed */
 }
 
 static uint64_t time_folded(const struct thread_cells *cells)

@@ -348,7 +348,7 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
     bool whole = true;
     memset(&replay->thread, 0, sizeof replay->thread);
     memset(replay->regions, 0, (replay->reader->instrument_count + 1) * sizeof *replay->regions);
-    replay->tally = (struct tally){.cells = &replay->thread};
+    replay->tally = (struct tally){.cells = &replay->thread, .message_weight = 1};
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
         whole = event_take(replay, &cursor, event);

@@ -4,12 +4,8 @@
 
 static void environment_read(void)
 {
-    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
-        char problem[KNOB_PROBLEM_BYTES];
-        uint64_t value;
-        if (knob_from_environment(knob, &value, problem))
-            knob_store(knob, value);
-    }
+    for (enum knob knob = 0; knob < KNOB_COUNT; knob++)
+        knob_take_environment(knob);
 }
 
 void settings_read(void)

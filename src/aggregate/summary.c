@@ -235,6 +235,28 @@ static void calls_fill(struct summary *summary, const struct figures *from)
     }
 }
 
+/* What was not recorded because somebody wanted it so. */
+static void selection_fill(struct summary *summary, const struct run_header *header, struct clock_scale scale,
+                           uint64_t end_ticks)
+{
+    uint64_t since = header->off_since;
+    uint64_t off = header->off_ticks + (since && end_ticks > since ? end_ticks - since : 0);
+    spread_set(&summary->off_seconds, (double)clock_ns(scale, off) / 1e9, header->world_rank);
+    summary->sampling = header->sampling;
+    summary->sampling_mixed = header->sampling_changed != 0;
+    memcpy(summary->filter, header->filter, sizeof summary->filter);
+    summary->filter[sizeof summary->filter - 1] = '\0';
+}
+
+static void selection_merge(struct summary *summary, const struct summary *other)
+{
+    summary_spread_merge(&summary->off_seconds, &other->off_seconds);
+    if (other->sampling != summary->sampling || other->sampling_mixed)
+        summary->sampling_mixed = 1;
+    if (other->filter_mixed || strcmp(other->filter, summary->filter) != 0)
+        summary->filter_mixed = 1;
+}
+
 struct part_facts {
     uint64_t init_ticks, end_ticks;
     int32_t rank;
@@ -276,6 +298,7 @@ int summary_of_book(struct summary *summary, uint64_t end_ticks)
                                 .parent_job = header->parent_job};
     memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
     memcpy(summary->program, header->program, sizeof summary->program);
+    selection_fill(summary, header, book.scale, end_ticks);
     return part_fill(summary, &(struct figures){NULL},
                      (struct part_facts){header->init_ticks, end_ticks, header->world_rank, book.thread_count});
 }
@@ -307,6 +330,7 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
     for (size_t i = 0; i < reader->thread_count; i++)
         threads += reader->threads[i] != NULL;
     uint64_t end = header->end_ticks ? header->end_ticks : last_ticks(reader);
+    selection_fill(summary, header, run_reader_scale(reader), end);
     return part_fill(summary, &(struct figures){reader},
                      (struct part_facts){header->init_ticks, end, header->world_rank, threads});
 }
@@ -334,6 +358,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary_spread_merge(&summary->run_seconds, &other->run_seconds);
         summary_spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
         summary_spread_merge(&summary->mpi_share, &other->mpi_share);
+        selection_merge(summary, other);
         for (unsigned i = 0; i < LOSS_COUNT; i++)
             summary->lost[i] += other->lost[i];
         for (unsigned i = 0; i < CALL_COUNT; i++) {
@@ -443,6 +468,7 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     summary->mpi[sizeof summary->mpi - 1] = summary->program[sizeof summary->program - 1] = '\0';
+    summary->filter[sizeof summary->filter - 1] = '\0';
     for (size_t i = 0; i < summary->comm_count; i++) {
         struct summary_comm *comm = &summary->comms[i];
         char label[COMM_LABEL_BYTES] = "";

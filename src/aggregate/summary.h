@@ -77,6 +77,11 @@ struct summary {
     struct summary_spread run_seconds; /* from MPI_Init's return to MPI_Finalize */
     struct summary_spread mpi_seconds; /* inside MPI, summed over the threads of the rank */
     struct summary_spread mpi_share;   /* mpi_seconds / (run_seconds x threads that called MPI) */
+    struct summary_spread off_seconds; /* without recording (MPI_Pcontrol) */
+    uint64_t sampling;                 /* one of so many calls was timed, as mpit_timing has it */
+    uint32_t sampling_mixed;           /* 1: not in all processes, or not all the time */
+    uint32_t filter_mixed;             /* 1: processes had different ones */
+    char filter[FILTER_BYTES];         /* mpit_filter */
     uint64_t threads;
     uint64_t events;
     uint64_t lost[LOSS_COUNT];

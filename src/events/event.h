@@ -23,6 +23,12 @@
  *   region       a region that was left, an extension behind it where it is wide; nested: inside of itself
  *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
  *
+ * and what the recorder says of itself:
+ *
+ *   passed       a completion call that is not recorded (filtered, or recording is off) has completed requests that
+ * are: their records follow, as behind a call; begin = when it returned switched     MPI_Pcontrol: peer = 1 recording
+ * goes on, 0 it stops
+ *
  * Invariant: a record whose kind is 0 was never written. The number of records that a thread has written is its
  * tally cell `events_recorded`; a record is complete before that cell counts it.
  */
@@ -87,10 +93,12 @@ enum record_kind {
     RECORD_END,
 };
 
-/* Events of instruments (runfile.h): neither calls nor parts of calls. */
-enum instrument_event_kind {
+/* Events between calls: neither calls nor parts of calls. Of instruments (runfile.h), then of the recorder. */
+enum between_event_kind {
     EVENT_REGION = 0x500,
     EVENT_METRIC,
+    EVENT_PASSED,
+    EVENT_SWITCHED,
 };
 
 /* Peers that are no rank; the values are mpit's own, whatever the MPI uses. */

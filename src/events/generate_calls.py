@@ -21,7 +21,7 @@ COLLECTIVES = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "
 
 
 # What the fold makes of an event, by the shape of its wrapper.
-FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
+FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
          "session_init": "CALL", "session_finalize": "CALL",
          "send": "SEND", "recv": "RECV", "sendrecv": "SENDRECV", "sendrecv_replace": "SENDRECV",
          "isend": "POST_SEND", "irecv": "POST_RECV", "probe": "P2P", "iprobe": "P2P",
@@ -38,6 +38,11 @@ FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CA
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
          "file_delete": "CALL"}
+
+# Shapes of calls of which nothing is needed later: one that is not recorded (filtered, or recording is off) passes by.
+# All others go through their wrapper, which keeps requests, communicators, windows and files.
+PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "probe", "iprobe", "cancel", "coll",
+                  "neighbor", "win_call", "file_call", "file_transfer", "file_delete"]
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "isend", "irecv", "wait", "test", "coll"]
@@ -91,6 +96,8 @@ def prototypes_read(path):
 
 def parameter_type(parameter):
     """'const int displs[]' -> ('const int ', '[]')"""
+    if re.fullmatch(r".*\*|\w+", parameter):  # it has no name
+        parameter += " unnamed"
     match = re.match(r"^(.*?)(\b\w+) ?((?:\[[^\]]*\])*)$", parameter)
     kind, _, suffix = match.groups()
     return " ".join(kind.split()).replace(" *", " *"), suffix.replace(" ", "")
@@ -149,6 +156,8 @@ def declared(calls, prototypes):
             if name == extension and (call.shape not in EXTENSION_SHAPES or call.name in prototypes):
                 continue
             types = [parameter_type(p) for p in prototypes[name]]
+            if call.shape == "local":  # what they are about is of no concern
+                call.arguments = [f"argument{i}" for i in range(len(types))]
             if len(types) != len(call.arguments):
                 sys.exit(f"{name}: mpi.h has {len(types)} parameters, calls.table {len(call.arguments)}")
             yield call, name, types, large
@@ -172,7 +181,8 @@ def object_arguments(call):
 
 
 def generate_wrappers(calls, prototypes):
-    print("/* Generated from calls.table and mpi.h. */\n#include \"shapes.h\"\n")
+    print("/* Generated from calls.table and mpi.h. */\n#include \"shapes.h\"\n#include \"switchboard.h\"\n")
+    listed = []
     for call, name, types, large in declared(calls, prototypes):
         names = call.arguments
         arguments = ", ".join(names)
@@ -182,6 +192,8 @@ def generate_wrappers(calls, prototypes):
             first = [n for n in names if n == "comm"]
         left_out = first + ["info"] if call.klass == "collective" else first
         shaped = ", ".join(first + [n for n in names if n not in left_out])
+        if call.shape == "local":
+            shaped = ""
         if call.klass in ("rma", "io"):
             shaped = ", ".join(object_arguments(call))
         body = (f"(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
@@ -189,11 +201,22 @@ def generate_wrappers(calls, prototypes):
         shape = f"    SHAPE_{call.shape.upper()}{body}"
         if call.shape in PLAIN_SHAPES:
             print(f"RARE int GENERAL({name})({declaration(types, names)})\n{{\n{shape}")
-            shape = f"    PLAIN_{call.shape.upper()}{body}"
+            plain = f"    PLAIN_{call.shape.upper()}(%s, {body[1:]}"
+            print(f"RARE int COUNTED({name})({declaration(types, names)})\n{{\n{plain % 'false'}")
+            shape = plain % "true"
         print(f"GATE({name});\nint {name}({declaration(types, names)})\n{{\n{shape}")
         if call.shape not in ("init", "init_thread", "finalize"):
-            print(f"GATE_PROFILED({name});\nROUTE({name}, ({declaration(types, names)}), ({arguments}));")
+            route = "ROUTE_LOCAL" if call.shape == "local" else "ROUTE"
+            print(f"GATE_PROFILED({name});\n{route}({name}, ({declaration(types, names)}), ({arguments}));")
+            print(f"WRAPPED_DECLARE({name});")
+            plain = call.shape in PLAIN_SHAPES
+            bodies = f"{name}, COUNTED({name}), GENERAL({name})" if plain else f"{name}, {name}, {name}"
+            listed.append(f"    WRAPPED(CALL_{call.name}, {name}, {bodies}, {int(call.shape not in PASSING_SHAPES)},"
+                          f" {int(call.shape == 'local')}),")
         print()
+    print("WRAPPED_LIST = {")
+    print("\n".join(listed))
+    print("};\nWRAPPED_END;")
 
 
 def main():

@@ -56,7 +56,8 @@ static int header_check(struct run_reader *reader)
     if (header->clock_kind != CLOCK_KIND_MONOTONIC && header->clock_kind != CLOCK_KIND_TSC)
         return reader_fail(reader, "has an unknown clock (%u)", header->clock_kind);
     if (!text_ends(header->host, sizeof header->host) || !text_ends(header->mpi, sizeof header->mpi) ||
-        !text_ends(header->boot, sizeof header->boot) || !text_ends(header->program, sizeof header->program))
+        !text_ends(header->boot, sizeof header->boot) || !text_ends(header->program, sizeof header->program) ||
+        !text_ends(header->filter, sizeof header->filter))
         return reader_fail(reader, "has a damaged header (a text does not end)");
     reader->bytes = header->file_bytes; /* what lies behind was allocated and never published */
     return 0;

@@ -70,6 +70,8 @@ enum loss_cause {
         LOSS_COUNT
 };
 
+enum { FILTER_BYTES = 2048 };
+
 struct run_header {
     char magic[8]; /* RUN_MAGIC, without the NUL */
     uint32_t version;
@@ -97,7 +99,13 @@ struct run_header {
     char host[64];
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
-    uint64_t first_stretch; /* of the trace, the latest in front; only in TRACED_IN_PART */
+    uint64_t first_stretch;    /* of the trace, the latest in front; only in TRACED_IN_PART */
+    uint64_t sampling;         /* one of so many calls is timed, as mpit_timing has it */
+    uint32_t sampling_changed; /* 1: it was another one before */
+    uint32_t off_count;        /* how often MPI_Pcontrol stopped the recording */
+    uint64_t off_ticks;        /* for how long, but for the last time if it is off still: */
+    uint64_t off_since;        /* then ticks when that began, else 0 */
+    char filter[FILTER_BYTES]; /* mpit_filter */
     uint64_t
         session_ticks;   /* in the calls that opened the first and closed the last session, where these were its ends */
     uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */

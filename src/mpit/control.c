@@ -21,8 +21,8 @@ static enum knob knob_of(const struct control *control)
 
 static int knob_open(const struct control *control, void *obj_handle, void **object, int *count)
 {
-    (void)control, (void)obj_handle, (void)object;
-    *count = 1;
+    (void)obj_handle, (void)object;
+    *count = knob_table[knob_of(control)].type == KNOB_TEXT ? KNOB_TEXT_BYTES : 1;
     return MPI_SUCCESS;
 }
 
@@ -31,22 +31,18 @@ static int knob_read(const struct control *control, void *object, void *buf)
     (void)object;
     enum knob knob = knob_of(control);
     uint64_t value = knob_load(knob);
-    if (knob_table[knob].type == KNOB_INT)
+    if (knob_table[knob].type == KNOB_TEXT)
+        knob_read_text(knob, buf);
+    else if (knob_table[knob].type == KNOB_INT)
         *(int *)buf = (int)value;
     else
         *(unsigned long long *)buf = value;
     return MPI_SUCCESS;
 }
 
-static int knob_set(const struct control *control, void *object, const void *buf)
+static int knob_code(enum knob_result result)
 {
-    (void)object;
-    enum knob knob = knob_of(control);
-    int64_t signed_value = knob_table[knob].type == KNOB_INT ? *(const int *)buf : 0;
-    uint64_t value = knob_table[knob].type == KNOB_INT ? (uint64_t)signed_value : *(const unsigned long long *)buf;
-    if (signed_value < 0)
-        return MPI_T_ERR_INVALID;
-    switch (knob_write(knob, value)) {
+    switch (result) {
     case KNOB_WRITTEN:
         return MPI_SUCCESS;
     case KNOB_NOT_NOW:
@@ -56,6 +52,19 @@ static int knob_set(const struct control *control, void *object, const void *buf
     default:
         return MPI_T_ERR_INVALID; /* a value that cannot be */
     }
+}
+
+static int knob_set(const struct control *control, void *object, const void *buf)
+{
+    (void)object;
+    enum knob knob = knob_of(control);
+    if (knob_table[knob].type == KNOB_TEXT)
+        return knob_code(knob_write_text(knob, buf));
+    int64_t signed_value = knob_table[knob].type == KNOB_INT ? *(const int *)buf : 0;
+    uint64_t value = knob_table[knob].type == KNOB_INT ? (uint64_t)signed_value : *(const unsigned long long *)buf;
+    if (signed_value < 0)
+        return MPI_T_ERR_INVALID;
+    return knob_code(knob_write(knob, value));
 }
 
 static const struct control_access knob_access = {knob_open, knob_read, knob_set};
@@ -87,7 +96,9 @@ static void knob_enter(enum knob knob)
         .verbosity = MPI_T_VERBOSITY_USER_BASIC,
         .bind = MPI_T_BIND_NO_OBJECT,
         .scope = MPI_T_SCOPE_LOCAL, /* those too that some moments refuse: the call says so */
-        .datatype = d->type == KNOB_INT ? native.int_ : native.unsigned_long_long,
+        .datatype = d->type == KNOB_INT    ? native.int_
+                    : d->type == KNOB_TEXT ? native.char_
+                                           : native.unsigned_long_long,
         .enumtype = MPI_T_ENUM_NULL,
     };
     enter(&fresh);

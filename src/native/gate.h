@@ -27,6 +27,8 @@
             "\nmpit_entry_" symbol ":\n\t.globl " symbol "\n\t.type " symbol ", %function\n" symbol                    \
             ":\n\t" GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
 
+#define HIDDEN __attribute__((visibility("hidden")))
+
 /* Stands before the definition of `name`. */
 #define GATE(name)                                                                                                     \
     extern __typeof__(name) name __asm__("mpit_impl_" #name);                                                          \
@@ -40,6 +42,7 @@
 
 /* Stands behind that: the way to the wrapper for the library's Fortran layer alone (fortran.c). */
 #define ROUTE(name, parameters, arguments) _Static_assert(1, "")
+#define ROUTE_LOCAL ROUTE
 
 /* Lets the gate pass: its calls go to the next definition. */
 #define GATE_PASS(name)                                                                                                \

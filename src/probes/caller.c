@@ -4,8 +4,10 @@
 #include "backends.h"
 #include "native.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include <strings.h>
 
 struct caller_library caller_libraries[CALLER_PLACES];
 
@@ -73,4 +75,47 @@ bool caller_look(const void *return_address)
         return false;
     note(&search.found);
     return search.found.fortran;
+}
+
+/* ---- whose call it is -------------------------------------------------------------------------------------------- */
+
+enum { SITES = 512 };
+
+/* Call sites that were looked at; a later one takes the place of one before it. */
+static uintptr_t sites[SITES];
+
+/* Is `symbol` the Fortran binding of the function (mpi_comm_rank_, pmpi_comm_rank__, MPI_COMM_RANK, ompi_comm_rank_f,
+ * mpi_comm_rank_f08_, ...)? What is between the prefix and these ends is the function's name. */
+static bool binds(const char *symbol, const char *name)
+{
+    static const char *const prefixes[] = {"mpi_", "pmpi_", "ompi_", "mpir_", "pmpir_", "mpii_"};
+    static const char *const ends[] = {"", "_", "__", "_f", "_f08", "_f08_", "_f08ts", "_f08ts_", "_f90_", "_cdesc"};
+    size_t length = strlen(name + 4);
+    for (size_t p = 0; p < sizeof prefixes / sizeof prefixes[0]; p++) {
+        size_t skip = strlen(prefixes[p]);
+        if (strncasecmp(symbol, prefixes[p], skip) != 0 || strncasecmp(symbol + skip, name + 4, length) != 0)
+            continue;
+        for (size_t e = 0; e < sizeof ends / sizeof ends[0]; e++)
+            if (strcasecmp(symbol + skip + length, ends[e]) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* The address and a verdict in one word: code addresses need 57 bits at most. */
+#define SITE_OURS ((uintptr_t)1 << 63)
+
+bool caller_asks_for(const void *return_address, const char *name)
+{
+    uintptr_t address = (uintptr_t)return_address;
+    if (!caller_is_fortran(return_address))
+        return true;
+    uintptr_t *site = &sites[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 55];
+    uintptr_t known = __atomic_load_n(site, __ATOMIC_RELAXED);
+    if ((known & ~SITE_OURS) == address)
+        return known & SITE_OURS;
+    Dl_info where;
+    bool ours = dladdr((const char *)return_address - 1, &where) && where.dli_sname && binds(where.dli_sname, name);
+    __atomic_store_n(site, address | (ours ? SITE_OURS : 0), __ATOMIC_RELAXED);
+    return ours;
 }

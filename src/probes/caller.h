@@ -30,4 +30,11 @@ static inline bool caller_is_fortran(const void *return_address)
     return __builtin_expect((uintptr_t)return_address - first->begin < size, 1) || caller_look(return_address);
 }
 
+/*
+ * Does the call of the function `name` (MPI_Comm_rank) come from where the program's does? Not if it is one of the
+ * Fortran layer's own, which it makes to do something else: there the calling function has another name. Thread-safe;
+ * not for signal handlers.
+ */
+bool caller_asks_for(const void *return_address, const char *name);
+
 #endif

@@ -103,7 +103,7 @@ uint32_t comm_creation_number(struct view *parent)
     return parent ? __atomic_add_fetch(&parent->comm->creations, 1, __ATOMIC_RELAXED) : 0;
 }
 
-void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child)
+void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child, bool quiet)
 {
     if (child == native.comm_null)
         return;
@@ -112,11 +112,14 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
         book_comm_retire(stale);
         book_comm_release(stale);
     }
+    /* a call that is not recorded or not timed has left no time */
+    bool timed = !quiet && RELAXED_LOAD(&knob_sampling) == 1;
+    uint64_t now = timed ? log->own.tally.end : clock_now();
     uint32_t parent_slot = parent ? parent->comm->slot : 0;
-    struct comm *comm = comm_add(child, parent ? parent->comm : NULL, origin, log->own.tally.end);
+    struct comm *comm = comm_add(child, parent ? parent->comm : NULL, origin, now);
     struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;
-    if (!view)
+    if (!view || quiet)
         return;
-    struct event event = {.begin = log->own.tally.end, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
+    struct event event = {.begin = now, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
     log_record(log, view, &event, 0);
 }

@@ -30,9 +30,14 @@ static size_t scratch_layout(struct completion *c, void *memory, int count, bool
 /* A call inside of another (from a callback) must not disturb the arrays of that one in the scratch. */
 static void *completion_memory(struct completion *c, size_t bytes)
 {
+    struct log *log = c->probe.log;
+    bool quiet = probe_is_quiet(&c->probe);
+    bool inside = log->scratch_lent || (quiet ? log->state->call : c->probe.outer.call) != CALL_NONE;
     c->own = NULL;
-    if (c->probe.outer.call == CALL_NONE)
-        return log_scratch(c->probe.log, bytes);
+    c->lent = quiet && !inside;
+    log->scratch_lent += c->lent;
+    if (!inside)
+        return log_scratch(log, bytes);
     c->own = calloc(1, bytes + 1);
     if (!c->own)
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
@@ -41,9 +46,11 @@ static void *completion_memory(struct completion *c, size_t bytes)
 
 static void completion_memory_release(struct completion *c)
 {
+    bool outermost =
+        c->lent ? c->probe.log->scratch_lent == 1 : c->probe.outer.call == CALL_NONE && !c->probe.log->scratch_lent;
     if (c->own)
         free(c->own);
-    else if (c->probe.outer.call == CALL_NONE)
+    else if (outermost && (c->lent || !probe_is_quiet(&c->probe)))
         log_scratch_trim(c->probe.log);
 }
 
@@ -56,7 +63,7 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     c->count = count > 0 && handles ? count : 0;
     c->taken = NULL;
     c->statuses = NULL;
-    c->done_count = 0;
+    c->done_count = c->quiet_count = 0;
     void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses));
     if (!memory)
         c->count = 0;
@@ -77,7 +84,8 @@ static void completion_set_one(struct completion *c, enum call kind, MPI_Request
     c->handles = handle;
     c->count = handle ? 1 : 0;
     c->statuses = NULL;
-    c->done_count = 0;
+    c->done_count = c->quiet_count = 0;
+    c->lent = false;
     c->own = NULL;
     c->one_saved = saved;
     c->one_taken = taken;
@@ -123,6 +131,21 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
     completion_flush(&c, result);
 }
 
+/* What a call that is not recorded has posted is complete: nothing of it is recorded, but a communicator is made. */
+static void quiet_done(struct completion *c, struct request *request, const MPI_Status *status)
+{
+    if (request->posted.type == REQUEST_COMM) {
+        int place = c->count - ++c->quiet_count;
+        c->done[place] = request;
+        c->status[place] = status;
+    } else if (request->persistent) {
+        request->active = request->quiet = false;
+        request_put(request, request->handle);
+    } else {
+        request_release(c->probe.log, request);
+    }
+}
+
 void completion_done(struct completion *c, int index, const MPI_Status *status)
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
@@ -137,6 +160,10 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
         c->taken[index] = NULL;
     if (!request->active) { /* an inactive persistent request completes nothing */
         request_put(request, c->saved[index]);
+        return;
+    }
+    if (request->quiet) {
+        quiet_done(c, request, status);
         return;
     }
     if (request->posted.type == REQUEST_GENERAL) { /* on no communicator that could be charged */
@@ -215,7 +242,7 @@ static bool was_cancelled(const struct request *request, const MPI_Status *statu
 
 static void timeout_mark(struct event *event, const struct tally *tally)
 {
-    if (tally->end - event->begin > RELAXED_LOAD(&knob_timeout_ticks))
+    if (event->begin && tally->end - event->begin > RELAXED_LOAD(&knob_timeout_ticks))
         event->kind |= EVENT_TIMEOUT;
 }
 
@@ -245,6 +272,15 @@ static void received_fill(struct event *event, const struct request *request, co
     if (abi_status_bytes(status) < event->bytes) /* else it was cut off: what there was room for has arrived */
         event->bytes = abi_status_bytes(status);
     event->kind |= size_flag(event->bytes);
+}
+
+static void comm_completed(struct log *log, struct view *parent, const struct request *request)
+{
+    struct request_more *more = request->posted.type == REQUEST_COMM ? request_more(request) : NULL;
+    if (more && more->newcomm) {
+        struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null};
+        comm_created(log, parent, &origin, *more->newcomm, request->quiet);
+    }
 }
 
 static bool request_has_tag(const struct request *request)
@@ -328,6 +364,7 @@ static void request_record(struct completion *c, struct request *request, const 
     struct view *view = request_view(log, request);
     struct event event = request_event(request);
     uint64_t bytes_out = 0;
+    log->own.tally.message_weight = request_weight(request);
     if (request->posted.type == REQUEST_PAIR)
         half_record(log, view, request, failed);
     if (was_cancelled(request, status)) {
@@ -340,11 +377,9 @@ static void request_record(struct completion *c, struct request *request, const 
         event.kind |= EVENT_FAILED;
     timeout_mark(&event, &log->own.tally);
     record_emit(log, view, &event, bytes_out);
-    struct request_more *more = request->posted.type == REQUEST_COMM && !failed ? request_more(request) : NULL;
-    if (more && more->newcomm) {
-        struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null};
-        comm_created(log, view, &origin, *more->newcomm);
-    }
+    log->own.tally.message_weight = 1;
+    if (!failed)
+        comm_completed(log, view, request);
 }
 
 /* It is active, and its end will not be seen: its levels go down. */
@@ -368,7 +403,7 @@ void displaced_record(struct log *log)
     while (log->displaced) {
         struct request *request = log->displaced;
         log->displaced = request->spare;
-        if (request->active && request->posted.type != REQUEST_GENERAL) {
+        if (request->active && !request->quiet && request->posted.type != REQUEST_GENERAL) {
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
             if (request->posted.type != REQUEST_MATCHED)
                 gone_record(log, request, EVENT_FAILED);
@@ -401,6 +436,14 @@ static bool request_failed(const MPI_Status *status, int result)
     return class != MPI_ERR_TRUNCATE || !status; /* a message that was cut off has arrived */
 }
 
+static void completion_end(struct completion *c)
+{
+    completion_memory_release(c);
+    c->probe.log->scratch_lent -= c->lent;
+    if (!probe_is_quiet(&c->probe) || c->done_count)
+        raise_finish(c->probe.log);
+}
+
 static void untaken_put_back(struct completion *c)
 {
     for (int i = 0; c->taken && i < c->count; i++)
@@ -418,11 +461,46 @@ static uint64_t tested_begin(const struct completion *c)
     return c->one_taken && c->one_taken->active ? c->one_taken->posted.begin : 0;
 }
 
+/* A call that is not timed does not know when it ended; a request that was timed when it was posted needs that. */
+static bool end_is_wanted(const struct completion *c)
+{
+    if (c->probe.mode == 0 || c->probe.begin)
+        return false;
+    for (int i = 0; i < c->done_count; i++)
+        if (c->done[i]->posted.begin)
+            return true;
+    return false;
+}
+
+/* The call's own event, or what stands for it in front of the records. */
+static void flush_begin(struct completion *c, int result)
+{
+    struct log *log = c->probe.log;
+    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
+    if (probe_is_quiet(&c->probe)) {
+        if (c->done_count)
+            log_passed(log, c->kind, c->done_count);
+        return;
+    }
+    if (end_is_wanted(c))
+        log_end_now(log);
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+}
+
+static void quiet_finish(struct completion *c, int result)
+{
+    for (int i = c->count - c->quiet_count; i < c->count; i++) {
+        struct request *request = c->done[i];
+        if (!request_failed(c->status[i], result))
+            comm_completed(c->probe.log, request_view(c->probe.log, request), request);
+        request_release(c->probe.log, request);
+    }
+}
+
 void completion_flush(struct completion *c, int result)
 {
-    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
     untaken_put_back(c);
-    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+    flush_begin(c, result);
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
         request_record(c, request, c->status[i], request_failed(c->status[i], result));
@@ -433,8 +511,9 @@ void completion_flush(struct completion *c, int result)
             request_release(c->probe.log, request);
         }
     }
-    completion_memory_release(c);
-    raise_finish(c->probe.log);
+    if (c->quiet_count)
+        quiet_finish(c, result);
+    completion_end(c);
 }
 
 static void started_record(struct completion *c, struct request *request)
@@ -453,7 +532,11 @@ static void started_record(struct completion *c, struct request *request)
             view_page_select(view, event.peer);
     }
     request->posted.begin = c->probe.begin;
+    request->lot = request_lot(probe_weight(&c->probe));
+    if (probe_weight(&c->probe) > 1 && !request->lot)
+        request->posted.begin = 0;
     request->active = true;
+    request->quiet = false;
     log_record(log, view, &event, 0);
 }
 
@@ -482,6 +565,13 @@ static void handle_follow(struct completion *c, int index)
     c->saved[index] = now;
 }
 
+/* Started by a call that is not recorded. */
+static void started_quiet(struct request *request)
+{
+    request->posted.begin = 0;
+    request->active = request->quiet = true;
+}
+
 void completion_started(struct completion *c, int result)
 {
     for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
@@ -495,10 +585,12 @@ void completion_started(struct completion *c, int result)
     struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
     probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
     for (int i = 0; i < c->done_count; i++)
-        started_record(c, c->done[i]);
+        if (probe_is_quiet(&c->probe))
+            started_quiet(c->done[i]);
+        else
+            started_record(c, c->done[i]);
     untaken_put_back(c);
-    completion_memory_release(c);
-    raise_finish(c->probe.log);
+    completion_end(c);
 }
 
 void completion_freed(struct completion *c, int result)
@@ -510,8 +602,10 @@ void completion_freed(struct completion *c, int result)
         c->one_taken = NULL;
     partitioned_restore(c, result);
     untaken_put_back(c);
-    bool active = request && request->active && request->posted.type != REQUEST_GENERAL;
+    bool active = request && request->active && !request->quiet && request->posted.type != REQUEST_GENERAL;
     struct event event = {.kind = (uint16_t)c->kind, .peer = active, .tag = c->count};
+    if (probe_is_quiet(&c->probe) && active)
+        log_passed(c->probe.log, c->kind, 1);
     probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     if (active) {
         gone_record(c->probe.log, request, 0);
@@ -520,5 +614,5 @@ void completion_freed(struct completion *c, int result)
     }
     if (request)
         request_release(c->probe.log, request);
-    raise_finish(c->probe.log);
+    completion_end(c);
 }

@@ -21,7 +21,9 @@ struct completion {
     const MPI_Status **status; /* beside `done` */
     MPI_Status *statuses;      /* in place of MPI_STATUSES_IGNORE */
     int done_count;
-    void *own; /* the arrays' memory where it is not the log's scratch */
+    int quiet_count; /* communicators that a call which is not recorded asked for: at the other end of `done` */
+    bool lent;       /* the arrays lie in the scratch, although the thread's state says nothing of this call */
+    void *own;       /* the arrays' memory where it is not the log's scratch */
     uint64_t one_saved;
     struct request *one_taken, *one_done;
     const MPI_Status *one_status;

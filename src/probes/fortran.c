@@ -11,6 +11,7 @@
 #include "caller.h"
 #include "profiled.h"
 #include "shapes.h"
+#include "switchboard.h"
 
 struct next next_profiled;
 
@@ -33,15 +34,39 @@ void fortran_find(void)
 #undef GATE_PROFILED
 #define GATE_PROFILED(name) _Static_assert(1, "")
 
+/* Which body of the wrapper calls go to; the switchboard's. */
 #undef ROUTE
-#define ROUTE(name, parameters, arguments)                                                                             \
+#define ROUTE_WHERE(name, parameters, arguments, condition)                                                            \
+    static __typeof__(&name) way_##name = (name);                                                                      \
     extern int route_##name parameters __attribute__((visibility("hidden")));                                          \
     int route_##name parameters                                                                                        \
     {                                                                                                                  \
-        if (caller_is_fortran(__builtin_return_address(0)))                                                            \
-            return name arguments;                                                                                     \
+        if (condition)                                                                                                 \
+            return (*__atomic_load_n(&way_##name, __ATOMIC_RELAXED))arguments;                                         \
         return (*next.name)arguments;                                                                                  \
     }                                                                                                                  \
     _Static_assert(1, "")
+#define ROUTE(name, parameters, arguments)                                                                             \
+    ROUTE_WHERE(name, parameters, arguments, caller_is_fortran(__builtin_return_address(0)))
+
+/* Local functions are called by the Fortran layer for its own ends, too. */
+#undef ROUTE_LOCAL
+#define ROUTE_LOCAL(name, parameters, arguments)                                                                       \
+    ROUTE_WHERE(name, parameters, arguments,                                                                           \
+                caller_is_fortran(__builtin_return_address(0)) && caller_asks_for(__builtin_return_address(0), #name))
+#undef LOCAL_CALLER
+#define LOCAL_CALLER NULL
+
+#undef WRAPPED_DECLARE
+#define WRAPPED_DECLARE(name) _Static_assert(1, "")
+#undef WRAPPED_END
+#define WRAPPED_END _Static_assert(1, "")
+#undef WRAPPED_LIST
+#define WRAPPED_LIST const struct bodies wrapped_fortran[]
+#undef WRAPPED
+#define WRAPPED(kind, name, timed, counted, general, keeps, local)                                                     \
+    {                                                                                                                  \
+        (void **)&way_##name, (void *)(timed), (void *)(counted), (void *)(general)                                    \
+    }
 
 #include "wrappers.c"

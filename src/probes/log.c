@@ -14,6 +14,7 @@
 
 __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 bool recorder_on;
+uint8_t call_modes[CALL_COUNT];
 void (*log_turned)(struct log *log);
 
 static struct log *idle_logs; /* of threads that have ended; under logs_lock */
@@ -67,6 +68,8 @@ static struct log *log_make(void)
         return NULL;
     }
     log->state = &log->own.record->state;
+    log->sampling = 1;
+    log->sample_random = (uint64_t)log->own.index * 2 + UINT64_C(0x9e3779b97f4a7c15);
     log_turn(log);
     return log;
 }
@@ -235,6 +238,93 @@ void probe_nest(struct probe *probe, struct log *log, uintptr_t here)
     probe->outer_here = log->innermost;
 }
 
+/* A number below n, of a xorshift generator: calls must not be drawn in step with the program's loops. */
+static uint64_t sample_draw(struct log *log, uint64_t n)
+{
+    uint64_t x = log->sample_random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    log->sample_random = x;
+    return (uint64_t)(((unsigned __int128)x * n) >> 64);
+}
+
+/* How often the time of the call that begins counts. Of each lot of N calls one is timed, whichever is drawn. */
+static uint64_t sample_next(struct log *log)
+{
+    uint64_t n = RELAXED_LOAD(&knob_sampling), drawn;
+    if (log->sampling != n) {
+        drawn = n ? sample_draw(log, n) : 0;
+        log->sampling = n;
+        log->sample_wait = n ? drawn + 1 : UINT64_MAX;
+        log->sample_rest = n ? n - 1 - drawn : 0;
+    }
+    if (n == 1)
+        return 1;
+    if (n == 0 || --log->sample_wait)
+        return 0;
+    drawn = sample_draw(log, n);
+    log->sample_wait = log->sample_rest + drawn + 1;
+    log->sample_rest = n - 1 - drawn;
+    return n;
+}
+
+void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer, uintptr_t here,
+                      uintptr_t lowest)
+{
+    struct log *log = probe->log;
+    log->entered = 0;
+    probe->begin = probe->weight = 0;
+    probe->outer.call = CALL_NONE;
+    if (probe->mode & MODE_QUIET)
+        return; /* whoever calls is where it was */
+    if (log->state->call != CALL_NONE)
+        probe_nest(probe, log, here);
+    log->innermost = lowest;
+    probe->weight = sample_next(log);
+    if (probe->weight)
+        probe->begin = clock_now();
+    state_set(log->state, kind, comm, peer, probe->begin);
+}
+
+void probe_leave_mode(const struct probe *probe, struct view *view, int result, struct event event, uint64_t bytes_out)
+{
+    uint64_t duration = 0;
+    if (probe->mode & MODE_QUIET)
+        return;
+    event.begin = cell_load(&probe->log->own.tally.end); /* the last time that is known */
+    if (probe->weight) {
+        event.begin = probe->begin;
+        duration = clock_now() - probe->begin;
+    }
+    if (result != MPI_SUCCESS)
+        event.kind |= EVENT_FAILED;
+    enum fold_shape shape = (enum fold_shape)call_table[event_kind(&event)].fold;
+    bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
+    probe_leave_rare(probe, bound ? view : NULL, event, duration, bytes_out);
+}
+
+void log_end_now(struct log *log)
+{
+    uint64_t now = clock_now();
+    if (log->state->call != CALL_NONE)
+        moment_inner_end(&log->own, now);
+    cell_store(&log->own.tally.end, now);
+}
+
+void log_passed(struct log *log, enum call kind, int requests)
+{
+    struct event event = {.begin = clock_now(), .kind = EVENT_PASSED, .peer = requests};
+    if (log->state->call != CALL_NONE) {
+        event.kind |= EVENT_NESTED;
+        moment_inner_end(&log->own, event.begin);
+    }
+    fold_passed(&log->own.tally, &event);
+    log_commit(log, &event);
+    log->raised_count = 0; /* as raise_call does */
+    log->raised_by = kind;
+}
+
 void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
                       uint64_t bytes_out)
 {
@@ -257,7 +347,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         event.tag = (int32_t)bytes_out;
     if (RELAXED_LOAD(&knob_attendants))
         umq_watches_look(call->fold == FOLD_POST_RECV ? &event : NULL);
-    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more);
+    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
     log_commit(log, &event);
     if (event.kind & EVENT_WIDE)
         extension_commit(log, duration, bytes_out);

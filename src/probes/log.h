@@ -43,8 +43,24 @@ struct log {
     struct instance *raised; /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
-    struct event nowhere; /* the buffer of a log that has none */
+    uint64_t sampling;      /* knob_sampling as this thread has seen it: one of so many calls is timed */
+    uint64_t sample_wait;   /* calls until the next one that is, this one included; UINT64_MAX: none is */
+    uint64_t sample_rest;   /* calls behind that one which belong to its lot */
+    uint64_t sample_random; /* state of the draw */
+    uint32_t scratch_lent;  /* calls that are not recorded, whose arrays lie in the scratch */
+    struct event nowhere;   /* the buffer of a log that has none */
 };
+
+/*
+ * How the calls of a kind are recorded, if not as usual. A wrapper looks once, when it begins, so that a switch by
+ * another thread concerns whole calls; written by the switchboard.
+ */
+enum call_mode {
+    MODE_QUIET = 1,   /* not at all: only what is needed later goes on (requests, communicators, windows, files) */
+    MODE_UNTIMED = 2, /* one of several is timed, or none */
+};
+
+extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
 
 extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Finalize, not in a forked child */
@@ -146,6 +162,8 @@ struct probe {
     uint64_t begin;
     struct thread_state outer; /* of the call around this one; .call = 0 when there is none */
     uintptr_t outer_here;      /* where on the stack that call is */
+    uint64_t weight;           /* in MODE_UNTIMED: how often its time counts; 0 = it is not timed, and begin is 0 */
+    uint8_t mode;              /* enum call_mode */
 };
 
 /*
@@ -191,10 +209,30 @@ HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int
     RELAXED_STORE(&state->call, call);
 }
 
+/* Enters a call that has a mode. `here`: where its wrapper was called, `lowest`: how far that reaches. */
+void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer, uintptr_t here,
+                      uintptr_t lowest);
+
+HOT bool probe_is_quiet(const struct probe *probe)
+{
+    return __builtin_expect(probe->mode & MODE_QUIET, 0);
+}
+
+/* How often the transfer time of a message counts that this call posts or moves. */
+HOT uint64_t probe_weight(const struct probe *probe)
+{
+    return __builtin_expect(probe->mode == 0, 1) ? 1 : probe->weight;
+}
+
 /* Enters a call: no event, only the thread's state. */
 HOT void probe_begin(struct probe *probe, struct log *log, enum call kind, uint32_t comm, int32_t peer)
 {
     probe->log = log;
+    probe->mode = RELAXED_LOAD(&call_modes[kind]);
+    if (__builtin_expect(probe->mode != 0, 0)) {
+        probe_begin_mode(probe, kind, comm, peer, log->entered ? log->entered : stack_entered(), stack_lowest());
+        return;
+    }
     probe->outer.call = log->state->call;
     if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
         probe_nest(probe, log, log->entered ? log->entered : stack_entered());
@@ -220,12 +258,19 @@ HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t
 void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
                       uint64_t bytes_out);
 
+/* The same for one that has a mode: it reads the clock only where the call is timed. */
+void probe_leave_mode(const struct probe *probe, struct view *view, int result, struct event event, uint64_t bytes_out);
+
 /* Leaves a call: completes its event, folds it, keeps it. `result` is what the call returned. */
 HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
                      struct event event, uint64_t bytes_out)
 {
     struct log *log = probe->log;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
+    if (__builtin_expect(probe->mode != 0, 0)) {
+        probe_leave_mode(probe, view, result, event, bytes_out);
+        return;
+    }
     uint64_t duration = clock_now() - probe->begin;
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
@@ -241,10 +286,15 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     event.duration = (uint32_t)duration;
     if (shape == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
-    fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL);
+    fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL, 1);
     log_commit(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }
+
+/* A completion call that is not recorded has completed `requests` that are: their records follow. */
+void log_passed(struct log *log, enum call kind, int requests);
+/* The records that follow a call which is not timed need to know when it ended. */
+void log_end_now(struct log *log);
 
 /* Folds and keeps a record behind a call. */
 void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out);

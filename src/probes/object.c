@@ -15,7 +15,8 @@ void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, st
                   int32_t peer, uint64_t bytes)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .bytes = bytes};
-    if (!view && result == MPI_SUCCESS) /* made out of sight: a call, and charged to nothing */
+    if (!view && result == MPI_SUCCESS &&
+        !probe_is_quiet(probe)) /* made out of sight: a call, and charged to nothing */
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
     probe_leave(probe, shape, 0, view, result, event, 0);
 }

@@ -6,6 +6,9 @@
  *                       request was posted plainly); threads do not run at once, the clock is the counter
  *     after the call    it succeeded, it did not take long, its peer is a rank, its message is not large
  *
+ * Each body exists twice (`timed`, a constant): with the two clock reads, and for calls that are counted and not timed
+ * (mpit_timing), whose begin is 0. A call that is to be timed as one of a sample leaves for the general body.
+ *
  * What fails before the call leaves for the general body of the same wrapper (shapes_*.h), what fails behind it for its
  * rare end (rare.c); both do everything that the plain case does, and the rest. So nothing but speed is lost by
  * leaving: whatever needs more than the plain case (listeners, say) makes one of these conditions fail.
@@ -23,9 +26,19 @@ HOT bool plain_log(const struct log *log)
     return __builtin_expect(log != NULL, 1) && __builtin_expect(log->state->call == CALL_NONE, 1);
 }
 
-HOT bool plain_comm(const struct log *log, MPI_Comm comm)
+/* Not the call that is timed for its lot, and the thread knows how large lots are. */
+HOT bool plain_ready(bool timed, const struct log *log)
 {
-    return plain_log(log) && __builtin_expect(COMPARED_LOAD(&log->own.plain_handle) == abi_handle_of_comm(comm), 1);
+    return plain_log(log) &&
+           (timed ||
+            __builtin_expect(
+                log->sample_wait > 1 && log->sampling == COMPARED_LOAD(&knob_sampling) && log->sampling != 1, 1));
+}
+
+HOT bool plain_comm(bool timed, const struct log *log, MPI_Comm comm)
+{
+    return plain_ready(timed, log) &&
+           __builtin_expect(COMPARED_LOAD(&log->own.plain_handle) == abi_handle_of_comm(comm), 1);
 }
 
 /* Where on the stack the call is: in the wrapper's frame, and above whatever the call calls. */
@@ -38,10 +51,12 @@ HOT void plain_innermost(struct log *log)
 #endif
 }
 
-HOT uint64_t plain_begin(struct log *log, enum call kind, uint32_t comm, int32_t peer)
+HOT uint64_t plain_begin(bool timed, struct log *log, enum call kind, uint32_t comm, int32_t peer)
 {
     plain_innermost(log);
-    uint64_t begin = clock_counter();
+    uint64_t begin = timed ? clock_counter() : 0;
+    if (!timed)
+        log->sample_wait--;
     state_set(log->state, kind, comm, peer, begin);
     return begin;
 }
@@ -49,7 +64,7 @@ HOT uint64_t plain_begin(struct log *log, enum call kind, uint32_t comm, int32_t
 /* A fold with a tally on the stack, of which nothing is stored but what others look at: when the call ended. */
 HOT struct tally plain_tally(const struct log *log)
 {
-    return (struct tally){.cells = log->own.tally.cells};
+    return (struct tally){.cells = log->own.tally.cells, .message_weight = 1};
 }
 
 HOT void plain_folded(struct log *log, const struct tally *tally)
@@ -65,17 +80,17 @@ HOT void plain_end(struct log *log, const struct tally *tally, const struct even
 }
 
 /* Folds and keeps the event of a call on a communicator. False: it took long, and nothing was done. */
-HOT bool plain_leave(struct log *log, uint64_t begin, enum fold_shape shape, unsigned op, struct view *view,
+HOT bool plain_leave(bool timed, struct log *log, uint64_t begin, enum fold_shape shape, unsigned op, struct view *view,
                      struct event event)
 {
     struct tally tally = plain_tally(log);
-    uint64_t duration = clock_counter() - begin;
+    uint64_t duration = timed ? clock_counter() - begin : 0;
     if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
         return false;
-    event.begin = begin;
+    event.begin = timed ? begin : cell_load(&log->own.tally.end);
     event.duration = (uint32_t)duration;
     event.comm = (uint16_t)view->slot;
-    fold_call(shape, op, &tally, &view->tally, &event, NULL);
+    fold_call(shape, op, &tally, &view->tally, &event, NULL, timed);
     plain_end(log, &tally, &event);
     return true;
 }
@@ -131,25 +146,25 @@ HOT bool plain_source(int source, int32_t *peer)
 void plain_sent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                      int dest, int tag, int64_t count, MPI_Datatype type);
 
-HOT bool plain_sent(struct log *log, uint64_t begin, enum call kind, struct view *view, int result, int dest, int tag,
-                    int64_t count, MPI_Datatype type)
+HOT bool plain_sent(bool timed, struct log *log, uint64_t begin, enum call kind, struct view *view, int result,
+                    int dest, int tag, int64_t count, MPI_Datatype type)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
     if (__builtin_expect(result != MPI_SUCCESS || !plain_small_bytes(log, count, type, &event.bytes), 0))
         return false;
     view_page_select(view, dest);
-    return plain_leave(log, begin, FOLD_SEND, 0, view, event);
+    return plain_leave(timed, log, begin, FOLD_SEND, 0, view, event);
 }
 
-#define PLAIN_SEND(kind, name, detail, large, call, buf, count, type, dest, tag, comm)                                 \
+#define PLAIN_SEND(timed, kind, name, detail, large, call, buf, count, type, dest, tag, comm)                          \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
-        if (__builtin_expect(dest < 0, 0) || !plain_comm(log, comm))                                                   \
+        if (__builtin_expect(dest < 0, 0) || !plain_comm(timed, log, comm))                                            \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         struct view *view = log->own.last.view;                                                                        \
-        uint64_t begin = plain_begin(log, kind, view->slot, dest);                                                     \
+        uint64_t begin = plain_begin(timed, log, kind, view->slot, dest);                                              \
         int result = (*next.name)call;                                                                                 \
-        if (!plain_sent(log, begin, kind, view, result, dest, tag, count, type))                                       \
+        if (!plain_sent(timed, log, begin, kind, view, result, dest, tag, count, type))                                \
             plain_sent_rare(log, begin, kind, comm, view, result, dest, tag, count, type);                             \
         return result;                                                                                                 \
     } while (0)
@@ -157,7 +172,7 @@ HOT bool plain_sent(struct log *log, uint64_t begin, enum call kind, struct view
 void plain_received_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                          int source, int64_t count, MPI_Datatype type, const MPI_Status *status);
 
-HOT bool plain_received(struct log *log, uint64_t begin, enum call kind, struct view *view, int result,
+HOT bool plain_received(bool timed, struct log *log, uint64_t begin, enum call kind, struct view *view, int result,
                         const MPI_Status *status)
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0)) /* the status may be no status at all: the library has said so */
@@ -167,22 +182,22 @@ HOT bool plain_received(struct log *log, uint64_t begin, enum call kind, struct 
     if (__builtin_expect(event.peer < 0 || !plain_small(event.bytes), 0))
         return false;
     view_page_select(view, event.peer);
-    return plain_leave(log, begin, FOLD_RECV, 0, view, event);
+    return plain_leave(timed, log, begin, FOLD_RECV, 0, view, event);
 }
 
-#define PLAIN_RECV(kind, name, detail, large, call, buf, count, type, source, tag, comm, status)                       \
+#define PLAIN_RECV(timed, kind, name, detail, large, call, buf, count, type, source, tag, comm, status)                \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
         int32_t peer;                                                                                                  \
-        if (!plain_source(source, &peer) || !plain_comm(log, comm))                                                    \
+        if (!plain_source(source, &peer) || !plain_comm(timed, log, comm))                                             \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         struct view *view = log->own.last.view;                                                                        \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        uint64_t begin = plain_begin(log, kind, view->slot, peer);                                                     \
+        uint64_t begin = plain_begin(timed, log, kind, view->slot, peer);                                              \
         int result = (*next.name)call;                                                                                 \
-        if (!plain_received(log, begin, kind, view, result, status))                                                   \
+        if (!plain_received(timed, log, begin, kind, view, result, status))                                            \
             plain_received_rare(log, begin, kind, comm, view, result, source, count, type, status);                    \
         return result;                                                                                                 \
     } while (0)
@@ -220,8 +235,8 @@ HOT void plain_post(struct front_place *place, uint64_t begin, enum call kind, e
 void plain_isent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                       int dest, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request);
 
-HOT bool plain_isent(struct log *log, uint64_t begin, enum call kind, struct view *view, int result, int dest, int tag,
-                     int64_t count, MPI_Datatype type, const MPI_Request *request)
+HOT bool plain_isent(bool timed, struct log *log, uint64_t begin, enum call kind, struct view *view, int result,
+                     int dest, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
     if (__builtin_expect(result != MPI_SUCCESS || !plain_small_bytes(log, count, type, &event.bytes), 0))
@@ -230,21 +245,21 @@ HOT bool plain_isent(struct log *log, uint64_t begin, enum call kind, struct vie
     if (!place)
         return false;
     view_page_select(view, dest);
-    if (!plain_leave(log, begin, FOLD_POST_SEND, 0, view, event))
+    if (!plain_leave(timed, log, begin, FOLD_POST_SEND, 0, view, event))
         return false;
     plain_post(place, begin, kind, REQUEST_SEND, view, &event, request);
     return true;
 }
 
-#define PLAIN_ISEND(kind, name, detail, large, call, buf, count, type, dest, tag, comm, request)                       \
+#define PLAIN_ISEND(timed, kind, name, detail, large, call, buf, count, type, dest, tag, comm, request)                \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
-        if (__builtin_expect(dest < 0, 0) || !plain_comm(log, comm))                                                   \
+        if (__builtin_expect(dest < 0, 0) || !plain_comm(timed, log, comm))                                            \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         struct view *view = log->own.last.view;                                                                        \
-        uint64_t begin = plain_begin(log, kind, view->slot, dest);                                                     \
+        uint64_t begin = plain_begin(timed, log, kind, view->slot, dest);                                              \
         int result = (*next.name)call;                                                                                 \
-        if (!plain_isent(log, begin, kind, view, result, dest, tag, count, type, request))                             \
+        if (!plain_isent(timed, log, begin, kind, view, result, dest, tag, count, type, request))                      \
             plain_isent_rare(log, begin, kind, comm, view, result, dest, tag, count, type, request);                   \
         return result;                                                                                                 \
     } while (0)
@@ -252,48 +267,48 @@ HOT bool plain_isent(struct log *log, uint64_t begin, enum call kind, struct vie
 void plain_ireceive_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                          int source, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request);
 
-HOT bool plain_ireceive(struct log *log, uint64_t begin, enum call kind, struct view *view, int result, int32_t peer,
-                        int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
+HOT bool plain_ireceive(bool timed, struct log *log, uint64_t begin, enum call kind, struct view *view, int result,
+                        int32_t peer, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = tag};
     if (__builtin_expect(result != MPI_SUCCESS || !plain_bytes(log, count, type, &event.bytes), 0))
         return false;
     struct front_place *place = plain_place(request);
-    if (!place || !plain_leave(log, begin, FOLD_POST_RECV, 0, view, event))
+    if (!place || !plain_leave(timed, log, begin, FOLD_POST_RECV, 0, view, event))
         return false;
     plain_post(place, begin, kind, REQUEST_RECV, view, &event, request);
     return true;
 }
 
-#define PLAIN_IRECV(kind, name, detail, large, call, buf, count, type, source, tag, comm, request)                     \
+#define PLAIN_IRECV(timed, kind, name, detail, large, call, buf, count, type, source, tag, comm, request)              \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         int32_t peer;                                                                                                  \
-        if (!plain_source(source, &peer) || !plain_comm(log, comm))                                                    \
+        if (!plain_source(source, &peer) || !plain_comm(timed, log, comm))                                             \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         struct view *view = log->own.last.view;                                                                        \
-        uint64_t begin = plain_begin(log, kind, view->slot, peer);                                                     \
+        uint64_t begin = plain_begin(timed, log, kind, view->slot, peer);                                              \
         int result = (*next.name)call;                                                                                 \
-        if (!plain_ireceive(log, begin, kind, view, result, peer, tag, count, type, request))                          \
+        if (!plain_ireceive(timed, log, begin, kind, view, result, peer, tag, count, type, request))                   \
             plain_ireceive_rare(log, begin, kind, comm, view, result, source, tag, count, type, request);              \
         return result;                                                                                                 \
     } while (0)
 
 /* ---- completion -------------------------------------------------------------------------------------------------- */
 
-HOT bool plain_completed_send(struct log *log, struct tally *tally, struct event *call, struct view *view,
+HOT bool plain_completed_send(bool timed, struct log *log, struct tally *tally, struct event *call, struct view *view,
                               struct event *done)
 {
     done->kind = RECORD_SEND_DONE;
-    fold_call(FOLD_COMPLETION, 0, tally, NULL, call, NULL);
+    fold_call(FOLD_COMPLETION, 0, tally, NULL, call, NULL, timed);
     fold_send_done(tally, &view->tally, done);
     plain_folded(log, tally);
     log_commit_two(log, call, done);
     return true;
 }
 
-HOT bool plain_completed_receive(struct log *log, struct tally *tally, struct event *call, struct view *view,
-                                 struct event *done, const MPI_Status *status)
+HOT bool plain_completed_receive(bool timed, struct log *log, struct tally *tally, struct event *call,
+                                 struct view *view, struct event *done, const MPI_Status *status)
 {
     uint64_t bytes = abi_status_bytes(status);
     if (__builtin_expect(status->MPI_SOURCE < 0 || abi_status_cancelled(status) || !plain_small(bytes), 0))
@@ -303,7 +318,7 @@ HOT bool plain_completed_receive(struct log *log, struct tally *tally, struct ev
     done->tag = status->MPI_TAG;
     done->bytes = bytes;
     view_page_select(view, done->peer);
-    fold_call(FOLD_COMPLETION, 0, tally, NULL, call, NULL);
+    fold_call(FOLD_COMPLETION, 0, tally, NULL, call, NULL, timed);
     fold_recv_done(tally, &view->tally, done);
     plain_folded(log, tally);
     log_commit_two(log, call, done);
@@ -311,8 +326,8 @@ HOT bool plain_completed_receive(struct log *log, struct tally *tally, struct ev
 }
 
 /* The call has returned its one request complete. */
-HOT bool plain_completed(struct log *log, uint64_t begin, enum call kind, const MPI_Request *where, uint64_t saved,
-                         struct front_place *place, int result, const MPI_Status *status)
+HOT bool plain_completed(bool timed, struct log *log, uint64_t begin, enum call kind, const MPI_Request *where,
+                         uint64_t saved, struct front_place *place, int result, const MPI_Status *status)
 {
     struct view *view = place->posted.view;
     struct tally tally = plain_tally(log);
@@ -320,20 +335,26 @@ HOT bool plain_completed(struct log *log, uint64_t begin, enum call kind, const 
         return false;
     if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
         return false; /* a handle that stands for several */
-    uint64_t end = clock_counter();
-    if (__builtin_expect(end - place->posted.begin >= COMPARED_LOAD(&knob_rare_ticks), 0))
+    uint64_t end = timed ? clock_counter() : 0, posted = timed ? place->posted.begin : 0;
+    if (timed ? __builtin_expect(end - posted >= COMPARED_LOAD(&knob_rare_ticks), 0)
+              : __builtin_expect(place->posted.begin != 0 || COMPARED_LOAD(&knob_rare_ticks) == 0, 0))
         return false;
-    struct event call = {
-        .begin = begin, .duration = (uint32_t)(end - begin), .kind = (uint16_t)kind, .peer = 1, .tag = 1};
-    struct event done = {.begin = place->posted.begin,
+    if (timed && posted == 0) /* for the compiler: one that was not timed was posted too long ago */
+        __builtin_unreachable();
+    struct event call = {.begin = timed ? begin : cell_load(&log->own.tally.end),
+                         .duration = (uint32_t)(end - begin),
+                         .kind = (uint16_t)kind,
+                         .peer = 1,
+                         .tag = 1};
+    struct event done = {.begin = posted,
                          .duration = place->posted.kind,
                          .peer = place->posted.peer,
                          .tag = place->posted.tag,
                          .bytes = place->posted.bytes,
                          .comm = (uint16_t)view->slot};
     if (place->posted.type == REQUEST_SEND)
-        plain_completed_send(log, &tally, &call, view, &done);
-    else if (!plain_completed_receive(log, &tally, &call, view, &done, status))
+        plain_completed_send(timed, log, &tally, &call, view, &done);
+    else if (!plain_completed_receive(timed, log, &tally, &call, view, &done, status))
         return false;
     place->handle = 0;
     RELAXED_STORE(&log->state->call, CALL_NONE);
@@ -343,11 +364,11 @@ HOT bool plain_completed(struct log *log, uint64_t begin, enum call kind, const 
 void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_Request *request, uint64_t saved,
                           int result, bool ended, const MPI_Status *status);
 
-#define PLAIN_WAIT(kind, name, detail, large, call, request, status)                                                   \
+#define PLAIN_WAIT(timed, kind, name, detail, large, call, request, status)                                            \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
-        if (!plain_log(log) || __builtin_expect(request == NULL, 0))                                                   \
+        if (!plain_ready(timed, log) || __builtin_expect(request == NULL, 0))                                          \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         uint64_t saved = abi_handle_of_request(*request);                                                              \
         struct front_place *place = front_kept(front_place(saved));                                                    \
@@ -355,32 +376,36 @@ void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_R
             return wrapper_entered(), GENERAL(name) call;                                                              \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        uint64_t begin = plain_begin(log, kind, 0, PEER_NONE);                                                         \
+        uint64_t begin = plain_begin(timed, log, kind, 0, PEER_NONE);                                                  \
         int result = (*next.name)call;                                                                                 \
-        if (!plain_completed(log, begin, kind, request, saved, place, result, status))                                 \
+        if (!plain_completed(timed, log, begin, kind, request, saved, place, result, status))                          \
             plain_completed_rare(log, begin, kind, request, saved, result, true, status);                              \
         return result;                                                                                                 \
     } while (0)
 
 /* A test that found its request under way. */
-HOT bool plain_tested(struct log *log, uint64_t begin, enum call kind, uint64_t saved, const struct front_place *place)
+HOT bool plain_tested(bool timed, struct log *log, uint64_t begin, enum call kind, uint64_t saved,
+                      const struct front_place *place)
 {
     struct tally tally = plain_tally(log);
-    uint64_t duration = clock_counter() - begin;
+    uint64_t duration = timed ? clock_counter() - begin : 0;
     if (__builtin_expect(place->handle != saved || duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
         return false;
-    struct event event = {
-        .begin = begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .tag = 1, .bytes = place->posted.begin};
-    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &event, NULL);
+    struct event event = {.begin = timed ? begin : cell_load(&log->own.tally.end),
+                          .duration = (uint32_t)duration,
+                          .kind = (uint16_t)kind,
+                          .tag = 1,
+                          .bytes = place->posted.begin};
+    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &event, NULL, timed);
     plain_end(log, &tally, &event);
     return true;
 }
 
-#define PLAIN_TEST(kind, name, detail, large, call, request, flag, status)                                             \
+#define PLAIN_TEST(timed, kind, name, detail, large, call, request, flag, status)                                      \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
-        if (!plain_log(log) || __builtin_expect(request == NULL, 0))                                                   \
+        if (!plain_ready(timed, log) || __builtin_expect(request == NULL, 0))                                          \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         uint64_t saved = abi_handle_of_request(*request);                                                              \
         struct front_place *place = front_kept(front_place(saved));                                                    \
@@ -388,11 +413,11 @@ HOT bool plain_tested(struct log *log, uint64_t begin, enum call kind, uint64_t 
             return wrapper_entered(), GENERAL(name) call;                                                              \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        uint64_t begin = plain_begin(log, kind, 0, PEER_NONE);                                                         \
+        uint64_t begin = plain_begin(timed, log, kind, 0, PEER_NONE);                                                  \
         int result = (*next.name)call;                                                                                 \
         bool ended = result != MPI_SUCCESS || *flag;                                                                   \
-        if (ended ? !plain_completed(log, begin, kind, request, saved, place, result, status)                          \
-                  : !plain_tested(log, begin, kind, saved, place))                                                     \
+        if (ended ? !plain_completed(timed, log, begin, kind, request, saved, place, result, status)                   \
+                  : !plain_tested(timed, log, begin, kind, saved, place))                                              \
             plain_completed_rare(log, begin, kind, request, saved, result, ended, status);                             \
         return result;                                                                                                 \
     } while (0)
@@ -402,26 +427,27 @@ HOT bool plain_tested(struct log *log, uint64_t begin, enum call kind, uint64_t 
 void plain_collected_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                           int32_t root, struct coll_bytes bytes);
 
-HOT bool plain_collected(struct log *log, uint64_t begin, enum call kind, unsigned op, struct view *view, int32_t root,
-                         struct coll_bytes bytes)
+HOT bool plain_collected(bool timed, struct log *log, uint64_t begin, enum call kind, unsigned op, struct view *view,
+                         int32_t root, struct coll_bytes bytes)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = root, .tag = (int32_t)bytes.out, .bytes = bytes.in};
-    return __builtin_expect(bytes.out <= INT32_MAX, 1) && plain_leave(log, begin, FOLD_COLL, op, view, event);
+    return __builtin_expect(bytes.out <= INT32_MAX, 1) && plain_leave(timed, log, begin, FOLD_COLL, op, view, event);
 }
 
-#define PLAIN_COLL(kind, name, detail, large, call, comm, ...)                                                         \
+#define PLAIN_COLL(timed, kind, name, detail, large, call, comm, ...)                                                  \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
-        if (!plain_comm(log, comm) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                 \
+        if (!plain_comm(timed, log, comm) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                          \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         struct view *view = log->own.last.view;                                                                        \
         struct coll_bytes bytes = {0, 0};                                                                              \
-        uint64_t begin = plain_begin(log, kind, view->slot, PEER_NONE);                                                \
+        uint64_t begin = plain_begin(timed, log, kind, view->slot, PEER_NONE);                                         \
         int result = (*next.name)call;                                                                                 \
         if (__builtin_expect(result == MPI_SUCCESS, 1))                                                                \
             bytes = coll_##detail(coll_place(view->comm), large __VA_OPT__(, ) __VA_ARGS__);                           \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
-            !plain_collected(log, begin, kind, call_table[kind].op, view, COLL_ROOT_##detail(__VA_ARGS__), bytes))     \
+            !plain_collected(timed, log, begin, kind, call_table[kind].op, view, COLL_ROOT_##detail(__VA_ARGS__),      \
+                             bytes))                                                                                   \
             plain_collected_rare(log, begin, kind, comm, view, result, COLL_ROOT_##detail(__VA_ARGS__), bytes);        \
         return result;                                                                                                 \
     } while (0)

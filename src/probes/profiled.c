@@ -5,7 +5,9 @@
 #include "caller.h"
 #include "gate.h"
 #include "next.h"
+#include "pcontrol.h"
 #include "recorder.h"
+#include "switchboard.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -35,51 +37,32 @@ static bool is_library(void *next, void *profiled)
     return next && profiled && dladdr(next, &a) && dladdr(profiled, &b) && a.dli_fbase == b.dli_fbase;
 }
 
-/* Init and Finalize have definitions here, which decide for themselves. */
-static bool is_lifetime(const char *name)
-{
-    return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
-}
-
 #define ENTRY(name) mpit_entry_##name
-/* route_: weak, for the functions of a run's begin and end have none; where the compiler does not optimize, they are
- * named all the same. */
-#define PROFILED_DECLARE(name)                                                                                         \
-    extern char ENTRY(name)[] __attribute__((visibility("hidden")));                                                   \
-    extern void *gate_##name __attribute__((visibility("hidden")));                                                    \
-    extern void *gate_P##name __attribute__((visibility("hidden")));                                                   \
-    extern char route_##name[] __attribute__((visibility("hidden"), weak));
-NEXT_CALLS(PROFILED_DECLARE)
-#undef PROFILED_DECLARE
+extern char ENTRY(MPI_Init)[] HIDDEN, ENTRY(MPI_Init_thread)[] HIDDEN;
 
 enum rule { PASS, WHERE_REPLACED, ALL };
 
-/* `wrapper` is where MPI_name leads, `route` where only the Fortran layer gets there. */
-static void gate_decide(void **gate, void *wrapper, void *route, const char *name, const char *entry, void *next,
-                        enum rule rule)
-{
-    char profiled_name[64] = "P";
-    strncat(profiled_name, name, sizeof profiled_name - 2);
-    void *profiled = native_symbol(profiled_name);
-    if (!profiled)
-        return;
-    bool wanted = rule == ALL || (rule == WHERE_REPLACED && is_replaced(name, entry));
-    void *way = rule == PASS ? profiled : wanted && is_library(next, profiled) ? wrapper : route;
-    __atomic_store_n(gate, way, __ATOMIC_RELEASE);
-}
-
+/* Init and Finalize are not in the list: they have definitions here, which decide for themselves. */
 static void decide(enum rule rule)
 {
-#define PROFILED_DECIDE(name)                                                                                          \
-    if (!is_lifetime(#name))                                                                                           \
-        gate_decide(&gate_P##name, gate_##name, route_##name, #name, ENTRY(name), (void *)next.name, rule);
-    NEXT_CALLS(PROFILED_DECIDE)
-#undef PROFILED_DECIDE
+    for (size_t i = 0; i < wrapped_count; i++) {
+        struct wrapped *w = &wrapped[i];
+        char profiled_name[64] = "P";
+        strncat(profiled_name, w->name, sizeof profiled_name - 2);
+        w->profiled = native_symbol(profiled_name);
+        bool wanted = rule == ALL || (rule == WHERE_REPLACED && is_replaced(w->name, w->entry));
+        w->way = !w->profiled                                  ? PROFILED_LEFT
+                 : rule == PASS                                ? PROFILED_PASS
+                 : wanted && is_library(*w->next, w->profiled) ? PROFILED_WRAPPER
+                                                               : PROFILED_ROUTE;
+    }
+    switchboard_set();
 }
 
 void profiled_pass(void)
 {
     decide(PASS);
+    GATE_PASS(PMPI_Pcontrol);
     GATE_PASS(PMPI_Init);
     GATE_PASS(PMPI_Init_thread);
     GATE_PASS(PMPI_Finalize);
@@ -91,6 +74,7 @@ void profiled_find(void)
     real.Init_thread = (__typeof__(real.Init_thread))native_symbol("PMPI_Init_thread");
     real.Finalize = (__typeof__(real.Finalize))native_symbol("PMPI_Finalize");
     fortran_find();
+    pcontrol_find();
     decide(WHERE_REPLACED);
 }
 

@@ -35,4 +35,11 @@ static inline void raise_finish(struct log *log)
         raise_finish_slow(log);
 }
 
+/* The same for a call that may be one which is not recorded. */
+static inline void probe_finish(const struct probe *probe)
+{
+    if (!probe_is_quiet(probe))
+        raise_finish(probe->log);
+}
+
 #endif

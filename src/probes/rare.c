@@ -2,6 +2,7 @@
  * The rare side of the wrappers, out of line: calls that failed, inside of other calls, on communicators that were made
  * out of sight; and shapes that no program is in a hurry with.
  */
+#include "caller.h"
 #include "commreuse.h"
 #include "raising.h"
 #include "shapes.h"
@@ -70,7 +71,8 @@ static void unkept_add(struct log *log, const struct posted *posted, bool receiv
 
 void request_keep(const struct probe *probe, struct request *request, uint64_t handle)
 {
-    if (probe->outer.call != CALL_NONE) /* the call around this one may have completed the handle's last request */
+    if (probe->outer.call != CALL_NONE ||
+        probe_is_quiet(probe)) /* the call around this one may have completed the handle's last request */
         request_put(request, handle);
     else
         request_put_new(probe->log, request, handle);
@@ -82,7 +84,8 @@ void request_post(struct probe *probe, struct view *view, enum call kind, enum r
 {
     uint64_t handle = abi_handle_of_request(*where);
     struct posted posted = posted_of(probe, view, kind, type, event, where);
-    struct posted *place = view ? front_post(handle) : NULL; /* the plain path asks for no view */
+    /* the plain path asks for no view, and in front there is no room for what is said beside it */
+    struct posted *place = view && !probe_is_quiet(probe) && probe_weight(probe) <= 1 ? front_post(handle) : NULL;
     if (place) {
         *place = posted;
         return;
@@ -90,7 +93,7 @@ void request_post(struct probe *probe, struct view *view, enum call kind, enum r
     struct request *request = request_of(probe, &posted);
     if (request)
         request_keep(probe, request, handle);
-    else
+    else if (!probe_is_quiet(probe))
         unkept_add(probe->log, &posted, type == REQUEST_RECV);
 }
 
@@ -134,13 +137,17 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     bool arrived = receive_arrived(result);
     uint64_t bytes = arrived ? sent_bytes(probe, MPI_SUCCESS, dest, count, type) : 0;
     sent_emit(probe, FOLD_SENDRECV, kind, view, arrived ? MPI_SUCCESS : result, dest, tag, bytes);
+    if (probe_is_quiet(probe))
+        return;
     partner_set(probe, MPI_PROC_NULL);
     if (!arrived)
         return;
     received_event(&received, view, source, room_of(result, recvcount, recvtype), status);
-    if (log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
+    if (begin && log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
+    log->own.tally.message_weight = probe_weight(probe);
     log_record(log, view, &received, 0);
+    log->own.tally.message_weight = 1;
 }
 
 /* What it was posted on keeps its slot until the request is released. */
@@ -158,6 +165,10 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
     if (!request)
         return NULL;
     request_fill(request, posted);
+    request->quiet = probe_is_quiet(probe);
+    request->lot = request_lot(probe_weight(probe));
+    if (probe_weight(probe) > 1 && !request->lot)
+        request->posted.begin = 0; /* it counts as not timed */
     if (posted->type < REQUEST_MORE)
         return request_holding(request, posted);
     more = request_make(probe->log);
@@ -188,14 +199,14 @@ void isendrecv_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
             more->bytes_out = sends.bytes;
             more->recvtag = receives.tag;
             request_keep(probe, made, abi_handle_of_request(*request));
-        } else {
+        } else if (!probe_is_quiet(probe)) {
             unkept_add(log, &posted, true);
             posted = posted_of(probe, view, kind, REQUEST_PAIR, &sends, request);
             unkept_add(log, &posted, false);
         }
     }
     probe_leave(probe, FOLD_START, 0, NULL, result, call, 0);
-    if (result == MPI_SUCCESS) {
+    if (result == MPI_SUCCESS && !probe_is_quiet(probe)) {
         sends.kind = RECORD_SEND_POSTED | size_flag(sends.bytes);
         receives.kind = RECORD_RECV_POSTED;
         sends.begin = receives.begin = probe->begin;
@@ -206,7 +217,7 @@ void isendrecv_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
         log_record(log, view, &receives, 0);
     }
     posted_finish(log);
-    raise_finish(log);
+    probe_finish(probe);
 }
 
 void grequest_leave(struct probe *probe, enum call kind, int result, const MPI_Request *request)
@@ -218,14 +229,14 @@ void grequest_leave(struct probe *probe, enum call kind, int result, const MPI_R
         request_keep(probe, made, abi_handle_of_request(*request));
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     posted_finish(probe->log);
-    raise_finish(probe->log);
+    probe_finish(probe);
 }
 
 void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin)
 {
     struct event event = {.kind = (uint16_t)kind, .tag = 1, .bytes = begin};
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
-    raise_finish(probe->log);
+    probe_finish(probe);
 }
 
 void persistent_leave(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, struct view *view,
@@ -245,11 +256,30 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
     posted_finish(probe->log);
 }
 
+/* ---- local functions --------------------------------------------------------------------------------------------- */
+
+bool local_enter(struct probe *probe, enum call kind, const char *name, const void *caller)
+{
+    if (!knob_load(KNOB_RECORD_LOCAL_CALLS) || (caller && !caller_asks_for(caller, name))) {
+        if (thread_log)
+            thread_log->entered = 0;
+        return false;
+    }
+    return probe_enter(probe, kind, 0, PEER_NONE);
+}
+
+void local_leave(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
 /* ---- the rare ends of plain calls -------------------------------------------------------------------------------- */
 
+/* Without a begin the call is one that was only counted. */
 #define PROBE_OF_PLAIN                                                                                                 \
     {                                                                                                                  \
-        .log = log, .begin = begin, .outer.call = CALL_NONE                                                            \
+        .log = log, .begin = begin, .outer.call = CALL_NONE, .mode = begin ? 0 : MODE_UNTIMED                          \
     }
 
 void plain_sent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
@@ -298,6 +328,6 @@ void plain_collected_rare(struct log *log, uint64_t begin, enum call kind, MPI_C
 void collective_announce(enum call kind, MPI_Comm comm)
 {
     struct log *log = log_get();
-    if (log)
+    if (log && !(call_modes[kind] & MODE_QUIET))
         raise_begin(log, comm_view(log, comm), kind);
 }

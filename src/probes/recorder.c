@@ -7,10 +7,12 @@
 #include "instruments.h"
 #include "job.h"
 #include "next.h"
+#include "pcontrol.h"
 #include "profiled.h"
 #include "reduction.h"
 #include "request.h"
 #include "settings.h"
+#include "switchboard.h"
 #include "tracing.h"
 #include "umq.h"
 
@@ -86,6 +88,7 @@ static bool run_start(void)
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
+    switchboard_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
     if (book_open() != 0)
         return false;
@@ -96,10 +99,12 @@ static bool run_start(void)
 /* Steps aside for good: from the next call on the program reaches MPI as if nothing were between. */
 static void gates_pass(void)
 {
+    profiled_pass();
+    switchboard_pass();
 #define NEXT_PASS(name) GATE_PASS(name);
     NEXT_CALLS(NEXT_PASS)
 #undef NEXT_PASS
-    profiled_pass();
+    GATE_PASS(MPI_Pcontrol);
 }
 
 /* False: this process takes no part (other ABI, MPIT_DISABLE). */
@@ -126,6 +131,7 @@ static void run_begin(bool session)
     if (run_start()) {
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
+        pcontrol_begin();
     }
 }
 
@@ -138,11 +144,13 @@ static void run_go_on(void)
     __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
     run_reopen(&book.run);
     __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
+    switchboard_close(false);
 }
 
 static void run_end(bool keep)
 {
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
+    switchboard_close(true);
     ended = true;
     instrument_publish();
     run_close(&book.run, RUN_FINALIZED, keep);
@@ -197,6 +205,8 @@ static void environment_tell(void)
     settings_tell(native_say);
     if (trace_refused)
         native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
+    if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
+        native_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
 }
 
 static void facts_learn(struct log *log)

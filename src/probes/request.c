@@ -261,6 +261,24 @@ void request_put(struct request *request, uint64_t handle)
     behind_put(request, handle, PUT_BESIDE, &others);
 }
 
+static uint64_t lots[UINT8_MAX + 1];
+
+uint8_t request_lot(uint64_t weight)
+{
+    for (unsigned lot = 1; weight > 1 && lot <= UINT8_MAX; lot++) {
+        uint64_t there = 0;
+        if (__atomic_compare_exchange_n(&lots[lot], &there, weight, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            there == weight)
+            return (uint8_t)lot;
+    }
+    return 0;
+}
+
+uint64_t request_weight(const struct request *request)
+{
+    return request->lot ? __atomic_load_n(&lots[request->lot], __ATOMIC_RELAXED) : 1;
+}
+
 /* What lives in front becomes a request of its own. */
 static struct request *front_take(struct log *log, struct front_place *place)
 {

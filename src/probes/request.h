@@ -75,9 +75,11 @@ struct request {
         struct request *spare; /* the next one to use again */
     };
     struct posted_request posted;
-    uint16_t comm;                  /* slot; 0: its figures are lost, or it is on none */
-    bool persistent : 1, holds : 1; /* holds: its communicator (commreuse.h); one that lived in front does not */
-    bool active;
+    uint16_t comm; /* slot; 0: its figures are lost, or it is on none */
+    bool persistent : 1, active : 1;
+    bool holds : 1;   /* its communicator (commreuse.h); one that lived in front does not */
+    bool quiet : 1;   /* posted or started by a call that is not recorded: its completion is not, either */
+    uint8_t lot;      /* number of the weight of its transfer time (request_weight); 0: 1 */
     uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket; 0: none */
     uint32_t younger; /* next one of the same handle; of the youngest: the oldest */
 };
@@ -130,6 +132,10 @@ HOT struct request_more *request_more(const struct request *request)
 {
     return (struct request_more *)(void *)request_at(request->posted.more);
 }
+
+/* How often a transfer time counts, by small numbers: few different ones are ever used. 0: there is no number left. */
+uint8_t request_lot(uint64_t weight);
+uint64_t request_weight(const struct request *request);
 
 enum { FRONT_BITS = 8, FRONT_PLACES = 1 << FRONT_BITS };
 
@@ -198,8 +204,9 @@ HOT void request_fill(struct request *request, const struct posted *posted)
                                               .kind = posted->kind,
                                               .type = posted->type};
     request->comm = posted->view ? (uint16_t)posted->view->slot : 0;
-    request->persistent = request->holds = false;
+    request->persistent = request->holds = request->quiet = false;
     request->active = true;
+    request->lot = 0;
 }
 
 /* The thread's cells for what it was posted on; NULL: its figures are lost. */

@@ -23,6 +23,8 @@
 
 /* The general body of a wrapper that has a plain one in front. */
 #define GENERAL(name) general_##name
+/* The plain one without the clock. */
+#define COUNTED(name) counted_##name
 #define RARE static __attribute__((noinline))
 
 HOT int32_t peer_rank(int rank)
@@ -107,6 +109,24 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
             recorder_aborting(&probe);                                                                                 \
         return NEXT(name) call;                                                                                        \
     } while (0)
+
+/* Who calls a local function; NULL: it has been looked at (fortran.c). */
+#define LOCAL_CALLER __builtin_return_address(0)
+
+/* A local function: counted only while that is wanted. Its gate leads past us else, but for the moment of a switch. */
+#define SHAPE_LOCAL(kind, name, detail, large, call)                                                                   \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        wrapper_entered();                                                                                             \
+        if (!local_enter(&probe, kind, #name, LOCAL_CALLER))                                                           \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        local_leave(&probe, kind, result);                                                                             \
+        return result;                                                                                                 \
+    } while (0)
+
+bool local_enter(struct probe *probe, enum call kind, const char *name, const void *caller);
+void local_leave(struct probe *probe, enum call kind, int result);
 
 static inline void call_leave(struct probe *probe, enum call kind, int result)
 {

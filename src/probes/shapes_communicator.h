@@ -34,8 +34,8 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
     if (result == MPI_SUCCESS)
-        comm_created(log, view, &origin, *newcomm);
-    raise_finish(log);
+        comm_created(log, view, &origin, *newcomm, probe_is_quiet(probe));
+    probe_finish(probe);
 }
 
 #define SHAPE_COMM_CREATE(kind, name, detail, large, call, comm, ...)                                                  \
@@ -97,7 +97,7 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
     }
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
     posted_finish(probe->log);
-    raise_finish(probe->log);
+    probe_finish(probe);
 }
 
 #define SHAPE_COMM_IDUP(kind, name, detail, large, call, comm, ...)                                                    \
@@ -118,13 +118,13 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     struct comm *parent = view ? view->comm->up : NULL;
     probe_leave(probe, FOLD_COMM, 0, parent ? view_of(&log->own, parent) : NULL, result, event, 0);
-    if (result == MPI_SUCCESS && view) {
+    if (result == MPI_SUCCESS && view && !probe_is_quiet(probe)) {
         struct event destroyed = {.begin = log->own.tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};
         log_record(log, view, &destroyed, 0);
-    } else if (view) {
-        book_comm_restore(view->comm);
     }
-    raise_finish(log);
+    if (result != MPI_SUCCESS && view)
+        book_comm_restore(view->comm);
+    probe_finish(probe);
     if (result == MPI_SUCCESS && view)
         book_comm_release(view->comm);
 }
@@ -152,7 +152,7 @@ static inline void comm_name_leave(struct probe *probe, enum call kind, MPI_Comm
     if (result == MPI_SUCCESS && view && text)
         book_comm_label(view->comm, text, COMM_LABEL_BYTES);
     probe_leave(probe, FOLD_CALL, 0, NULL, result, (struct event){.kind = (uint16_t)kind, .peer = PEER_NONE}, 0);
-    raise_finish(probe->log);
+    probe_finish(probe);
 }
 
 #define SHAPE_COMM_NAME(kind, name, detail, large, call, comm, text)                                                   \

@@ -145,7 +145,7 @@ static inline void cancel_leave(struct probe *probe, enum call kind, int result,
 {
     struct event event = {.kind = (uint16_t)kind, .tag = request != NULL};
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
-    raise_finish(probe->log);
+    probe_finish(probe);
 }
 
 /* Completes nothing, and must not touch the request: another thread may be completing it. */

@@ -58,7 +58,8 @@ void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
 /* Whom a sendrecv sends to: a reader of the state takes the message as under way. */
 static inline void partner_set(const struct probe *probe, int dest)
 {
-    RELAXED_STORE(&probe->log->state->partner, dest >= 0 ? dest + 1 : 0);
+    if (!probe_is_quiet(probe))
+        RELAXED_STORE(&probe->log->state->partner, dest >= 0 ? dest + 1 : 0);
 }
 
 void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,

@@ -266,6 +266,52 @@ TEST(cvar_write_rejected, RUNNING, "15.3.6", "A write that is refused leaves the
     some(found, "control variables that refuse a value");
 }
 
+TEST(cvar_texts, RUNNING, "15.3.6", "A cvar of type MPI_CHAR is a text that ends within its count.")
+{
+    int found = 0;
+    for (int i = 0, n = cvars(); i < n; i++) {
+        struct cvar c;
+        MPI_T_cvar_handle handle;
+        int count = 0;
+        if (!cvar_at(i, &c) || c.datatype != MPI_CHAR || !cvar_handle(&c, &handle, &count))
+            continue;
+        char *text = count > 0 ? malloc((size_t)count) : NULL;
+        if (text) {
+            memset(text, 'x', (size_t)count);
+            if (MPI_T_cvar_read(handle, text) == MPI_SUCCESS) {
+                expect(memchr(text, '\0', (size_t)count) != NULL, "%s does not end within %d characters", c.name, count);
+                found++;
+            }
+        }
+        free(text);
+        MPI_T_cvar_handle_free(&handle);
+    }
+    some(found, "control variables that are texts");
+}
+
+TEST(cvar_refusals, RUNNING, "15.3.10", "A write at the wrong time: MPI_T_ERR_CVAR_SET_NOT_NOW or _NEVER.")
+{
+    const struct {
+        const char *name;
+        const void *value;
+        int code;
+    } refusals[] = {{"mpit_filter", "p2p", MPI_T_ERR_CVAR_SET_NEVER},
+                    {"mpit_papi_events", "PAPI_TOT_CYC", MPI_T_ERR_CVAR_SET_NEVER},
+                    {"mpit_sample_hz", &(int){100}, MPI_T_ERR_CVAR_SET_NOT_NOW}};
+    int found = 0;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        int index, count;
+        MPI_T_cvar_handle handle;
+        if (MPI_T_cvar_get_index(refusals[i].name, &index) != MPI_SUCCESS)
+            continue; /* another library */
+        NEED(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+        EXPECT_CODE(MPI_T_cvar_write(handle, refusals[i].value), refusals[i].code, "%s", refusals[i].name);
+        MPI_T_cvar_handle_free(&handle);
+        found++;
+    }
+    some(found, "control variables that refuse a write");
+}
+
 TEST(cvar_bad_handles, RUNNING, "15.3.10", "MPI_T_CVAR_HANDLE_NULL: MPI_T_ERR_INVALID_HANDLE.")
 {
     MPI_T_cvar_handle none = MPI_T_CVAR_HANDLE_NULL;

@@ -211,6 +211,14 @@ EVENT(metric, OTF2_MetricRef metric, uint8_t count, const OTF2_Type *types, UNUS
     return OTF2_CALLBACK_SUCCESS;
 }
 
+EVENT(measurement, OTF2_MeasurementMode mode)
+{
+    struct location *location = event_at(data, time);
+    if (mode != OTF2_MEASUREMENT_ON && mode != OTF2_MEASUREMENT_OFF)
+        violation("location %" PRIu64 " has its measurement in mode %u", location->id, (unsigned)mode);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_EvtReaderCallbacks *event_callbacks(void)
 {
     OTF2_EvtReaderCallbacks *callbacks = OTF2_EvtReaderCallbacks_New();
@@ -222,6 +230,7 @@ static OTF2_EvtReaderCallbacks *event_callbacks(void)
     ON(EvtReader, Enter, on_enter);
     ON(EvtReader, Leave, on_leave);
     ON(EvtReader, Metric, on_metric);
+    ON(EvtReader, MeasurementOnOff, on_measurement);
     ON(EvtReader, MpiSend, on_send);
     ON(EvtReader, MpiIsend, on_isend);
     ON(EvtReader, MpiIsendComplete, on_isend_complete);

@@ -164,6 +164,7 @@ void fixture_thread_add(struct fixture *fixture, uint32_t index, uint32_t capaci
     struct tally_block *block =
         block_place(fixture, (struct tally_block){.kind = BLOCK_THREAD, .thread = index}, sizeof(struct thread_cells));
     thread->tally.cells = (struct thread_cells *)(block + 1);
+    thread->tally.message_weight = 1;
     uint64_t cell = fixture->run.arena_offset + (uint64_t)((char *)thread->tally.cells - fixture->run.arena);
     thread->record = place(fixture, sizeof *thread->record, &offset);
     thread->record->index = index;

@@ -131,7 +131,7 @@ static void many_cycles_take_what_few_take(void **state)
     cycles(COMMS_KEPT + 10);
     uint32_t slots = book.comm_count;
     uint64_t memory = book.run.memory_bytes;
-    cycles(20000);
+    cycles(4000);
     assert_int_equal(book.comm_count, slots);
     assert_int_equal(book.run.memory_bytes, memory);
     assert_true(slots < COMMS_KEPT + 10);
@@ -139,7 +139,7 @@ static void many_cycles_take_what_few_take(void **state)
     const struct comm *sum = comm_called("WORLD/dup#*");
     assert_non_null(sum);
     assert_int_equal(sum->record->flags, COMM_SUM);
-    assert_int_equal(sum->record->merged + COMMS_KEPT + 1, COMMS_KEPT + 10 + 20000);
+    assert_int_equal(sum->record->merged + COMMS_KEPT + 1, COMMS_KEPT + 10 + 4000);
     assert_int_equal(sends_of(sum), sum->record->merged);
     assert_int_equal(value_of("mpit_message_bytes", VARIABLE_HIGHWATERMARK, sum), 8);
 }
@@ -309,7 +309,7 @@ static void damaged_past_is_an_error_or_a_reading(void **state)
     unsigned errors = 0, readings = 0;
     int fd = open(path, O_RDWR | O_CREAT, 0600);
     assert_int_equal(pwrite(fd, copy, bytes, 0), (ssize_t)bytes);
-    for (unsigned i = 0; i < 1500; i++) {
+    for (unsigned i = 0; i < 300; i++) {
         size_t from = i % 3 ? chunks[(size_t)rand() % count] : past;
         size_t at = from + (size_t)rand() % (i % 5 ? 4096 : 128);
         char changed = (char)(copy[at] ^ (1 + rand() % 255));
@@ -325,7 +325,7 @@ static void damaged_past_is_an_error_or_a_reading(void **state)
         }
         assert_int_equal(pwrite(fd, &copy[at], 1, (off_t)at), 1);
     }
-    assert_true(errors > 100 && readings > 100);
+    assert_true(errors > 20 && readings > 20);
     close(fd);
     unlink(path);
     free(copy);
@@ -390,7 +390,7 @@ static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
     static struct comm_map *map; /* there is no end to one */
     uint64_t lasting = 0x7000000, replaced = 1;
     assert_int_equal(comm_map_set(&map, lasting, world), 0);
-    for (uint64_t i = 1; i <= 200000; i++) {
+    for (uint64_t i = 1; i <= 40000; i++) {
         const struct comm_map *before = map;
         assert_int_equal(comm_map_set(&map, i * 16, world), 0);
         if (i > 8)

@@ -18,7 +18,7 @@
 #include <string.h>
 
 static char directory[64];
-static char said[1024];
+static char said[4096];
 static int lines;
 
 static void run_make(const char *where)
@@ -37,7 +37,10 @@ static int setup(void **state)
     clock_open();
     book.run.header = NULL;
     for (unsigned i = 0; i < KNOB_COUNT; i++)
-        knob_store((enum knob)i, knob_table[i].initial);
+        if (knob_table[i].type == KNOB_TEXT)
+            knob_write_text((enum knob)i, "");
+        else
+            knob_store((enum knob)i, knob_table[i].initial);
     return 0;
 }
 
@@ -53,6 +56,8 @@ static void before_a_run_all_may_be_written(void **state)
     (void)state;
     for (unsigned i = 0; i < KNOB_COUNT; i++) {
         const struct knob_description *knob = &knob_table[i];
+        if (knob->type == KNOB_TEXT || i == KNOB_SAMPLE_HZ)
+            continue; /* tests of their own */
         assert_int_equal(knob_write((enum knob)i, knob->least), KNOB_WRITTEN);
         assert_int_equal(knob_load((enum knob)i), knob->least);
         assert_int_equal(knob_write((enum knob)i, knob->most), KNOB_WRITTEN);
@@ -63,6 +68,73 @@ static void before_a_run_all_may_be_written(void **state)
             assert_int_equal(knob_write((enum knob)i, knob->least - 1), KNOB_OUT_OF_RANGE);
         assert_true(knob_load((enum knob)i) == knob->most);
     }
+}
+
+static void what_is_not_there_yet_is_refused(void **state)
+{
+    (void)state;
+    char text[KNOB_TEXT_BYTES] = "x";
+    assert_int_equal(knob_write(KNOB_SAMPLE_HZ, 0), KNOB_WRITTEN);
+    assert_int_equal(knob_write(KNOB_SAMPLE_HZ, 100), KNOB_NOT_NOW);
+    assert_int_equal(knob_load(KNOB_SAMPLE_HZ), 0);
+    assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, ""), KNOB_WRITTEN);
+    assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, "PAPI_TOT_CYC"), KNOB_NEVER);
+    knob_read_text(KNOB_PAPI_EVENTS, text);
+    assert_string_equal(text, "");
+}
+
+static void a_filter_is_taken_before_a_run_and_not_in_it(void **state)
+{
+    (void)state;
+    char text[KNOB_TEXT_BYTES], *long_text = malloc(KNOB_TEXT_BYTES + 1);
+    assert_int_equal(knob_write_text(KNOB_FILTER, "-io,MPI_Send"), KNOB_WRITTEN);
+    assert_int_equal(knob_write_text(KNOB_FILTER, "nonsense"), KNOB_OUT_OF_RANGE);
+    memset(long_text, ',', KNOB_TEXT_BYTES);
+    long_text[KNOB_TEXT_BYTES] = '\0';
+    assert_int_equal(knob_write_text(KNOB_FILTER, long_text), KNOB_OUT_OF_RANGE);
+    knob_read_text(KNOB_FILTER, text);
+    assert_string_equal(text, "-io,MPI_Send");
+    long_text[KNOB_TEXT_BYTES - 1] = '\0';
+    assert_int_equal(knob_write_text(KNOB_FILTER, long_text), KNOB_WRITTEN);
+    free(long_text);
+    assert_int_equal(knob_write_text(KNOB_FILTER, ""), KNOB_WRITTEN);
+    run_make(NULL);
+    assert_int_equal(knob_write_text(KNOB_FILTER, "io"), KNOB_NEVER);
+    knob_read_text(KNOB_FILTER, text);
+    assert_string_equal(text, "");
+}
+
+static int changes;
+
+static void changed(void)
+{
+    changes++;
+}
+
+static void what_needs_times_has_every_call_timed(void **state)
+{
+    (void)state;
+    knobs_changed = changed;
+    assert_int_equal(knob_sampling, 1);
+    assert_int_equal(knob_write(KNOB_TIMING, 7), KNOB_WRITTEN);
+    assert_int_equal(knob_sampling, 7);
+    assert_true(changes > 0);
+    knobs_attend(1);
+    assert_int_equal(knob_sampling, 1);
+    assert_int_equal(knob_load(KNOB_TIMING), 7);
+    knobs_attend(-1);
+    assert_int_equal(knob_sampling, 7);
+    run_make(directory);
+    assert_int_equal(knob_write(KNOB_TRACE, 1), KNOB_WRITTEN);
+    assert_int_equal(knob_sampling, 1);
+    assert_int_equal(knob_write(KNOB_TIMING, 0), KNOB_WRITTEN);
+    assert_int_equal(knob_sampling, 1);
+    assert_int_equal(knob_write(KNOB_TRACE, 0), KNOB_WRITTEN);
+    assert_int_equal(knob_sampling, 0);
+    changes = 0;
+    assert_int_equal(knob_write(KNOB_RECORD_LOCAL_CALLS, 1), KNOB_WRITTEN);
+    assert_true(changes > 0);
+    knobs_changed = NULL;
 }
 
 static void in_a_run_bounds_go_down_to_what_is_in_use(void **state)
@@ -219,7 +291,8 @@ static void say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(said, sizeof said, format, args);
+    size_t used = strlen(said);
+    vsnprintf(said + used, sizeof said - used, format, args);
     va_end(args);
     lines++;
 }
@@ -229,11 +302,23 @@ static void environment_is_read_once(void **state)
     (void)state;
     setenv("MPIT_LARGE_MESSAGE_BYTES", "77", 1);
     setenv("MPIT_TRACE", "2", 1);
+    setenv("MPIT_FILTER", "p2p,MPI_Sned", 1);
+    setenv("MPIT_PAPI_EVENTS", "PAPI_TOT_INS", 1);
+    setenv("MPIT_SAMPLE_HZ", "50", 1);
+    setenv("MPIT_TIMING", "3", 1);
     settings_read();
+    char text[KNOB_TEXT_BYTES] = "x";
+    assert_int_equal(knob_load(KNOB_TIMING), 3);
+    assert_int_equal(knob_load(KNOB_SAMPLE_HZ), 0);
+    knob_read_text(KNOB_FILTER, text);
+    assert_string_equal(text, "");
     assert_int_equal(knob_load(KNOB_LARGE_MESSAGE_BYTES), 77);
     assert_int_equal(knob_load(KNOB_TRACE), 0);
     settings_tell(say);
-    assert_int_equal(lines, 1);
+    assert_int_equal(lines, 4);
+    assert_non_null(strstr(said, "MPIT_FILTER=p2p,MPI_Sned cannot be used: 'MPI_Sned' is neither"));
+    assert_non_null(strstr(said, "MPIT_PAPI_EVENTS=PAPI_TOT_INS cannot be used: this version"));
+    assert_non_null(strstr(said, "MPIT_SAMPLE_HZ=50 cannot be used: this version has no sampler"));
     assert_non_null(strstr(said, "MPIT_TRACE=2 cannot be used; allowed are whole numbers from 0 to 1"));
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 78), KNOB_WRITTEN);
     settings_read();
@@ -245,6 +330,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(before_a_run_all_may_be_written),
+        TEST(what_is_not_there_yet_is_refused),
+        TEST(a_filter_is_taken_before_a_run_and_not_in_it),
+        TEST(what_needs_times_has_every_call_timed),
         TEST(in_a_run_bounds_go_down_to_what_is_in_use),
         TEST(without_a_file_there_is_no_trace),
         TEST(calls_of_the_stretches_come_out_with_what_follows),

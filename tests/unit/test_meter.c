@@ -71,7 +71,7 @@ static struct meter meter_new(const char *name, enum variable_class class)
 
 static uint64_t value(const struct meter *meter)
 {
-    uint64_t values[256];
+    uint64_t values[1024];
     assert_true(meter_read(meter, values));
     return values[0];
 }
@@ -174,7 +174,7 @@ static void elements_are_slots_of_the_variable(void **state)
     (void)state;
     struct meter sizes = meter_new("mpit_send_size_count", VARIABLE_COUNTER);
     struct meter peers = meter_new("mpit_peer_send_bytes", VARIABLE_AGGREGATE);
-    uint64_t values[256];
+    uint64_t values[1024];
     send_to(150, 9, 1, 0);
     meter_start(&sizes);
     meter_start(&peers);
@@ -199,7 +199,7 @@ static void samples_are_the_values_of_the_book(void **state)
         send_to(i % 200, (uint64_t)i * 37, (uint32_t)i, i % 3 ? 0 : EVENT_LARGE);
     for (size_t i = 0; i < variable_count; i++) {
         const struct variable *v = &variables[i];
-        uint64_t values[512];
+        uint64_t values[1024];
         if (v->record.combine != COMBINE_SUM || v->extreme != EXTREME_NONE)
             continue;
         const struct comm *to = v->record.bound ? comm : NULL;
@@ -252,7 +252,7 @@ static void meter_of_another_owner_is_left_alone(void **state)
     (void)state;
     struct meter old = meter_new("mpit_send_count", VARIABLE_COUNTER), stale = old;
     struct meter old_many = meter_new("mpit_send_size_count", VARIABLE_COUNTER), stale_many = old_many;
-    uint64_t values[256] = {77};
+    uint64_t values[1024] = {77};
     meter_start(&old);
     meter_release(&old);
     meter_release(&old_many);
@@ -361,7 +361,7 @@ static void elements_end_in_one_state(void **state)
     pthread_t threads[READERS];
     struct meter meter = meter_new("mpit_peer_send_count", VARIABLE_COUNTER);
     for (int round = 0; round < 10; round++) {
-        uint64_t before[256], behind[256];
+        uint64_t before[1024], behind[1024];
         for (int i = 0; i < READERS; i++)
             pthread_create(&threads[i], NULL, start_and_stop, &meter);
         for (int i = 0; i < READERS; i++)

@@ -122,13 +122,13 @@ static void receive(int32_t from)
 {
     struct event event = {.kind = CALL_MPI_Recv, .peer = from};
     view_page_select(own_view, from);
-    fold_call(FOLD_RECV, 0, &ledger->tally, &own_view->tally, &event, NULL);
+    fold_call(FOLD_RECV, 0, &ledger->tally, &own_view->tally, &event, NULL, 1);
 }
 
 static void post_receive(void)
 {
     struct event event = {.kind = CALL_MPI_Irecv, .peer = PEER_ANY};
-    fold_call(FOLD_POST_RECV, 0, &ledger->tally, &own_view->tally, &event, NULL);
+    fold_call(FOLD_POST_RECV, 0, &ledger->tally, &own_view->tally, &event, NULL, 1);
 }
 
 static void sent_and_not_received_are_waiting(void **state)

@@ -178,7 +178,7 @@ static void one_cell_read(const struct variable *variable, unsigned kind, size_t
 
 static void cell_check(const char *name, enum variable_class class, unsigned kind, size_t cell, size_t slot)
 {
-    uint64_t values[256];
+    uint64_t values[1024];
     const struct variable *variable = find(name, class);
     size_t count = variable->record.count ? variable->record.count : 64;
     one_cell_read(variable, kind, cell, values, count);
@@ -292,7 +292,7 @@ static void page_of_peers_lands_at_its_ranks(void **state)
 static void block_that_is_too_short_is_not_read_behind_its_end(void **state)
 {
     (void)state;
-    uint64_t values[256];
+    uint64_t values[1024];
     for (size_t i = 0; i < variable_count; i++)
         for (unsigned kind = BLOCK_THREAD; kind <= BLOCK_LOSSES; kind++)
             for (size_t have = 0; have < 20; have++) {

@@ -1,0 +1,28 @@
+/*
+ * Which MPI functions are recorded (mpit_filter).
+ *
+ * A list of words, separated by commas (blanks around them do not matter): names of functions, with or without MPI_ in
+ * front and without regard to case, where * stands for any characters; or classes. Words with - in front are left out;
+ * without one word that has none, all others are recorded, else only the words without.
+ *
+ *     -io,-MPI_Iprobe      all but these
+ *     p2p,coll             only these
+ *     p2p,-iprobe          p2p, but without MPI_Iprobe
+ *
+ * MPI_Init, MPI_Init_thread, MPI_Finalize and those of sessions are recorded always: a run begins and ends with them.
+ */
+#ifndef MPIT_AGGREGATE_FILTER_H
+#define MPIT_AGGREGATE_FILTER_H
+
+#include "calls.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Says in `left_out` which kinds of calls the filter leaves out. Returns 0, or -1 with the reason in `problem`; then
+ * nothing is left out. */
+int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size);
+/* The same for who wants to know only whether it can be read. */
+int filter_check(const char *text, char *problem, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+! Local functions, switched recording and collectives, of which Open MPI's Fortran layer makes calls of its own.
+program filters
+#ifdef USE_F08
+  use mpi_f08
+  implicit none
+#else
+  implicit none
+  include 'mpif.h'
+#endif
+  integer :: rank, size, error, i, mine, all(64), counts(64), places(64)
+  call MPI_Init(error)
+  do i = 1, 3
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  end do
+  call MPI_Comm_size(MPI_COMM_WORLD, size, error)
+  mine = rank
+  counts = 1
+  do i = 1, 64
+    places(i) = i - 1
+  end do
+  do i = 1, 5
+    call MPI_Gather(mine, 1, MPI_INTEGER, all, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
+    call MPI_Gatherv(mine, 1, MPI_INTEGER, all, counts, places, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
+    call MPI_Scatter(all, 1, MPI_INTEGER, mine, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
+  end do
+  call MPI_Pcontrol(0)
+  call MPI_Barrier(MPI_COMM_WORLD, error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_Pcontrol(1)
+  call MPI_Barrier(MPI_COMM_WORLD, error)
+  if (mine /= rank) stop 1
+  call MPI_Finalize(error)
+end program

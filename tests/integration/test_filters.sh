@@ -1,0 +1,111 @@
+#!/bin/bash
+# test_filters.sh BUILD_DIR
+#
+# What is not recorded, or not timed, on both MPIs, in C and Fortran: filters, MPI_Pcontrol, mpit_timing and local
+# functions. The rest is exact, traces replay to it and archives are sound.
+. "$(dirname "$0")/verdict.sh"
+build=$(cd "${1:?usage: test_filters.sh BUILD_DIR}" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$build/bin:$PATH
+
+# checked NAME COMMAND...
+checked() {
+    local name=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then ok "$name"; else not_ok "$name" "$work/out"; fi
+}
+
+# says NAME TEXT FILE
+says() { if grep -q -- "$2" "$3"; then ok "$1"; else not_ok "$1" "$3"; fi; }
+
+# run NAME RUN OPTION... -- ARGUMENT...: filters.c with these options of mpit-run
+run() {
+    local name=$1 run=$2 options=()
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    set -f # a filter may have stars
+    if record="mpit-run --output $run --summary $run.json ${options[*]}" launch $mpi 2 "$build/tests/filters-$mpi" "$@" \
+        >"$run.out" 2>"$run.err"; then ok "$name: runs"; else not_ok "$name: runs" "$run.err"; fi
+    set +f
+}
+
+# sound NAME RUN: the trace replays, the archive is sound
+sound() {
+    checked "$1: the trace gives the tallies" mpit-dump --verify "$2"
+    checked "$1: the archive is sound" "$build/tests/otf2_check" "$2/otf2"
+}
+
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/filters-$mpi" ] || continue
+    run "$mpi" "$work/$mpi-all" -- all
+    checked "$mpi: everything is counted" python3 "$here/filters.py" "$work/$mpi-all.out" "$work/$mpi-all.json" ""
+    for filter in -coll p2p,coll -completion -MPI_Isend,-MPI_Wait -comm "Irecv,wait*" "-*" -start,-*free,-rma; do
+        name="$mpi, filter $filter" run=$work/$mpi-$filter
+        run "$name" "$run" --otf2 "--filter=$filter" -- all
+        checked "$name: all but these are counted" python3 "$here/filters.py" "$run.out" "$run.json" "$filter" \
+            "$work/$mpi-all.json"
+        sound "$name" "$run"
+        rm -rf "$run"
+    done
+
+    run=$work/$mpi-sections name="$mpi, MPI_Pcontrol"
+    run "$name" "$run" --otf2 -- sections
+    checked "$name: what was made while it was on is counted" python3 "$here/filters.py" "$run.out" "$run.json" ""
+    says "$name: the archive leaves out messages, and says so" "MPI_Pcontrol stopped the recording" "$run.err"
+    sound "$name" "$run"
+    mpit-dump "$run" >"$run.text" 2>&1
+    says "$name: the summary says for how long" "recording was off for" "$run.text"
+    otf2-print "$run/otf2/traces.otf2" >"$run.print" 2>&1
+    if [ "$(grep -c MEASUREMENT_ON_OFF "$run.print")" = 8 ]; then ok "$name: and the archive when"; else
+        grep MEASUREMENT_ON_OFF "$run.print" >"$work/out"
+        not_ok "$name: and the archive when" "$work/out"
+    fi
+
+    for trace in "" --otf2; do
+        run=$work/$mpi-local$trace name="$mpi, local functions $trace"
+        run "$name" "$run" $trace -- local
+        checked "$name: are counted while that is wanted" python3 "$here/filters.py" "$run.out" "$run.json" ""
+        [ -z "$trace" ] || sound "$name" "$run"
+    done
+
+    for timing in 0 1 7; do
+        run=$work/$mpi-timing-$timing name="$mpi, timing $timing"
+        MPIT_REDUCE=0 run "$name" "$run" --timing $timing -- loop 500
+        checked "$name: counts are exact" python3 "$here/filters.py" "$run.out" "$run.json" ""
+        checked "$name: times are those of the timed" "$build/tests/filters_times" $timing "$run"/*.mpit
+        run "$name, trace" "$run-trace" --otf2 --timing $timing -- loop 50
+        sound "$name, trace" "$run-trace"
+        checked "$name, trace: every call is timed" "$build/tests/filters_times" 1 "$run-trace"/*.mpit
+    done
+    says "$mpi: a trace wins over the timing" "a trace needs times" "$work/$mpi-timing-7-trace.err"
+
+    run=$work/$mpi-wrong
+    run "$mpi, a wrong filter" "$run" --filter=p2p,MPI_Sned -- all
+    says "$mpi, a wrong filter: is named" "MPIT_FILTER=p2p,MPI_Sned cannot be used: 'MPI_Sned'" "$run.err"
+    checked "$mpi, a wrong filter: holds not" python3 "$here/filters.py" "$run.out" "$run.json" ""
+
+    command -v gfortran >/dev/null && command -v "mpif90.$mpi" >/dev/null || continue
+    for binding in mpifh f08; do
+        name="$mpi, Fortran $binding" run=$work/$mpi-$binding
+        flags=(-fallow-argument-mismatch)
+        [ $binding = f08 ] && flags=(-DUSE_F08)
+        checked "$name: is built" "mpif90.$mpi" "${flags[@]}" -w -o "$run-program" "$here/filters.F90"
+        MPIT_RECORD_LOCAL_CALLS=1 record="mpit-run --filter=-gatherv --output $run --summary $run.json" \
+            launch $mpi 2 "$run-program" >"$run.out" 2>"$run.err" || not_ok "$name: runs" "$run.err"
+        checked "$name: the program's calls are counted, and no other" python3 - "$run.json" <<'EOF'
+import json, sys
+(job,) = json.load(open(sys.argv[1]))["jobs"]
+calls = {n: c["count"] for n, c in job["calls"].items()}
+expected = {"MPI_Init": 2, "MPI_Comm_rank": 6, "MPI_Comm_size": 2, "MPI_Gather": 10, "MPI_Scatter": 10,
+            "MPI_Barrier": 2}
+calls.pop("MPI_Finalize", None)
+print(calls, job["off_seconds"])
+sys.exit(calls != expected or job["off_seconds"]["min"] <= 0)
+EOF
+    done
+done
+verdict

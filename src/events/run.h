@@ -22,9 +22,9 @@ struct run {
     bool detached;             /* in the child of a fork, which shares the memory and takes no part */
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
-    uint64_t virtual_bytes;    /* offsets given out */
-    uint64_t memory_bytes;     /* mapped now */
-    uint64_t memory_limit;     /* bound on memory_bytes */
+    uint64_t virtual_bytes; /* offsets given out */
+    uint64_t memory_bytes;  /* mapped now */
+    uint64_t memory_limit;  /* bound on memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit; /* 0 = none */
     char *arena;
@@ -49,7 +49,11 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
 /* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
 void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
 
-/* The event buffer of one thread, mapped; NULL: counted as lost. */
+/* Less than half of the memory that there may be is in use. */
+bool run_has_room(struct run *run);
+
+/* The event buffer of one thread, mapped; NULL: counted as lost. Buffers leave a quarter of the memory to the tallies:
+ * where threads are many, events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 
 /*

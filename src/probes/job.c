@@ -59,11 +59,17 @@ static bool proxy_hash(int pid, uint64_t *hash)
     return port;
 }
 
-uint64_t job_number(const char *directory)
+uint64_t job_number(const char *directory, int size)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
     uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
     hash = text_hash(hash, getenv("SLURM_JOB_ID"));
+    if (size == 1) { /* what else it inherited may be the name of a process that started it, and of that one's job */
+        char own[96], host[64] = "";
+        gethostname(host, sizeof host - 1);
+        snprintf(own, sizeof own, "%s.%d", host, (int)getpid());
+        return text_hash(hash, own);
+    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
             return text_hash(hash, getenv(names[i]));

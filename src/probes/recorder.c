@@ -13,6 +13,7 @@
 #include "tracing.h"
 #include "umq.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,27 @@ void next_find(const char *wanted)
 const char *recorder_directory(void)
 {
     return directory[0] ? directory : NULL;
+}
+
+/* One for all copies of this library in a process, of every ABI: the loader takes the first one's for each. */
+__attribute__((visibility("default"))) const void *mpit_recorder_here;
+
+/* Is there another mpit before this one, which records already? Two would count each call twice. */
+static bool is_second(void)
+{
+    const void *first = NULL;
+    Dl_info one, two;
+    if (__atomic_compare_exchange_n(&mpit_recorder_here, &first, (const void *)&next, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return false;
+    if (dladdr(first, &one) && dladdr(&next, &two))
+        native_say("mpit is loaded twice: %s records, and %s does not", one.dli_fname, two.dli_fname);
+    return true;
+}
+
+bool recorder_came_by(void)
+{
+    return started || mpit_recorder_here;
 }
 
 static void directory_read(void)
@@ -95,7 +117,7 @@ bool recorder_start(struct probe *probe, enum call kind)
     next_find(NULL);
     if (started)
         return false;
-    if (!native.present || getenv("MPIT_DISABLE")) {
+    if (!native.present || getenv("MPIT_DISABLE") || is_second()) {
         gates_pass();
         return false;
     }
@@ -111,13 +133,13 @@ bool recorder_start(struct probe *probe, enum call kind)
     return true;
 }
 
-static void header_complete(uint64_t job)
+static void header_complete(void)
 {
     struct run_header *header = book.run.header;
     int rank = 0, size = 1;
     native.Comm_rank(native.comm_world, &rank);
     native.Comm_size(native.comm_world, &size);
-    header->job = job;
+    header->job = job_number(directory, size);
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->world_rank = rank;
@@ -157,7 +179,7 @@ void recorder_ready(void)
         return;
     ready = true;
     facts_learn(log);
-    header_complete(job_number(directory));
+    header_complete();
     environment_tell();
     comm_predefined_add();
 }
@@ -181,9 +203,9 @@ bool recorder_finish(struct probe *probe)
 {
     bool recording = log_get() != NULL;
     probe->log = NULL;
-    if (!started || finished)
-        return false;
-    finished = true; /* a tool between us and the library comes by once more */
+    if (!started || finished || book.run.detached)
+        return false; /* detached: a child of fork, which must not meet the others of its parent's job */
+    finished = true;  /* a tool between us and the library comes by once more */
     if (recording) {
         instrument_publish();
         instruments_sample(log_get());

@@ -89,5 +89,24 @@ sys.exit(job['calls']['MPI_Sendrecv']['count'] != 20)" "$work/json" 2>>"$work/er
         fi
     done
 done
+
+# MPICH's archive, linked in: there is nothing to preload into, and the program's status stays its own
+archive=/usr/lib/$(cc -print-multiarch)/libmpich.a
+cat >"$work/inside.c" <<'C'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    return MPI_Finalize() == MPI_SUCCESS ? 7 : 1;
+}
+C
+if [ -e "$archive" ] && mpicc.mpich "$work/inside.c" -o "$work/inside" -Wl,-Bstatic -lmpich -Wl,-Bdynamic -lucp -luct -lucs \
+    -lfabric -lhwloc -lm -lpthread 2>"$work/err"; then
+    mpit-run --output "$run" "$work/inside" >"$work/out" 2>"$work/err" </dev/null
+    if [ $? = 7 ]; then ok "mpich linked in: the status is the program's"; else
+        not_ok "mpich linked in: the status is the program's" "$work/err"
+    fi
+    says "mpich linked in" 1 "no MPI process recorded: .*/inside has MPI linked in statically"
+fi
 [ -n "$any" ] || not_ok "mpit is in $build/lib"
 verdict

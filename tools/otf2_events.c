@@ -338,6 +338,7 @@ static void write_done(struct trace_location *location, const struct call_part *
         write_receive(location, &part->event, now);
         break;
     case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
         if (part->request)
             check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
         break;

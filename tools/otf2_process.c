@@ -103,6 +103,7 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     case RECORD_RECV_POSTED:
         return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
     case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
         class = REQUEST_IS_SEND;
         break;
     case RECORD_RECV_DONE:
@@ -116,8 +117,8 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         break;
     case RECORD_CANCELLED:
     case RECORD_FREED:
-        if (event->duration < CALL_COUNT && (call_table[event->duration].class == CLASS_RMA ||
-                                             call_table[event->duration].class == CLASS_IO))
+        if (event->duration < CALL_COUNT &&
+            (call_table[event->duration].class == CLASS_RMA || call_table[event->duration].class == CLASS_IO))
             return 0; /* OTF2 has no such request */
         class = unfinished_class(event);
         break;

@@ -23,7 +23,8 @@ struct run {
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
     uint64_t virtual_bytes; /* offsets given out */
-    uint64_t memory_bytes;  /* mapped now */
+    uint64_t memory_bytes;  /* held now */
+    uint64_t passing_bytes; /* and for the time of a call */
     uint64_t memory_limit;  /* bound on memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit; /* 0 = none */
@@ -48,6 +49,11 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
 
 /* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
 void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
+
+/* Counts memory that is not of the run among what it holds. False: it would be more than the limit; nothing is counted.
+ */
+bool run_memory_take(struct run *run, size_t bytes);
+void run_memory_give(struct run *run, size_t bytes);
 
 /* Less than half of the memory that there may be is in use. */
 bool run_has_room(struct run *run);

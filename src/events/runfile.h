@@ -41,7 +41,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 4, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
 
@@ -53,7 +53,7 @@ enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
     X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes reached */                                     \
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
-    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */                                   \
+    X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
     X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */
 
 enum loss_cause {

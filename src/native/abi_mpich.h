@@ -41,6 +41,17 @@ static inline uint64_t abi_handle_of_request(MPI_Request request)
     return (uint32_t)request;
 }
 
+/* One handle for all requests that are complete when they are posted: a built-in one, by its upper two bits. */
+static inline bool abi_request_is_shared(uint64_t handle)
+{
+    return handle >> 30 == 1;
+}
+
+static inline uint64_t abi_handle_of_message(MPI_Message message)
+{
+    return (uint32_t)message;
+}
+
 /* The count is 63 bits wide: count_lo and the upper bits of count_hi_and_cancelled; the lowest bit there: cancelled. */
 static inline uint64_t abi_status_bytes(const MPI_Status *status)
 {

@@ -54,6 +54,15 @@ static inline uint64_t abi_handle_of_request(MPI_Request request)
     return (uint64_t)(uintptr_t)request;
 }
 
+/* One handle for all requests that are complete when they are posted: an object of a library, not of the heap. Slow at
+ * first; for handles that have come twice. */
+bool abi_request_is_shared(uint64_t handle);
+
+static inline uint64_t abi_handle_of_message(MPI_Message message)
+{
+    return (uint64_t)(uintptr_t)message;
+}
+
 static inline uint64_t abi_status_bytes(const MPI_Status *status)
 {
     return status->_ucount;

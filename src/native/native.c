@@ -151,12 +151,31 @@ static void types_find(void)
     }
 }
 
+/* dladdr knows the objects of libraries, and no memory of the heap. What it has said once need not be asked again. */
+bool abi_request_is_shared(uint64_t handle)
+{
+    enum { PLACES = 8 };
+    static uint64_t known[PLACES];
+    static unsigned next;
+    Dl_info info;
+    for (unsigned i = 0; i < PLACES; i++)
+        if (__atomic_load_n(&known[i], __ATOMIC_RELAXED) == handle)
+            return true;
+    if (!dladdr((const void *)(uintptr_t)handle, &info))
+        return false;
+    unsigned place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES;
+    __atomic_store_n(&known[place], handle, __ATOMIC_RELAXED);
+    return true;
+}
+
 static void constants_find(void)
 {
     native.comm_world = native_object("ompi_mpi_comm_world");
     native.comm_self = native_object("ompi_mpi_comm_self");
     native.comm_null = native_object("ompi_mpi_comm_null");
     native.request_null = native_object("ompi_request_null");
+    native.message_null = native_object("ompi_message_null");
+    native.message_no_proc = native_object("ompi_message_no_proc");
     native.group_null = native_object("ompi_mpi_group_null");
     native.errors_return = native_object("ompi_mpi_errors_return");
     native.info_null = native_object("ompi_mpi_info_null");
@@ -188,6 +207,8 @@ static void constants_find(void)
     native.comm_self = MPI_COMM_SELF;
     native.comm_null = MPI_COMM_NULL;
     native.request_null = MPI_REQUEST_NULL;
+    native.message_null = MPI_MESSAGE_NULL;
+    native.message_no_proc = MPI_MESSAGE_NO_PROC;
     native.group_null = MPI_GROUP_NULL;
     native.errors_return = MPI_ERRORS_RETURN;
     native.info_null = MPI_INFO_NULL;

@@ -46,6 +46,7 @@ struct native {
     char version[8192]; /* what the longest of all MPIs may write, whichever this is */
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
+    MPI_Message message_null, message_no_proc;
     MPI_Group group_null;
     MPI_Errhandler errors_return;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;

@@ -64,12 +64,14 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
     struct posted posted = posted_of(probe, view, kind, REQUEST_COMM, &event, request);
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
-        made->held = stays ? native.comm_null : *newcomm;
-        made->newcomm = stays ? newcomm : &made->held;
-        made->number = comm_creation_number(view);
-        request_put(made, abi_handle_of_request(*request));
+        struct request_more *more = request_more(made);
+        more->held = stays ? native.comm_null : *newcomm;
+        more->newcomm = stays ? newcomm : &more->held;
+        more->number = comm_creation_number(view);
+        request_keep(probe, made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
+    posted_finish(probe->log);
     raise_finish(probe->log);
 }
 

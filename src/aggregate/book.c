@@ -84,7 +84,8 @@ bool book_ledger_open(struct ledger *ledger, int tid)
         return false;
     }
     ledger->plain_handle = PLAIN_NEVER;
-    ledger->index = book.thread_count++;
+    ledger->index = book.thread_count;
+    __atomic_store_n(&book.thread_count, ledger->index + 1, __ATOMIC_RELAXED); /* others look how many there are */
     ledger->record = record;
     ledger->tally.cells = (struct thread_cells *)(block + 1);
     ledger->tally.concurrent = book.concurrent;

@@ -23,6 +23,7 @@ void moment_inner_end(struct ledger *ledger, uint64_t end)
 
 void moment_thread_end(struct ledger *ledger, uint64_t end)
 {
+    cell_store(&ledger->outermost, 0);
     struct pair seen = pair_load(ledger->absent);
     pair_swap(ledger->absent, &seen, (struct pair){.value = seen.value, .tag = end});
 }

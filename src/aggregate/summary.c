@@ -300,7 +300,8 @@ int summary_of_book(struct summary *summary, uint64_t end_ticks)
     memcpy(summary->program, header->program, sizeof summary->program);
     selection_fill(summary, header, book.scale, end_ticks);
     return part_fill(summary, &(struct figures){NULL},
-                     (struct part_facts){header->init_ticks, end_ticks, header->world_rank, book.thread_count});
+                     (struct part_facts){header->init_ticks, end_ticks, header->world_rank,
+                                         __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED)});
 }
 
 /* The last thing that the process did: where it did not come to its end. */

@@ -294,12 +294,24 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset)
     return object;
 }
 
+bool run_has_room(struct run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    bool room = run->memory_bytes < run->memory_limit / 2;
+    pthread_mutex_unlock(&run->lock);
+    return room;
+}
+
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity)
 {
     size_t size = pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
     uint64_t offset;
+    struct chunk_header *chunk = NULL;
     pthread_mutex_lock(&run->lock);
-    struct chunk_header *chunk = run_grow(run, size, &offset);
+    if (run->memory_bytes + size <= run->memory_limit / 4 * 3)
+        chunk = run_grow(run, size, &offset);
+    else
+        run_lost(run, LOSS_NO_MEMORY, 1);
     if (chunk) {
         chunk->kind = CHUNK_RING;
         chunk->bytes = size;

@@ -55,7 +55,11 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
 bool run_memory_take(struct run *run, size_t bytes);
 void run_memory_give(struct run *run, size_t bytes);
 
-/* The event buffer of one thread, mapped; NULL: counted as lost. */
+/* Less than half of the memory that there may be is in use. */
+bool run_has_room(struct run *run);
+
+/* The event buffer of one thread, mapped; NULL: counted as lost. Buffers leave a quarter of the memory to the tallies:
+ * where threads are many, events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 
 /*

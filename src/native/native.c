@@ -360,6 +360,24 @@ bool native_world_group(MPI_Group *group)
     return session_world_group(group);
 }
 
+bool native_used_unseen(void)
+{
+    if (native.mismatch)
+        return false; /* that was said */
+    if (!library)
+        library_find();
+    if (!library)
+        return false;
+    int length = 0, initialized = 0;
+    static char version[sizeof native.version];
+    __typeof__(native.Get_library_version) version_get =
+        (__typeof__(version_get))dlsym(library, "PMPI_Get_library_version");
+    __typeof__(native.Initialized) initialized_get = (__typeof__(initialized_get))dlsym(library, "PMPI_Initialized");
+    return version_get && initialized_get && version_get(version, &length) == MPI_SUCCESS &&
+           abi_is_spoken_by(strncmp(version, "Open MPI", 8) == 0) && initialized_get(&initialized) == MPI_SUCCESS &&
+           initialized;
+}
+
 bool native_between(void)
 {
     int initialized = 0, finalized = 0;

@@ -90,6 +90,9 @@ bool native_library_named(const char *path, const char *words);
 /* A data object of the library, or NULL. */
 void *native_object(const char *name);
 
+/* An MPI library of this ABI is initialized. At the end of a process in which MPI_Init has not come by. */
+bool native_used_unseen(void);
+
 /* MPI is initialized, and its end has not begun: its objects may be looked at. Async-signal-safe. */
 bool native_between(void);
 

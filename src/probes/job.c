@@ -66,10 +66,16 @@ static uint64_t launch_hash(const char *directory)
     return text_hash(hash, getenv("SLURM_JOB_ID"));
 }
 
-uint64_t job_number(const char *directory)
+uint64_t job_number(const char *directory, int size)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
     uint64_t hash = launch_hash(directory);
+    if (size == 1) { /* what else it inherited may be the name of a process that started it, and of that one's job */
+        char own[96], host[64] = "";
+        gethostname(host, sizeof host - 1);
+        snprintf(own, sizeof own, "%s.%d", host, (int)getpid());
+        return text_hash(hash, own);
+    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
             return text_hash(hash, getenv(names[i]));
@@ -89,7 +95,12 @@ uint64_t job_parent_number(const char *directory)
     const char *port = getenv("OMPI_PARENT_PORT");
     char space[64];
     size_t bytes = port ? strcspn(port, ".") : 0;
-    if (!world_is_spawned() || !bytes || bytes >= sizeof space || !port[bytes] || !getenv("PMIX_NAMESPACE"))
+    int parents = 0; /* one alone is named after itself (job_number) */
+    MPI_Comm parent = native.comm_null;
+    if (!world_is_spawned() || native.Comm_get_parent(&parent) != MPI_SUCCESS ||
+        native.Comm_remote_size(parent, &parents) != MPI_SUCCESS || parents < 2)
+        return 0;
+    if (!bytes || bytes >= sizeof space || !port[bytes] || !getenv("PMIX_NAMESPACE"))
         return 0;
     memcpy(space, port, bytes);
     space[bytes] = '\0';

@@ -21,7 +21,12 @@ static struct log *idle_logs; /* of threads that have ended; under logs_lock */
 static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t thread_end_key;
 
-/* A thread ends: its tallies stay, its log waits for the next thread. */
+/* So many threads have a stream of events each, which is a location of the trace; those that come later go on with the
+ * stream of one that has ended, since each stream has a buffer. */
+enum { STREAMS_MOST = 64 };
+
+/* A thread ends: its tallies stay, its log waits for the next thread. If it was cancelled inside of a call, or left one
+ * by pthread_exit, the next thread is not inside of that. */
 static void thread_end(void *value)
 {
     struct log *log = value;
@@ -29,9 +34,10 @@ static void thread_end(void *value)
     book_thread_state = NULL;
     uint64_t now = clock_now();
     moment_thread_end(&log->own, now);
+    __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
+    log->entered = 0;
+    log->freeing = NULL;
     __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
-    if (book.run.header->traced != TRACED_NOT)
-        return; /* one location a thread: its stream ends here */
     pthread_mutex_lock(&logs_lock);
     log->next = idle_logs;
     idle_logs = log;
@@ -45,10 +51,16 @@ static void key_make(void)
     key_made = pthread_key_create(&thread_end_key, thread_end) == 0;
 }
 
+static bool stream_may_begin(void)
+{
+    return __atomic_load_n(&book.run.header->traced, __ATOMIC_ACQUIRE) != TRACED_NOT &&
+           __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED) < STREAMS_MOST && run_has_room(&book.run);
+}
+
 static struct log *log_take_idle(void)
 {
     pthread_mutex_lock(&logs_lock);
-    struct log *log = idle_logs;
+    struct log *log = stream_may_begin() ? NULL : idle_logs;
     if (log)
         idle_logs = log->next;
     pthread_mutex_unlock(&logs_lock);

@@ -16,6 +16,7 @@
 #include "tracing.h"
 #include "umq.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,28 @@ void next_find(const char *wanted)
 const char *recorder_directory(void)
 {
     return directory[0] ? directory : NULL;
+}
+
+/* One for all copies of this library in a process, of every ABI: the loader takes the first one's for each. */
+__attribute__((visibility("default"))) const void *mpit_recorder_here;
+
+/* Is there another mpit before this one, which records already? Two would count each call twice. */
+static bool is_second(void)
+{
+    const void *first = NULL;
+    Dl_info one, two;
+    if (__atomic_compare_exchange_n(&mpit_recorder_here, &first, (const void *)&next, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE) ||
+        first == &next)
+        return false;
+    if (dladdr(first, &one) && dladdr(&next, &two))
+        native_say("mpit is loaded twice: %s records, and %s does not", one.dli_fname, two.dli_fname);
+    return true;
+}
+
+bool recorder_came_by(void)
+{
+    return started || mpit_recorder_here;
 }
 
 static void directory_read(void)
@@ -110,7 +133,7 @@ static void gates_pass(void)
 /* False: this process takes no part (other ABI, MPIT_DISABLE). */
 static bool takes_part(void)
 {
-    if (native.present && !getenv("MPIT_DISABLE"))
+    if (native.present && !getenv("MPIT_DISABLE") && !is_second())
         return true;
     gates_pass();
     return false;
@@ -176,7 +199,7 @@ bool recorder_start(struct probe *probe, enum call kind)
     return true;
 }
 
-static void header_complete(uint64_t job)
+static void header_complete(void)
 {
     struct run_header *header = book.run.header;
     int rank = 0, size = 1;
@@ -186,7 +209,7 @@ static void header_complete(uint64_t job)
         native.Group_size(group, &size);
         native.Group_free(&group);
     }
-    header->job = job;
+    header->job = job_number(directory, size);
     header->spawned = world_is_spawned();
     header->parent_job = job_parent_number(directory);
     header->clock_mult = book.scale.mult;
@@ -230,7 +253,7 @@ static void process_know(struct log *log)
     pthread_mutex_lock(&lifetime);
     if (!known) {
         facts_learn(log);
-        header_complete(job_number(directory));
+        header_complete();
         environment_tell();
         known = true;
     }
@@ -285,7 +308,9 @@ bool recorder_finish(struct probe *probe)
     bool recorded = log_get() != NULL;
     probe->log = NULL;
     pthread_mutex_lock(&lifetime);
-    bool mine = world_begun && !world_ended; /* a tool between us and the library comes by once more */
+    /* a tool between us and the library comes by once more; a child of fork must not meet the others of its parent's
+     * job */
+    bool mine = world_begun && !world_ended && !book.run.detached;
     world_ended = world_ended || mine;
     if (mine)
         world_is_last = native_session_count() == 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is every function that has a wrapper called, and counted, by some test program?
 
-    kinds.py BUILD MPI
+    kinds.py BUILD MPI CALLS_TABLE
 
 Runs the programs of PROGRAMS with mpit-run and adds up what the summaries count; what has a wrapper for this MPI and is
 never counted fails. A new function is called by one of these programs, or by a new one that gets a line here. The

@@ -36,7 +36,7 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
 /* Half of a request: its share of the call's time goes to the receive. */
 static void fold_half_done(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    struct tally none = {.end = tally->end, .concurrent = tally->concurrent};
+    struct tally none = {.end = tally->end, .message_weight = tally->message_weight, .concurrent = tally->concurrent};
     fold_send_done(&none, comm, event);
 }
 
@@ -73,6 +73,11 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
             break;
         level_add(tally->concurrent, &comm->shared->recvs, 1);
         fold_span_posted(tally, comm, event);
+        break;
+    case RECORD_COLL_POSTED:
+        if (event->duration < CALL_COUNT)
+            cell_add(&comm->cells->coll_time[call_table[event->duration].op], fold_share(tally));
+        fold_span(comm, event->begin, tally->end);
         break;
     case RECORD_COLL_DONE:
         cell_add(&comm->cells->wait_time, fold_share(tally));

@@ -3,6 +3,7 @@
  * out of sight; and shapes that no program is in a hurry with.
  */
 #include "caller.h"
+#include "commreuse.h"
 #include "raising.h"
 #include "shapes.h"
 
@@ -149,6 +150,15 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     log->own.tally.message_weight = 1;
 }
 
+/* What it was posted on keeps its slot until the request is released. */
+static struct request *request_holding(struct request *request, const struct posted *posted)
+{
+    request->holds = posted->view != NULL;
+    if (request->holds)
+        comm_hold(posted->view->comm);
+    return request;
+}
+
 struct request *request_of(struct probe *probe, const struct posted *posted)
 {
     struct request *request = request_make(probe->log), *more;
@@ -160,7 +170,7 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
     if (probe_weight(probe) > 1 && !request->lot)
         request->posted.begin = 0; /* it counts as not timed */
     if (posted->type < REQUEST_MORE)
-        return request;
+        return request_holding(request, posted);
     more = request_make(probe->log);
     if (!more) {
         request_release_one(probe->log, request);
@@ -168,7 +178,7 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
     }
     request->posted.more = request_number(more);
     *request_more(request) = (struct request_more){.spare = NULL};
-    return request;
+    return request_holding(request, posted);
 }
 
 /* A send and a receive under one request. */

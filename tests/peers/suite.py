@@ -6,9 +6,9 @@
 TREE is the folder test/mpi of MPICH's sources, MPI is mpich or openmpi. The tree is copied to the work directory, the
 few headers that its configure would write are written there, its own generators make what they make (Fortran 90 tests
 out of Fortran 77 ones). Each program is built with the wrappers of that MPI, and each line of the testlists is run as
-it says (processes, arguments, environment, which status is right), four times: native, with mpit, with mpit, native.
-With --trace the second run with mpit keeps a trace, and `mpit-dump --verify` has to replay it to the same tallies.
-Where the four do not agree, it is run again, natively and with mpit in turns, to tell a difference from a test that
+it says (processes, arguments, environment, which status is right), in two orders: native, with mpit; with mpit, native.
+With --trace the first run with mpit keeps a trace, and `mpit-dump --verify` has to replay it to the same tallies.
+Where the runs do not agree, it is run again, natively and with mpit in turns, to tell a difference from a test that
 sometimes fails.
 
 A program passes by the suite's rule: status 0 and nothing printed but "No Errors" (or, where the testlist says so, a
@@ -40,12 +40,12 @@ DEFINES = ("HAVE_STDIO_H HAVE_STDLIB_H HAVE_STRING_H HAVE_STRINGS_H HAVE_STDINT_
            "HAVE_STRDUP HAVE_MEMSET MPIO_USES_MPI_REQUEST F77_NAME_LOWER_USCORE F77_NAME_LOWER_USCORE_").split()
 # what configure puts into testlists and headers; "#" comments a line out: no name server runs here, no huge messages
 WORDS = {"namepub_tests": "#", "largetest": "#", "comm_overlap": "", "F77SPAWNARGTEST": "", "ALLOCMEMF": "allocmemf 1",
-         "F77_MPI_ADDRESS": "integer*8", "F77_MPI_OFFSET": "integer*8", "ch3_tests": "#", "faultsdir": "#",
-         "cxxdir": "#"}
-FORTRAN = ["-w", "-fallow-argument-mismatch", "-fcray-pointer", "-ffree-line-length-none", "-ffixed-line-length-none"]
+         "ALLOCMEMFC": "allocmemf90 1", "F03SPAWNARGTEST": "", "F77_MPI_ADDRESS": "integer*8", "F77_MPI_OFFSET": "integer*8",
+         "ch3_tests": "#", "faultsdir": "#", "cxxdir": "#"}
+FORTRAN = ["-w", "-fallow-argument-mismatch", "-fcray-pointer", "-ffree-line-length-none"]
 
 
-def run_quietly(words, where, limit=120):
+def run_quietly(words, where, limit=1800):
     """(status, output)"""
     try:
         done = subprocess.run(words, cwd=where, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -82,8 +82,10 @@ def tree_generated(tree):
         for old, new in change:
             text = re.sub(old, new, text)
         open(f"{merge}.{kind}", "w").write(text)
+    script = open(f"{tree}/maint/testmerge.in").read()
+    open(f"{tree}/maint/testmerge", "w").write(script.replace("@PERL@", "perl"))
     for folder in ("f77/io", "f90/io", "f08/io"):
-        run_quietly(["perl", f"{tree}/maint/testmerge.in", f"-defn={tree}/maint/common.defn", "ioharness.defn",
+        run_quietly(["perl", f"{tree}/maint/testmerge", f"-defn={tree}/maint/common.defn", "ioharness.defn",
                      "ioharness.tlt"], f"{tree}/{folder}")
     for name, source in (("c2f902cio.c", "f90/io"), ("c2f902c.c", "f90/ext"), ("ctypesfromc.c", "f77/ext"),
                          ("c2f902cwin.c", "f90/rma")):
@@ -91,6 +93,15 @@ def tree_generated(tree):
             into = f"{tree}/{folder}{source.split('/')[1]}/{name}"
             if os.path.exists(f"{tree}/{source}/{name}") and not os.path.exists(into):
                 shutil.copy(f"{tree}/{source}/{name}", into)
+
+
+def experimental(mpi):
+    """Functions of later standards that this MPI has as MPIX_, under the names that the tests call."""
+    declared = subprocess.run([f"mpicc.{mpi}", "-E", "-include", "mpi.h", "-x", "c", "/dev/null"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
+    names = set(re.findall(r"\b(MPIX?_\w+) *\(", declared))
+    return "".join(f"#define {name.replace('X', '', 1)} {name}\n" for name in sorted(names)
+                   if name.startswith("MPIX_") and name.replace("X", "", 1) not in names)
 
 
 def tree_prepared(work, options):
@@ -115,7 +126,7 @@ def tree_prepared(work, options):
     if options.mpi == "openmpi":
         lines.append("#define USE_STRICT_MPI 1")
     open(f"{tree}/include/mpitestconf.h", "w").write("\n".join(lines) + "\n")
-    open(f"{tree}/include/mtest_mpix.h", "w").write("")
+    open(f"{tree}/include/mtest_mpix.h", "w").write(experimental(options.mpi))
     open(f"{tree}/dtpools/dtpoolsconf.h", "w").write("\n".join(lines) + "\n")
     open(f"{work}/prepared", "w").write("")
     return tree
@@ -363,15 +374,18 @@ class Runner:
         status, out = run_quietly([self.dump, "--verify", f"{place}/.mpit"], place)
         return "equal" if status == 0 else f"status {status}, in {place}: {out[-1500:]}"
 
-    def ways(self, test):
-        """The four runs, and more where they do not agree"""
-        runs = []
-        for way in ("native", "mpit", "trace" if self.options.trace else "mpit", "native"):
-            slow = any(r["result"].startswith("no end") for r in runs)
-            runs.append(self.run(test, way, max(10, test["limit"] // 3) if slow else test["limit"]))
-        if len({r["result"] for r in runs}) > 1:
+    def ways(self, test, known):
+        """The runs of the orders that are wanted and not known, and more where they do not agree"""
+        runs = list(known)
+        for order, ways in ((1, ("native", "trace" if self.options.trace else "mpit")), (2, ("mpit", "native"))):
+            if order in self.options.orders and not any(r["order"] == order for r in runs):
+                for way in ways:
+                    slow = any(r["result"].startswith("no end") for r in runs)
+                    limit = max(10, test["limit"] // 3) if slow else test["limit"]
+                    runs.append(dict(self.run(test, way, limit), order=order))
+        if len({r["result"] for r in runs}) > 1 and not any(r["order"] == 0 for r in runs):
             for _ in range(self.options.again):
-                runs += [self.run(test, way, test["limit"]) for way in ("native", "mpit")]
+                runs += [dict(self.run(test, way, test["limit"]), order=0) for way in ("native", "mpit")]
         return dict(test, runs=runs)
 
 
@@ -388,15 +402,16 @@ def report(work, records, unbuilt, skipped):
         open(f"{work}/lists/{name}", "w").write("".join(line + "\n" for line in lines))
 
     folders = collections.OrderedDict()
-    lists = {"native-first": [], "mpit-first": [], "mpit-second": [], "native-second": []}
-    columns = (("native-first", 0), ("mpit-first", 1), ("mpit-second", 2), ("native-second", 3))
+    columns = (("native-1", 1, True), ("mpit-1", 1, False), ("mpit-2", 2, False), ("native-2", 2, True))
+    lists = {column[0]: [] for column in columns}
     for record in records:
         row = folders.setdefault("/".join(record["folder"].split("/")[:1]), [0] * 5)
         row[0] += 1
-        for name, at in columns:
-            if record["runs"][at]["result"] == "pass":
+        for at, (name, order, native) in enumerate(columns, 1):
+            if any(r["order"] == order and (r["way"] == "native") == native and r["result"] == "pass"
+                   for r in record["runs"]):
                 lists[name].append(record["name"])
-                row[at + 1] += 1
+                row[at] += 1
     for name, lines in lists.items():
         write(name, lines)
     write("not-built", [f"{name}: {why.strip().splitlines()[-1] if why.strip() else ''}" for name, why in unbuilt])
@@ -443,6 +458,8 @@ def arguments():
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--memory", type=float, default=2.0, help="GB that a test may need")
     parser.add_argument("--again", type=int, default=3, help="runs each way where the four differ")
+    parser.add_argument("--orders", type=lambda word: [int(w) for w in word.split(",")], default=[1, 2],
+                        help="1: native, mpit; 2: mpit, native (default: 1,2)")
     parser.add_argument("--launch", default="", help="options for the launcher, as one word")
     for name, text in (("trace", "keep and verify traces"), ("resume", "keep the results that the work directory has"),
                        ("xfail", "run what is expected to fail"), ("datatypes", "the tests of many datatypes"),
@@ -486,9 +503,12 @@ def results(work, tests, builder, options, unbuilt, skipped):
     if (options.resume or options.report) and os.path.exists(path):
         records = {r["name"]: r for r in map(json.loads, open(path))}
     runner = Runner(work, builder, options)
-    todo = [] if options.report else [t for t in tests if t["name"] not in records]
+    done = {name: {r["order"] for r in record["runs"]} for name, record in records.items()}
+    todo = [] if options.report else [t for t in tests if not set(options.orders) <= done.get(t["name"], set())]
     with open(path, "a" if records else "w") as log, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for at, record in enumerate(pool.map(runner.ways, todo), 1):
+        started = [pool.submit(runner.ways, t, records.get(t["name"], {}).get("runs", [])) for t in todo]
+        for at, future in enumerate(concurrent.futures.as_completed(started), 1):
+            record = future.result()
             records[record["name"]] = record
             log.write(json.dumps(record) + "\n")
             log.flush()

@@ -1,21 +1,24 @@
-# Finds every MPI on the machine, one for each ABI: MPIT_MPIS is a list of openmpi and mpich; for each NAME
+# Finds every MPI on the machine, one for each ABI: MPIT_MPIS is a list of names from Backends.cmake; for each NAME
 # MPIT_<NAME>_INCLUDES, MPIT_<NAME>_CC (its compiler wrapper) and MPIT_<NAME>_RUN (its launcher).
-# A wrapper that is not on PATH under these names can be given with -DMPIT_openmpi_CC=... or -DMPIT_mpich_CC=...
+# A wrapper that is not on PATH under these names can be given with -DMPIT_openmpi_CC=... (and so on).
 
-find_program(MPIT_openmpi_CC NAMES mpicc.openmpi DOC "Open MPI's C compiler wrapper")
-find_program(MPIT_mpich_CC NAMES mpicc.mpich DOC "MPICH's C compiler wrapper")
+include(${CMAKE_CURRENT_LIST_DIR}/Backends.cmake)
+
+foreach(mpi ${MPIT_BACKENDS})
+  find_program(MPIT_${mpi}_CC NAMES ${MPIT_${mpi}_WRAPPERS} DOC "C compiler wrapper of ${MPIT_${mpi}_TITLE}")
+endforeach()
 find_program(MPIT_any_CC NAMES mpicc)
 
-# Which ABI does a wrapper compile for? Open MPI's mpi.h defines OPEN_MPI, MPICH's MPICH_VERSION.
+# Which ABI does a wrapper compile for? Its mpi.h defines the backend's macro.
 function(mpit_wrapper_abi wrapper result)
   execute_process(COMMAND ${wrapper} -E -dM -include mpi.h -x c /dev/null OUTPUT_VARIABLE macros ERROR_QUIET)
-  if(macros MATCHES "#define OPEN_MPI ")
-    set(${result} openmpi PARENT_SCOPE)
-  elseif(macros MATCHES "#define MPICH_VERSION")
-    set(${result} mpich PARENT_SCOPE)
-  else()
-    set(${result} "" PARENT_SCOPE)
-  endif()
+  set(${result} "" PARENT_SCOPE)
+  foreach(mpi ${MPIT_BACKENDS})
+    if(macros MATCHES "#define ${MPIT_${mpi}_MACRO}[ (\n]")
+      set(${result} ${mpi} PARENT_SCOPE)
+      break()
+    endif()
+  endforeach()
 endfunction()
 
 if(MPIT_any_CC)
@@ -25,11 +28,12 @@ if(MPIT_any_CC)
   endif()
 endif()
 
-find_program(MPIT_openmpi_RUN NAMES mpirun.openmpi mpirun DOC "Open MPI's launcher")
-find_program(MPIT_mpich_RUN NAMES mpirun.mpich mpiexec.hydra mpirun DOC "MPICH's launcher")
+foreach(mpi ${MPIT_BACKENDS})
+  find_program(MPIT_${mpi}_RUN NAMES ${MPIT_${mpi}_LAUNCHERS} DOC "launcher of ${MPIT_${mpi}_TITLE}")
+endforeach()
 
 set(MPIT_MPIS)
-foreach(mpi openmpi mpich)
+foreach(mpi ${MPIT_BACKENDS})
   if(MPIT_${mpi}_CC)
     mpit_wrapper_abi(${MPIT_${mpi}_CC} abi)
     if(abi STREQUAL mpi)
@@ -44,7 +48,12 @@ foreach(mpi openmpi mpich)
   endif()
 endforeach()
 if(NOT MPIT_MPIS)
-  message(FATAL_ERROR "No MPI found: neither mpicc.openmpi, mpicc.mpich nor mpicc is on PATH. Install one "
-                      "(Debian: libopenmpi-dev or libmpich-dev), or name its wrapper with -DMPIT_openmpi_CC=... "
-                      "or -DMPIT_mpich_CC=...")
+  set(tried)
+  foreach(mpi ${MPIT_BACKENDS})
+    list(APPEND tried ${MPIT_${mpi}_WRAPPERS})
+  endforeach()
+  list(JOIN tried ", " tried)
+  message(FATAL_ERROR "No MPI found: none of ${tried}, mpicc is on PATH and compiles for an MPI that mpit knows. Install "
+                      "one (Debian: libopenmpi-dev or libmpich-dev), or name its wrapper with -DMPIT_openmpi_CC=... or "
+                      "-DMPIT_mpich_CC=...")
 endif()

@@ -165,18 +165,31 @@ static void plain_find(struct abi_choice *choice, char *const words[])
     choice->plain_is_static = kind.linked_statically;
 }
 
+/* Whether one source speaks of two MPIs; then says which. */
+static bool contradiction_tell(struct abi_choice *choice, const char found[ABI_COUNT][256])
+{
+    const char *first = NULL;
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
+        if (!*found[abi])
+            continue;
+        if (first) {
+            choice->contradictory = true;
+            snprintf(choice->because, sizeof choice->because, "%s, and %s", first, found[abi]);
+            return true;
+        }
+        first = found[abi];
+    }
+    return false;
+}
+
 static void decide(struct abi_choice *choice, const struct search *search)
 {
     for (int source = 0; source < SOURCE_COUNT; source++) {
         enum mpi_abi abi = search->first[source];
         if (abi == ABI_NONE)
             continue;
-        const char *openmpi = search->found[source][ABI_OPENMPI], *mpich = search->found[source][ABI_MPICH];
-        if (source >= FROM_SCRIPT_PROGRAM && *openmpi && *mpich) {
-            choice->contradictory = true;
-            snprintf(choice->because, sizeof choice->because, "%s, and %s", openmpi, mpich);
+        if (source >= FROM_SCRIPT_PROGRAM && contradiction_tell(choice, search->found[source]))
             return;
-        }
         choice->abi = abi;
         snprintf(choice->because, sizeof choice->because, "%s", search->found[source][abi]);
         return;

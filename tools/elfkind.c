@@ -18,31 +18,44 @@ struct walk {
     size_t name_count;
 };
 
-static const struct {
-    const char *name, *title;
-} abi_texts[ABI_COUNT] = {
-    [ABI_NONE] = {"none", "no MPI"},
-    [ABI_OPENMPI] = {"openmpi", "Open MPI"},
-    [ABI_MPICH] = {"mpich", "MPICH"},
-    [ABI_UNKNOWN] = {"unknown", "an unknown MPI"},
+static const struct backend {
+    const char *name, *title, *marker, *libraries, *fortran; /* lists: words, each with a space behind it */
+} backends[ABI_COUNT] = {
+    [ABI_NONE] = {.name = "none", .title = "no MPI"},
+#define BACKEND(id, name, title, marker, libraries, fortran, cplusplus)                                                \
+    [ABI_##id] = {name, title, marker, libraries, fortran},
+    BACKENDS(BACKEND)
+#undef BACKEND
+        [ABI_UNKNOWN] = {.name = "unknown", .title = "an unknown MPI"},
 };
 
 const char *mpi_abi_name(enum mpi_abi abi)
 {
-    return abi_texts[abi].name;
+    return backends[abi].name;
 }
 
 const char *mpi_abi_title(enum mpi_abi abi)
 {
-    return abi_texts[abi].title;
+    return backends[abi].title;
 }
 
 enum mpi_abi mpi_abi_named(const char *name)
 {
-    for (int abi = ABI_OPENMPI; abi <= ABI_MPICH; abi++)
-        if (strcmp(name, abi_texts[abi].name) == 0)
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
+        if (strcmp(name, backends[abi].name) == 0)
             return (enum mpi_abi)abi;
     return ABI_NONE;
+}
+
+const char *mpi_abi_choices(void)
+{
+    static char text[256];
+    text[0] = '\0';
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", abi == ABI_FIRST ? "" : " or ", backends[abi].name);
+    }
+    return text;
 }
 
 static bool begins(const char *text, const char *prefix)
@@ -56,32 +69,39 @@ static bool may_be_mpi(const char *soname)
     return begins(soname, "libmpi") && !begins(soname, "libmpit-");
 }
 
-/*
- * What the library exports decides, not its name: libmpi.so.12 is Open MPI 1.10 as well as Intel MPI. mpi.h refers to
- * ompi_mpi_comm_world and to MPIR_Dup_fn, so that all of a family have them.
- */
-static enum mpi_abi library_abi(const struct elf_file *file, const char *soname)
+/* Whether the name begins with a word of the list. */
+static bool begins_with_one(const char *name, const char *words)
 {
-    if (elf_defines(file, "ompi_mpi_comm_world"))
-        return ABI_OPENMPI;
-    if (!elf_defines(file, "MPI_Init"))
-        return ABI_NONE; /* a binding or a helper of one; what it needs tells more */
-    if (elf_defines(file, "MPIR_Dup_fn") || begins(soname, "libmpich"))
-        return ABI_MPICH;
-    return ABI_UNKNOWN;
+    for (size_t bytes; *words; words += bytes + 1) {
+        bytes = strcspn(words, " ");
+        if (bytes && strncmp(name, words, bytes) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* For a library that is not to be found here (the program runs elsewhere): only its name is left. */
 static enum mpi_abi soname_abi(const char *soname)
 {
-    if (begins(soname, "libmpich") || begins(soname, "libmpifort") || begins(soname, "libmpi_cray") ||
-        begins(soname, "libmpi_gnu") || begins(soname, "libmpi_intel"))
-        return ABI_MPICH;
-    if (!begins(soname, "libmpi.so"))
-        return ABI_NONE;
-    const char *version = strrchr(soname, '.');
-    long number = strtol(version + 1, NULL, 10);
-    return number == 12 ? ABI_MPICH : number == 20 || number == 40 ? ABI_OPENMPI : ABI_UNKNOWN;
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
+        if (begins_with_one(soname, backends[abi].libraries) || begins_with_one(soname, backends[abi].fortran))
+            return (enum mpi_abi)abi;
+    return begins(soname, "libmpi.so") ? ABI_UNKNOWN : ABI_NONE;
+}
+
+/*
+ * What the library exports decides before its name: libmpi.so.12 is Open MPI 1.10 as well as Intel MPI. The markers are
+ * symbols that mpi.h refers to, so that all of a family have them.
+ */
+static enum mpi_abi library_abi(const struct elf_file *file, const char *soname)
+{
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
+        if (*backends[abi].marker && elf_defines(file, backends[abi].marker))
+            return (enum mpi_abi)abi;
+    if (!elf_defines(file, "MPI_Init"))
+        return ABI_NONE; /* a binding or a helper of one; what it needs tells more */
+    enum mpi_abi named = soname_abi(soname);
+    return named == ABI_NONE ? ABI_UNKNOWN : named;
 }
 
 /* Returns whether the name is new. */

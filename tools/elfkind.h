@@ -4,17 +4,22 @@
 #ifndef MPIT_TOOLS_ELFKIND_H
 #define MPIT_TOOLS_ELFKIND_H
 
+#include "backends.h"
+
 #include <stdbool.h>
 
 /* What the handles of an MPI look like to a program. MPICH's is shared by Intel MPI, MVAPICH and Cray MPICH. */
-enum mpi_abi { ABI_NONE, ABI_OPENMPI, ABI_MPICH, ABI_UNKNOWN, ABI_COUNT };
+#define ABI_OF_BACKEND(id, ...) ABI_##id,
+enum mpi_abi { ABI_NONE, BACKENDS(ABI_OF_BACKEND) ABI_UNKNOWN, ABI_COUNT };
+#undef ABI_OF_BACKEND
+enum { ABI_FIRST = ABI_NONE + 1, ABI_LAST = ABI_UNKNOWN - 1 }; /* those that mpit can be built for */
 
 struct elf_kind {
     enum mpi_abi abi;       /* of the MPI library that it loads; ABI_NONE: it loads none */
     bool openmpi_launcher;  /* loads Open MPI's run time (libopen-rte, libprrte) and no MPI library */
     bool static_mpi;        /* has MPI_Init inside: nothing that is preloaded can see its calls */
     bool linked_statically; /* nothing can be preloaded at all */
-    char library[256]; /* the MPI library's name */
+    char library[256];      /* the MPI library's name */
 };
 
 /* Returns 0, or -1 when the path names no ELF executable that this machine runs. */
@@ -23,7 +28,9 @@ int elf_kind_read(struct elf_kind *kind, const char *path);
 /* "openmpi", "mpich": in file names and options; "Open MPI", "MPICH": to people. */
 const char *mpi_abi_name(enum mpi_abi abi);
 const char *mpi_abi_title(enum mpi_abi abi);
-/* ABI_NONE for a name that is neither. */
+/* "openmpi or mpich" */
+const char *mpi_abi_choices(void);
+/* ABI_NONE for a name that is none of them. */
 enum mpi_abi mpi_abi_named(const char *name);
 
 #endif

@@ -36,6 +36,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",       [RECORD_FREED - RECORD_FIRST] = "freed",
     [RECORD_CREATED - RECORD_FIRST] = "created",           [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
     [RECORD_RMA_DONE - RECORD_FIRST] = "access done",      [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
+    [RECORD_HALF_DONE - RECORD_FIRST] = "send done",
 };
 
 /* A call, or an event of an instrument: what is no part of another. */
@@ -185,7 +186,7 @@ static void record_print(const struct listing *listing, const struct stream *str
     default:
         fields_print(listing, file, event, CLASS_P2P, more);
     }
-    if (kind < RECORD_SEND_DONE || kind > RECORD_FREED)
+    if ((kind < RECORD_SEND_DONE || kind > RECORD_FREED) && kind != RECORD_HALF_DONE)
         return;
     fprintf(listing->out, "%*s  posted at %.9f by %s\n", listing->seconds_columns + 24, "",
             (double)timeline_ns(&listing->line, file, event->begin) * 1e-9,

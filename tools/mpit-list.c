@@ -55,7 +55,7 @@ static struct request request_read(int argc, char *argv[])
         switch (option) {
         case 'm':
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
-                usage_reject("--mpi is openmpi or mpich, not '%s'", optarg);
+                usage_reject("--mpi is %s, not '%s'", mpi_abi_choices(), optarg);
             break;
         case 'l':
             request.libraries[request.library_count++] = optarg;
@@ -95,7 +95,7 @@ static json_t *listings_ask(const struct request *request, int *status)
 {
     json_t *listings = json_array();
     size_t built = 0;
-    for (int abi = ABI_OPENMPI; abi <= ABI_MPICH; abi++) {
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
         char path[PATH_MAX], error[512];
         if (request->abi == ABI_NONE ? !installed_walker((enum mpi_abi)abi, path) : request->abi != (enum mpi_abi)abi)
             continue;
@@ -108,7 +108,8 @@ static json_t *listings_ask(const struct request *request, int *status)
         *status |= !listing;
     }
     if (!built)
-        errx(1, "no MPI found: this mpit was built for none (no mpit-list-walk-openmpi, no mpit-list-walk-mpich)");
+        errx(1, "no MPI found: this mpit was built for none (no mpit-list-walk-NAME, NAME being %s)",
+             mpi_abi_choices());
     return listings;
 }
 

@@ -79,7 +79,7 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'm':
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
-                usage_reject("--mpi is openmpi or mpich, not '%s'", optarg);
+                usage_reject("--mpi is %s, not '%s'", mpi_abi_choices(), optarg);
             break;
         case 'h':
             text_and_exit(help);
@@ -109,11 +109,15 @@ static void command_check(const char *word)
 static enum mpi_abi abi_fall_back(void)
 {
     char path[PATH_MAX];
-    bool openmpi = installed_library(ABI_OPENMPI, path), mpich = installed_library(ABI_MPICH, path);
-    if (openmpi != mpich)
-        return openmpi ? ABI_OPENMPI : ABI_MPICH;
+    enum mpi_abi installed = ABI_NONE;
+    int count = 0;
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
+        if (installed_library((enum mpi_abi)abi, path) && count++ == 0)
+            installed = (enum mpi_abi)abi;
+    if (count == 1)
+        return installed;
     enum mpi_abi abi = abi_default();
-    return abi == ABI_NONE ? ABI_OPENMPI : abi;
+    return abi == ABI_NONE ? ABI_FIRST : abi;
 }
 
 /* Ends mpit-run when there is no answer, or no library for it. */
@@ -122,21 +126,22 @@ static void library_choose(const struct request *request, struct abi_choice *cho
     char other[PATH_MAX];
     abi_choose(choice, request->words);
     if (request->abi == ABI_NONE && choice->contradictory)
-        errx(EXIT_USAGE, "cannot tell which MPI '%s' runs: %s; --mpi openmpi or --mpi mpich decides", request->words[0],
-             choice->because);
+        errx(EXIT_USAGE, "cannot tell which MPI '%s' runs: %s; --mpi decides (%s)", request->words[0], choice->because,
+             mpi_abi_choices());
     if (request->abi == ABI_NONE && choice->abi == ABI_UNKNOWN)
         errx(EXIT_USAGE,
-             "%s, an MPI of an unknown kind: neither Open MPI's nor MPICH's; --mpi decides if it is one of "
-             "them after all",
-             choice->because);
+             "%s, an MPI of an unknown kind; --mpi decides if it is one of those that mpit knows after all (%s)",
+             choice->because, mpi_abi_choices());
     enum mpi_abi abi = request->abi != ABI_NONE  ? request->abi
                        : choice->abi != ABI_NONE ? choice->abi
                                                  : abi_fall_back();
     if (!installed_library(abi, library)) {
-        enum mpi_abi else_abi = abi == ABI_OPENMPI ? ABI_MPICH : ABI_OPENMPI;
+        bool any = false;
+        for (int other_abi = ABI_FIRST; other_abi <= ABI_LAST; other_abi++)
+            any = any || installed_library((enum mpi_abi)other_abi, other);
         errx(EXIT_USAGE, "%s, but this mpit was built %s: there is no %s",
-             request->abi != ABI_NONE ? "--mpi asks for it" : choice->because,
-             installed_library(else_abi, other) ? "for the other MPI alone" : "for no MPI", library);
+             request->abi != ABI_NONE ? "--mpi asks for it" : choice->because, any ? "for another MPI" : "for no MPI",
+             library);
     }
     if (strpbrk(library, " :"))
         errx(EXIT_USAGE, "%s cannot be preloaded: its path has a space or a colon in it", library);

@@ -55,12 +55,12 @@ static bool claims_match(const struct claim *a, const struct claim *b)
 static uint32_t record_depth(const struct run_reader *run, const struct comm_record *record)
 {
     uint32_t depth = 0;
-    while (record->parent && record->parent < run->comm_count && run->comms[record->parent] &&
-           depth < run->comm_count) { /* a damaged file may have a loop */
+    while (!(record->flags & COMM_APART) && record->parent && record->parent < run->comm_count &&
+           run->comms[record->parent] && depth < run->comm_count) { /* a damaged file may have a loop */
         record = run->comms[record->parent];
         depth++;
     }
-    return depth;
+    return depth + ((record->flags & COMM_APART) != 0); /* the parent may be another one on other ranks */
 }
 
 static bool record_is_sound(const struct trace_job *job, const struct comm_record *record)
@@ -226,12 +226,16 @@ static bool comm_has_remote(const struct trace_comm *comm, int32_t world_rank)
     return false;
 }
 
-/* Are both processes on the same side? They are when they come from the same local communicator. */
+/* Are both processes on the same side? The records say which group each is in, or they come from the same local
+ * communicator. */
 static bool same_side(const struct claims *claims, const struct claim *a, const struct claim *b)
 {
+    if (a->record->size != b->record->size || a->record->remote_size != b->record->remote_size)
+        return false;
+    if (a->record->group && b->record->group)
+        return a->record->group == b->record->group;
     uint32_t parent = parent_of(claims, a);
-    if (parent != parent_of(claims, b) || a->record->size != b->record->size ||
-        a->record->remote_size != b->record->remote_size)
+    if (parent != parent_of(claims, b))
         return false;
     if (parent == NO_COMM || !claims->comms->list[parent].inter)
         return true;
@@ -290,6 +294,7 @@ static struct claim *claims_collect(const struct trace_job *job, size_t *count, 
     for (int32_t r = 0; r < job->size; r++)
         most += job->ranks[r].run ? job->ranks[r].run->comm_count : 0;
     struct claim *list = malloc((most + 1) * sizeof *list);
+    const struct comm_record *foreign = NULL;
     *count = 0;
     for (int32_t r = 0; list && r < job->size; r++) {
         const struct run_reader *run = job->ranks[r].run;
@@ -297,7 +302,9 @@ static struct claim *claims_collect(const struct trace_job *job, size_t *count, 
             const struct comm_record *record = run->comms[slot];
             if (!record)
                 continue;
-            if (record_is_sound(job, record))
+            if (record->flags & COMM_FOREIGN)
+                foreign = foreign ? foreign : record;
+            else if (record_is_sound(job, record))
                 list[(*count)++] = (struct claim){record, r, record_depth(run, record), 0};
             else
                 report_warning(report,
@@ -306,6 +313,11 @@ static struct claim *claims_collect(const struct trace_job *job, size_t *count, 
                                r, record->name, record->rank, record->size);
         }
     }
+    if (foreign)
+        report_warning(report,
+                       "communicators that have processes of several worlds (the first: %s) are no part of the "
+                       "archive, which has one world; their messages are left out",
+                       foreign->name);
     return list;
 }
 

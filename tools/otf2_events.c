@@ -136,17 +136,34 @@ static bool call_frees(const struct traced_call *call)
     return kind == CALL_MPI_Comm_free || kind == CALL_MPI_Comm_disconnect;
 }
 
-/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. */
-static bool call_is_collective(struct trace_location *location, const struct traced_call *call)
+bool call_creates_later(const struct event *event)
+{
+    return event_kind(event) == CALL_MPI_Comm_idup || event_kind(event) == CALL_MPI_Comm_idup_with_info;
+}
+
+/* The communicator that the call has made, or NO_COMM. */
+static uint32_t created_comm(const struct trace_process *process, const struct traced_call *call)
+{
+    uint32_t comm = NO_COMM;
+    for (size_t i = 0; i < call->part_count && comm == NO_COMM; i++)
+        if (event_kind(&call->parts[i].event) == RECORD_CREATED)
+            comm = process_comm(process, &call->parts[i].event);
+    return comm;
+}
+
+/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. Over the new one
+ * where not all of the parent take part, or there is none. NO_COMM: it is no collective, or not known which. */
+static uint32_t collective_comm(const struct trace_location *location, const struct traced_call *call)
 {
     enum fold_shape shape = call_shape(call);
-    if (shape != FOLD_COLL && shape != FOLD_COMM)
-        return false;
-    if ((call->event.kind & EVENT_FAILED) || event_kind(&call->event) == CALL_MPI_Comm_idup)
-        return false;
+    if ((shape != FOLD_COLL && shape != FOLD_COMM) || (call->event.kind & EVENT_FAILED) ||
+        call_creates_later(&call->event))
+        return NO_COMM;
     if (call_frees(call) && call_place(call) == &call->event)
-        return false; /* which one it freed is not known */
-    return process_comm(location->process, call_place(call)) != NO_COMM;
+        return NO_COMM; /* which one it freed is not known */
+    bool over_parent = event_kind(&call->event) != CALL_MPI_Comm_create_group;
+    uint32_t comm = over_parent ? process_comm(location->process, call_place(call)) : NO_COMM;
+    return comm == NO_COMM && shape == FOLD_COMM ? created_comm(location->process, call) : comm;
 }
 
 static void write_metric(struct trace_location *location, const struct scheduled *sample, OTF2_TimeStamp now)
@@ -218,7 +235,7 @@ void location_enter(struct trace_location *location, const struct traced_call *c
     case FOLD_COLL:
     case FOLD_COMM:
         write_collective_request(location, call->request, now);
-        if (call_is_collective(location, call))
+        if (collective_comm(location, call) != NO_COMM)
             check(location, OTF2_EvtWriter_MpiCollectiveBegin(location->writer, NULL, now));
         break;
     default:
@@ -272,7 +289,7 @@ static void write_comm_end(struct trace_location *location, const struct traced_
 {
     struct trace_process *process = location->process;
     const struct event *place = call_place(call);
-    uint32_t comm = process_comm(process, place);
+    uint32_t comm = collective_comm(location, call);
     bool ends = call_frees(call);
     for (size_t i = 0; i < call->part_count; i++)
         write_created(location, &call->parts[i], now);
@@ -338,6 +355,7 @@ static void write_done(struct trace_location *location, const struct call_part *
         write_receive(location, &part->event, now);
         break;
     case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
         if (part->request)
             check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
         break;
@@ -370,7 +388,7 @@ static void write_results(struct trace_location *location, const struct traced_c
         check(location, OTF2_EvtWriter_MpiRequestTest(location->writer, NULL, now, call->request));
     for (size_t i = 0; i < call->part_count; i++)
         write_done(location, &call->parts[i], i + 1 < call->part_count ? &call->parts[i + 1] : NULL, now);
-    if (call_is_collective(location, call)) {
+    if (collective_comm(location, call) != NO_COMM) {
         if (shape == FOLD_COLL)
             write_collective_end(location, call, now);
         else

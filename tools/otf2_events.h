@@ -43,6 +43,8 @@ void location_end(struct trace_location *location);
 void location_program_begin(struct trace_location *location, OTF2_StringRef program);
 void location_program_end(struct trace_location *location);
 
+/* Is it a call whose communicator is made when its request completes? */
+bool call_creates_later(const struct event *event);
 /* The communicator of a record, or NO_COMM. */
 uint32_t process_comm(const struct trace_process *process, const struct event *event);
 /* Is there a message between this process and event.peer? Counts what there is and cannot be placed. */

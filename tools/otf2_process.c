@@ -69,9 +69,7 @@ static int call_match(struct lanes *lanes, struct traced_call *call)
     case FOLD_POST_COLL:
         return placed ? request_post(lanes, REQUEST_IS_COLL, event, &call->request) : 0;
     case FOLD_COMM:
-        return placed && event_kind(event) == CALL_MPI_Comm_idup
-                   ? request_post(lanes, REQUEST_IS_COMM, event, &call->request)
-                   : 0;
+        return placed && call_creates_later(event) ? request_post(lanes, REQUEST_IS_COMM, event, &call->request) : 0;
     case FOLD_COMPLETION: /* a test that failed says of which request */
         if (event->peer <= 0 && event->bytes && !(event->kind & EVENT_FAILED))
             call->request = trace_requests_find(&lanes->requests, event->bytes);
@@ -103,6 +101,7 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     case RECORD_RECV_POSTED:
         return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
     case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
         class = REQUEST_IS_SEND;
         break;
     case RECORD_RECV_DONE:
@@ -116,8 +115,8 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         break;
     case RECORD_CANCELLED:
     case RECORD_FREED:
-        if (event->duration < CALL_COUNT && (call_table[event->duration].class == CLASS_RMA ||
-                                             call_table[event->duration].class == CLASS_IO))
+        if (event->duration < CALL_COUNT &&
+            (call_table[event->duration].class == CLASS_RMA || call_table[event->duration].class == CLASS_IO))
             return 0; /* OTF2 has no such request */
         class = unfinished_class(event);
         break;

@@ -7,6 +7,7 @@
 #include "summary_text.h"
 
 #include <err.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static int summaries_write(const struct outcome *outcome, const struct run_dir *
         if (i > 0)
             fputc('\n', out);
         if (dir->job_count > 1)
-            fprintf(out, "job %zu of %zu\n", i + 1, dir->job_count);
+            fprintf(out, "job %zu of %zu (%016" PRIx64 ")\n", i + 1, dir->job_count, dir->jobs[i].job);
         summary_print(dir->jobs[i].summary, out);
     }
     return ferror(out) ? -1 : 0;

@@ -115,6 +115,9 @@ static json_t *job_json(const struct summary *summary)
     json_object_set_new(json, "world_size", json_integer(summary->world_size));
     json_object_set_new(json, "ranks", json_integer(summary->ranks));
     json_object_set_new(json, "ended_badly", json_integer(summary->ended_badly));
+    json_object_set_new(json, "spawned", json_boolean(summary->spawned));
+    snprintf(number, sizeof number, "%016" PRIx64, summary->parent_job);
+    json_object_set_new(json, "spawned_by", summary->parent_job ? json_string(number) : json_null());
     json_object_set_new(json, "threads", count_json(summary->threads));
     json_object_set_new(json, "events", count_json(summary->events));
     json_object_set_new(json, "run_seconds", spread_json(&summary->run_seconds, summary->ranks));

@@ -28,6 +28,10 @@ static void head_print(const struct summary *summary, FILE *out)
         fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
     fprintf(out, "; %s thread%s in MPI; %s events\n", text_of_count(b, summary->threads),
             summary->threads == 1 ? "" : "s", text_of_count(c, summary->events));
+    if (summary->spawned && summary->parent_job)
+        fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
+    else if (summary->spawned)
+        fprintf(out, "  spawned by another job\n");
     const struct summary_spread *run = &summary->run_seconds, *share = &summary->mpi_share;
     fprintf(out, "  run time   %s", text_of_seconds(a, run->max));
     bool known = summary->ranks > 1 && run->min_rank >= 0; /* ranks get their numbers in MPI_Init */
@@ -95,7 +99,9 @@ static void calls_print(const struct summary *summary, FILE *out)
         fprintf(out, "  %-32s %14s %10s %9s\n", d, text_of_count(a, rest.count), text_of_ns(b, rest.time_ns),
                 text_of_share(c, (double)rest.time_ns, whole));
     }
-    if (!summary->calls[CALL_MPI_Finalize].count && !summary->ended_badly) /* the processes made it before that began */
+    bool world = summary->calls[CALL_MPI_Init].count || summary->calls[CALL_MPI_Init_thread].count;
+    if (world && !summary->calls[CALL_MPI_Finalize].count &&
+        !summary->ended_badly) /* the processes made it before that began */
         fprintf(out, "  (without MPI_Finalize, which is recorded with --trace)\n");
 }
 

@@ -152,6 +152,7 @@ static struct comm *comm_make(const struct comm_facts *facts)
     comm->size = facts->size;
     comm->rank = facts->rank;
     comm->remote_size = facts->remote_size;
+    comm->foreign = facts->flags & COMM_FOREIGN;
     snprintf(comm->name, sizeof comm->name, "%s", facts->name);
     comm->record = record;
     comm->shared = (struct shared_cells *)(block + 1);
@@ -162,7 +163,8 @@ static struct comm *comm_make(const struct comm_facts *facts)
     record->size = facts->size;
     record->rank = facts->rank;
     record->remote_size = facts->remote_size;
-    record->flags = facts->remote_size ? COMM_INTER : 0;
+    record->flags = facts->flags | (facts->remote_size ? COMM_INTER : 0);
+    record->group = facts->group;
     record->created_ticks = clock_now();
     memcpy(record->name, comm->name, sizeof record->name);
     if (record_offset && block_offset) {

@@ -48,7 +48,7 @@ struct extreme_control {
 struct comm {
     struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
-    bool freed;
+    bool freed, foreign; /* foreign: with processes of other worlds */
     uint32_t slot, parent;
     int32_t size, rank, remote_size;
     uint32_t creations; /* children that were made out of it: names them on all ranks alike */
@@ -71,8 +71,8 @@ struct comm_cache_entry {
 
 struct ledger {
     struct tally tally;
-    uint64_t plain_handle; /* last.handle while nothing asks for more than the plain path (probes/plain.h) */
-    struct comm_cache_entry last;                     /* the communicator of the thread's last call, */
+    uint64_t plain_handle;        /* last.handle while nothing asks for more than the plain path (probes/plain.h) */
+    struct comm_cache_entry last; /* the communicator of the thread's last call, */
     struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before; emptied when a communicator is freed */
     struct ledger *next;
     uint32_t index;
@@ -98,8 +98,9 @@ struct book {
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
     struct comm_map *windows, *files; /* of these objects' handles: the communicator that each was made on */
+    struct comm_map *partitioned;     /* the same of partitioned requests */
     bool concurrent;
-    bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
+    bool plain;          /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
     uint64_t difference; /* as in comm, of those that are not bound */
     uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
 };
@@ -135,6 +136,8 @@ struct comm_facts {
     uint64_t handle;
     uint32_t parent;
     int32_t size, rank, remote_size; /* remote_size: 0 in an intra-communicator */
+    uint32_t flags;                  /* COMM_FOREIGN, COMM_APART */
+    uint64_t group;                  /* as in comm_record */
     const char *name;
 };
 

@@ -19,7 +19,9 @@ void level_change_locked(struct level_cells *level, uint64_t delta)
 static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     unsigned posted = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
-    cell_add(&comm->cells->wait_time, fold_share(tally));
+    bool missed = event_kind(event) == RECORD_FREED && (event->kind & EVENT_FAILED);
+    if (!missed) /* else there was no call to wait in */
+        cell_add(&comm->cells->wait_time, fold_share(tally));
     if (call_table[posted].class != CLASS_P2P)
         return;
     if (event->tag) { /* 1: a receive */
@@ -31,6 +33,13 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
     }
 }
 
+/* Half of a request: its share of the call's time goes to the receive. */
+static void fold_half_done(const struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    struct tally none = {.end = tally->end, .concurrent = tally->concurrent};
+    fold_send_done(&none, comm, event);
+}
+
 void fold_record(struct tally *tally, struct comm_tally *comm, const struct event *event,
                  const struct event_extension *more)
 {
@@ -40,6 +49,9 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         break;
     case RECORD_RECV_DONE:
         fold_recv_done(tally, comm, event);
+        break;
+    case RECORD_HALF_DONE:
+        fold_half_done(tally, comm, event);
         break;
     case RECORD_RECEIVE:
         if (event_is_message(event)) {

@@ -212,9 +212,10 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     else
         figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
     calls_fill(summary, from);
+    const struct run_header *header = from->run ? &from->run->header : book.run.header;
     /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
     uint64_t outside = summary->calls[CALL_MPI_Init].time_ns + summary->calls[CALL_MPI_Init_thread].time_ns +
-                       summary->calls[CALL_MPI_Finalize].time_ns;
+                       summary->calls[CALL_MPI_Finalize].time_ns + clock_ns(scale, header->session_ticks);
     uint64_t inside = figures_one(from, "mpit_mpi_time", VARIABLE_TIMER, NULL);
     double mpi = inside > outside ? (double)(inside - outside) / 1e9 : 0;
     double whole = seconds * (double)(facts.threads ? facts.threads : 1);
@@ -227,7 +228,10 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
 int summary_of_book(struct summary *summary, uint64_t end_ticks)
 {
     const struct run_header *header = book.run.header;
-    *summary = (struct summary){.job = header->job, .world_size = (uint32_t)header->world_size};
+    *summary = (struct summary){.job = header->job,
+                                .world_size = (uint32_t)header->world_size,
+                                .spawned = header->spawned != 0,
+                                .parent_job = header->parent_job};
     memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
     memcpy(summary->program, header->program, sizeof summary->program);
     return part_fill(summary, &(struct figures){NULL},
@@ -253,7 +257,9 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
     uint64_t threads = 0;
     *summary = (struct summary){.job = header->job,
                                 .world_size = header->world_size > 0 ? (uint32_t)header->world_size : 0,
-                                .ended_badly = header->phase != RUN_FINALIZED};
+                                .ended_badly = header->phase != RUN_FINALIZED,
+                                .spawned = header->spawned != 0,
+                                .parent_job = header->parent_job};
     memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
     memcpy(summary->program, header->program, sizeof summary->program);
     for (size_t i = 0; i < reader->thread_count; i++)
@@ -268,16 +274,18 @@ int summary_merge(struct summary *summary, const struct summary *other)
     if (!summary->ranks) {
         struct summary_comm *comms = summary->comms;
         struct summary_instrument *instruments = summary->instruments;
-        uint32_t badly = summary->ended_badly;
+        uint32_t badly = summary->ended_badly, unfinished = summary->unfinished;
         *summary = *other;
         summary->comms = comms;
         summary->comm_count = 0;
         summary->instruments = instruments;
         summary->instrument_count = 0;
         summary->ended_badly += badly;
+        summary->unfinished += unfinished;
     } else {
         summary->ranks += other->ranks;
         summary->ended_badly += other->ended_badly;
+        summary->unfinished += other->unfinished;
         summary->threads += other->threads;
         summary->events += other->events;
         summary->instruments_left_out += other->instruments_left_out;
@@ -313,7 +321,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 2 };
+enum { FLAT_VERSION = 3 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {

@@ -67,6 +67,9 @@ struct summary {
     uint32_t ranks;       /* processes merged so far */
     uint32_t world_size;  /* processes of the job */
     uint32_t ended_badly; /* processes that did not reach MPI_Finalize */
+    uint32_t unfinished;  /* processes that go on recording; in no file */
+    uint32_t spawned;     /* 1: by another job */
+    uint64_t parent_job;  /* by which; 0 = not known */
     char mpi[64];
     char program[256];
     struct summary_spread run_seconds; /* from MPI_Init's return to MPI_Finalize */

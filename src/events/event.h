@@ -77,11 +77,12 @@ enum record_kind {
     RECORD_COLL_DONE,   /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
     RECORD_COMM_DONE,   /* a nonblocking communicator creation completed */
     RECORD_CANCELLED,   /* a request completed as cancelled: no message */
-    RECORD_FREED,       /* a request was freed while it was active */
+    RECORD_FREED,       /* a request was freed while it was active; failed: its end was missed, nothing freed it */
     RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
     RECORD_DESTROYED,   /* comm = the slot of the communicator that the call freed */
     RECORD_RMA_DONE,    /* a request-based access to a window completed */
     RECORD_IO_DONE,     /* a nonblocking access to a file completed: bytes */
+    RECORD_HALF_DONE,   /* the sending half of a nonblocking sendrecv completed; the receive's record follows */
     RECORD_END,
 };
 

@@ -21,13 +21,18 @@ COLLECTIVES = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "
 
 # What the fold makes of an event, by the shape of its wrapper.
 FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
+         "session_init": "CALL", "session_finalize": "CALL",
          "send": "SEND", "recv": "RECV", "sendrecv": "SENDRECV", "sendrecv_replace": "SENDRECV",
          "isend": "POST_SEND", "irecv": "POST_RECV", "probe": "P2P", "iprobe": "P2P",
-         "send_init": "P2P", "recv_init": "P2P", "start": "START", "startall": "START",
+         "send_init": "P2P", "recv_init": "P2P", "mprobe": "P2P", "improbe": "P2P", "mrecv": "RECV",
+         "imrecv": "POST_RECV", "isendrecv": "START", "isendrecv_replace": "START", "psend_init": "P2P",
+         "precv_init": "P2P", "partition": "P2P", "start": "START", "startall": "START",
          "wait": "COMPLETION", "waitall": "COMPLETION", "waitany": "COMPLETION", "waitsome": "COMPLETION",
          "test": "COMPLETION", "testall": "COMPLETION", "testany": "COMPLETION", "testsome": "COMPLETION",
-         "request_free": "COMPLETION", "cancel": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
-         "comm_create": "COMM", "comm_idup": "COMM", "comm_split": "COMM", "comm_free": "COMM",
+         "request_free": "COMPLETION", "cancel": "COMPLETION", "grequest_start": "COMPLETION",
+         "grequest_complete": "COMPLETION", "request_get_status": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
+         "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM",
+         "comm_found": "COMM", "comm_parent": "CALL", "call": "CALL",
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO"}
 
@@ -164,6 +169,8 @@ def generate_wrappers(calls, prototypes):
         arguments = ", ".join(names)
         # collectives: the communicator and the request first, the operation's own arguments behind them
         first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
+        if call.klass == "communicator":
+            first = [n for n in names if n == "comm"]
         shaped = ", ".join(first + [n for n in names if n not in first])
         if call.klass in ("rma", "io"):
             shaped = ", ".join(object_arguments(call))

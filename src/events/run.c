@@ -123,6 +123,22 @@ static void *run_grow(struct run *run, size_t bytes, uint64_t *offset)
     return memory;
 }
 
+bool run_memory_take(struct run *run, size_t bytes)
+{
+    pthread_mutex_lock(&run->lock);
+    bool fits = run->memory_bytes + bytes <= run->memory_limit;
+    run->memory_bytes += fits ? bytes : 0;
+    pthread_mutex_unlock(&run->lock);
+    return fits;
+}
+
+void run_memory_give(struct run *run, size_t bytes)
+{
+    pthread_mutex_lock(&run->lock);
+    run->memory_bytes -= bytes;
+    pthread_mutex_unlock(&run->lock);
+}
+
 static void file_create(struct run *run, const char *dir, struct run_problem *problem)
 {
     int error = run_directory_make(dir);
@@ -397,4 +413,14 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
         unlink(run->path);
     run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
     pthread_mutex_unlock(&run->lock);
+}
+void run_reopen(struct run *run)
+{
+    if (!run->header)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->broken = false;
+    pthread_mutex_unlock(&run->lock);
+    run->header->end_ticks = run->header->end_realtime_ns = 0;
+    __atomic_store_n(&run->header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
 }

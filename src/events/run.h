@@ -22,9 +22,10 @@ struct run {
     bool detached;             /* in the child of a fork, which shares the memory and takes no part */
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
-    uint64_t virtual_bytes;    /* offsets given out */
-    uint64_t memory_bytes;     /* mapped now */
-    uint64_t memory_limit;     /* bound on memory_bytes */
+    uint64_t virtual_bytes; /* offsets given out */
+    uint64_t memory_bytes;  /* held now */
+    uint64_t passing_bytes; /* and for the time of a call */
+    uint64_t memory_limit;  /* bound on memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit; /* 0 = none */
     char *arena;
@@ -48,6 +49,11 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
 
 /* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
 void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
+
+/* Counts memory that is not of the run among what it holds. False: it would be more than the limit; nothing is counted.
+ */
+bool run_memory_take(struct run *run, size_t bytes);
+void run_memory_give(struct run *run, size_t bytes);
 
 /* The event buffer of one thread, mapped; NULL: counted as lost. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
@@ -79,6 +85,9 @@ bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit
 
 /* Ends the run; the file stays only if `keep`. The mapped memory stays readable in this process. */
 void run_close(struct run *run, enum run_phase phase, bool keep);
+
+/* Goes on with a run that was closed and kept. */
+void run_reopen(struct run *run);
 
 /* Makes `dir` and its parents. Returns 0 or an errno. */
 int run_directory_make(const char *dir);

@@ -41,7 +41,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 4, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
 
@@ -53,7 +53,7 @@ enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
     X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes reached */                                     \
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
-    X(UNSEEN_COMPLETION, "unseen_completion") /* a receive was freed while active */                                   \
+    X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
     X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */
 
 enum loss_cause {
@@ -80,7 +80,7 @@ struct run_header {
     uint64_t clock_mult;
     uint64_t begin_ticks, begin_realtime_ns;
     uint64_t end_ticks, end_realtime_ns; /* 0 while it runs */
-    uint64_t init_ticks;                 /* when MPI_Init had returned */
+    uint64_t init_ticks;                 /* when MPI_Init, or the first MPI_Session_init, had returned */
     uint64_t first_thread, first_comm, first_block;
     uint64_t variables, variable_count;
     uint64_t calls, call_count;
@@ -91,6 +91,11 @@ struct run_header {
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
     uint64_t first_stretch; /* of the trace, the latest in front; only in TRACED_IN_PART */
+    uint64_t
+        session_ticks;   /* in the calls that opened the first and closed the last session, where these were its ends */
+    uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
+    uint32_t spawned;    /* 1: by another job */
+    uint32_t reserved;
 };
 
 /* Which events are kept. */
@@ -146,7 +151,12 @@ struct thread_record {
 };
 
 enum { COMM_NAME_BYTES = 128 };
-enum comm_flags { COMM_INTER = 1, COMM_FREED = 2 };
+enum comm_flags {
+    COMM_INTER = 1,
+    COMM_FREED = 2,
+    COMM_FOREIGN = 4, /* not all members are processes of this one's MPI_COMM_WORLD */
+    COMM_APART = 8,   /* its name does not begin with that of its parent, which may be another one on other ranks */
+};
 
 struct comm_record {
     uint64_t next;
@@ -157,6 +167,7 @@ struct comm_record {
     int32_t remote_size;
     uint32_t flags;
     uint64_t created_ticks, freed_ticks;
+    uint64_t group; /* of an inter-communicator: the same in all processes of the (local) group; 0 = not known */
     char name[COMM_NAME_BYTES]; /* the same on all ranks of the communicator */
 };
 

@@ -16,25 +16,19 @@ int door_users;
  * on in MPI_Query_thread too. The lock makes up for one that is too low. */
 static int native_level(void)
 {
-#if defined(OPEN_MPI)
     int level = MPI_THREAD_SINGLE;
+    if (!native.open_mpi)
+        return MPI_THREAD_MULTIPLE;
     if (native_between())
         native.Query_thread(&level);
     return level;
-#else
-    return MPI_THREAD_MULTIPLE;
-#endif
 }
 
 /* MPICH has thrown its tables away in MPI_Finalize, unless its MPI_T was initialized before, and does not notice. */
 static bool native_may_open(void)
 {
-#if defined(OPEN_MPI)
-    return true;
-#else
     int finalized = 0;
-    return native.Finalized(&finalized) == MPI_SUCCESS && !finalized;
-#endif
+    return native.open_mpi || (native.Finalized(&finalized) == MPI_SUCCESS && !finalized);
 }
 
 void door_open(void)

@@ -228,10 +228,8 @@ static int value_write(struct foreign *f, const void *buf)
         f->marked = true;
         return f->started ? code(door.pvar_reset(f->session, f->handle)) : MPI_SUCCESS;
     }
-#if defined(OPEN_MPI)
-    if (f->entry->continuous)
+    if (native.open_mpi && f->entry->continuous)
         return MPI_T_ERR_PVAR_NO_WRITE; /* it would write through a null pointer */
-#endif
     memcpy(f->sample, buf, f->bytes);
     return code(door.pvar_write(f->session, f->handle, f->sample));
 }

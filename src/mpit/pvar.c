@@ -138,7 +138,8 @@ static void source_read(const struct own *own, void *buf)
             values[i] = bucket_limit(i);
         break;
     case SOURCE_BUFFER_BYTES:
-        values[0] = __atomic_load_n(&book.run.memory_bytes, __ATOMIC_RELAXED);
+        values[0] = __atomic_load_n(&book.run.memory_bytes, __ATOMIC_RELAXED) +
+                    __atomic_load_n(&book.run.passing_bytes, __ATOMIC_RELAXED);
         break;
     case SOURCE_UMQ:
         values[0] = umq_length(own->unexpected->umq);

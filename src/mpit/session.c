@@ -20,14 +20,10 @@ static uint32_t generation_next(uint32_t generation)
 
 bool handle_is_all(MPI_T_pvar_handle handle)
 {
-#if defined(OPEN_MPI)
-    return handle == MPI_T_PVAR_ALL_HANDLES;
-#else
-    static MPI_T_pvar_handle const *all; /* a data symbol of the library */
+    static MPI_T_pvar_handle all;
     if (!all)
-        all = native_object("MPI_T_PVAR_ALL_HANDLES");
-    return all && handle == *all;
-#endif
+        all = abi_all_handles(native_object);
+    return all && handle == all;
 }
 
 struct handle *session_handle_next(const struct session *session, const struct handle *before, uint32_t *generation)

@@ -8,6 +8,21 @@
 
 #define ABI_NAME "MPICH"
 #define ABI_IN_PLACE ((void *)-1)
+#define ABI_HANDLES_ARE_SYMBOLS 0
+#define ABI_LAUNCHER_IS_ORTE 0
+
+/* The library with that version text has this ABI: all that are not Open MPI descend from MPICH. */
+static inline bool abi_is_spoken_by(bool open_mpi)
+{
+    return !open_mpi;
+}
+
+/* A data symbol of the library; NULL: it has none. */
+static inline MPI_T_pvar_handle abi_all_handles(void *(*object)(const char *))
+{
+    MPI_T_pvar_handle const *all = object("MPI_T_PVAR_ALL_HANDLES");
+    return all ? *all : (MPI_T_pvar_handle)0;
+}
 
 /* A predefined type carries its size in its handle: 0x4c00SSii. */
 static inline bool abi_type_size(MPI_Datatype type, uint32_t *size)
@@ -24,6 +39,17 @@ static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
 static inline uint64_t abi_handle_of_request(MPI_Request request)
 {
     return (uint32_t)request;
+}
+
+/* One handle for all requests that are complete when they are posted: a built-in one, by its upper two bits. */
+static inline bool abi_request_is_shared(uint64_t handle)
+{
+    return handle >> 30 == 1;
+}
+
+static inline uint64_t abi_handle_of_message(MPI_Message message)
+{
+    return (uint32_t)message;
 }
 
 /* The count is 63 bits wide: count_lo and the upper bits of count_hi_and_cancelled; the lowest bit there: cancelled. */

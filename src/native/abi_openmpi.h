@@ -8,6 +8,21 @@
 
 #define ABI_NAME "Open MPI"
 #define ABI_IN_PLACE ((void *)1)
+#define ABI_HANDLES_ARE_SYMBOLS 1
+#define ABI_LAUNCHER_IS_ORTE 1 /* its launcher may be Open MPI's */
+
+/* The library with that version text has this ABI. */
+static inline bool abi_is_spoken_by(bool open_mpi)
+{
+    return open_mpi;
+}
+
+/* A constant of mpi.h or a data symbol of the library: NULL when there is none. */
+static inline MPI_T_pvar_handle abi_all_handles(void *(*object)(const char *))
+{
+    (void)object;
+    return MPI_T_PVAR_ALL_HANDLES;
+}
 
 /* Sizes of predefined types, by their addresses: built once, then only read. */
 enum { ABI_TYPE_PLACES = 256 };
@@ -37,6 +52,15 @@ static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
 static inline uint64_t abi_handle_of_request(MPI_Request request)
 {
     return (uint64_t)(uintptr_t)request;
+}
+
+/* One handle for all requests that are complete when they are posted: an object of a library, not of the heap. Slow at
+ * first; for handles that have come twice. */
+bool abi_request_is_shared(uint64_t handle);
+
+static inline uint64_t abi_handle_of_message(MPI_Message message)
+{
+    return (uint64_t)(uintptr_t)message;
 }
 
 static inline uint64_t abi_status_bytes(const MPI_Status *status)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,17 @@ void *native_object(const char *name)
     return object;
 }
 
+bool native_library_named(const char *path, const char *words)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    for (size_t bytes; *words; words += bytes + 1) {
+        bytes = strcspn(words, " ");
+        if (bytes && strncmp(base, words, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* An MPI library that only its user sees: loaded with RTLD_LOCAL. */
 static int library_look(struct dl_phdr_info *info, size_t size, void *found)
 {
@@ -71,7 +83,7 @@ static void library_find(void)
         library = handle;
 }
 
-#if defined(OPEN_MPI)
+#if ABI_HANDLES_ARE_SYMBOLS
 
 struct abi_type abi_types[ABI_TYPE_PLACES];
 
@@ -140,12 +152,31 @@ static void types_find(void)
     }
 }
 
+/* dladdr knows the objects of libraries, and no memory of the heap. What it has said once need not be asked again. */
+bool abi_request_is_shared(uint64_t handle)
+{
+    enum { PLACES = 8 };
+    static uint64_t known[PLACES];
+    static unsigned next;
+    Dl_info info;
+    for (unsigned i = 0; i < PLACES; i++)
+        if (__atomic_load_n(&known[i], __ATOMIC_RELAXED) == handle)
+            return true;
+    if (!dladdr((const void *)(uintptr_t)handle, &info))
+        return false;
+    unsigned place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES;
+    __atomic_store_n(&known[place], handle, __ATOMIC_RELAXED);
+    return true;
+}
+
 static void constants_find(void)
 {
     native.comm_world = native_object("ompi_mpi_comm_world");
     native.comm_self = native_object("ompi_mpi_comm_self");
     native.comm_null = native_object("ompi_mpi_comm_null");
     native.request_null = native_object("ompi_request_null");
+    native.message_null = native_object("ompi_message_null");
+    native.message_no_proc = native_object("ompi_message_no_proc");
     native.group_null = native_object("ompi_mpi_group_null");
     native.errors_return = native_object("ompi_mpi_errors_return");
     native.info_null = native_object("ompi_mpi_info_null");
@@ -177,6 +208,8 @@ static void constants_find(void)
     native.comm_self = MPI_COMM_SELF;
     native.comm_null = MPI_COMM_NULL;
     native.request_null = MPI_REQUEST_NULL;
+    native.message_null = MPI_MESSAGE_NULL;
+    native.message_no_proc = MPI_MESSAGE_NO_PROC;
     native.group_null = MPI_GROUP_NULL;
     native.errors_return = MPI_ERRORS_RETURN;
     native.info_null = MPI_INFO_NULL;
@@ -207,8 +240,8 @@ static bool abi_fits(void)
     for (char *c = native.version; *c; c++)
         if (*c == '\t')
             *c = ' ';
-    bool open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
-    bool fits = open_mpi == (strcmp(ABI_NAME, "Open MPI") == 0);
+    native.open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
+    bool fits = abi_is_spoken_by(native.open_mpi);
     if (!fits)
         native_say("mpit: this preload is for the %s ABI, but the program uses \"%s\"; nothing is recorded. "
                    "mpit-run chooses the right one by itself.",
@@ -226,6 +259,10 @@ static void find(void)
     complete = complete && native.name;
     PMPI_CALLS(PMPI_FIND)
 #undef PMPI_FIND
+#if MPI_VERSION >= 4
+    native.Group_from_session_pset =
+        (__typeof__(native.Group_from_session_pset))native_symbol("PMPI_Group_from_session_pset");
+#endif
     native.mismatch = native.Get_library_version && !abi_fits();
     if (!complete || native.mismatch)
         return;
@@ -248,11 +285,88 @@ bool native_find(void)
     return native.present;
 }
 
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock; /* held while one of them is used, so that it is not closed meanwhile */
+    uint64_t *handles;
+    unsigned count, room;
+    unsigned unknown; /* there was no memory to note them */
+} sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void native_session_add(uint64_t handle)
+{
+    pthread_mutex_lock(&sessions.lock);
+    if (sessions.count == sessions.room) {
+        unsigned room = sessions.room ? 2 * sessions.room : 8;
+        uint64_t *handles = realloc(sessions.handles, room * sizeof *handles);
+        if (handles) {
+            sessions.handles = handles;
+            sessions.room = room;
+        }
+    }
+    if (sessions.count < sessions.room) {
+        sessions.handles[sessions.count] = handle;
+        __atomic_store_n(&sessions.count, sessions.count + 1, __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n(&sessions.unknown, sessions.unknown + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&sessions.lock);
+}
+
+void native_session_remove(uint64_t handle)
+{
+    pthread_mutex_lock(&sessions.lock);
+    unsigned i = 0;
+    while (i < sessions.count && sessions.handles[i] != handle)
+        i++;
+    if (i < sessions.count) {
+        sessions.handles[i] = sessions.handles[sessions.count - 1];
+        __atomic_store_n(&sessions.count, sessions.count - 1, __ATOMIC_RELEASE);
+    } else if (sessions.unknown) {
+        __atomic_store_n(&sessions.unknown, sessions.unknown - 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&sessions.lock);
+}
+
+unsigned native_session_count(void)
+{
+    return __atomic_load_n(&sessions.count, __ATOMIC_ACQUIRE) + __atomic_load_n(&sessions.unknown, __ATOMIC_ACQUIRE);
+}
+
+#if MPI_VERSION >= 4
+static bool session_world_group(MPI_Group *group)
+{
+    bool good = false;
+    pthread_mutex_lock(&sessions.lock);
+    if (sessions.count && native.Group_from_session_pset)
+        good = native.Group_from_session_pset((MPI_Session)(uintptr_t)sessions.handles[0], "mpi://WORLD", group) ==
+               MPI_SUCCESS;
+    pthread_mutex_unlock(&sessions.lock);
+    return good;
+}
+#else
+static bool session_world_group(MPI_Group *group)
+{
+    (void)group;
+    return false;
+}
+#endif
+
+bool native_world_group(MPI_Group *group)
+{
+    if (__atomic_load_n(&native.world, __ATOMIC_ACQUIRE))
+        return native.Comm_group(native.comm_world, group) == MPI_SUCCESS;
+    return session_world_group(group);
+}
+
 bool native_between(void)
 {
     int initialized = 0, finalized = 0;
-    return !__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE) && native.Initialized(&initialized) == MPI_SUCCESS &&
-           initialized && native.Finalized(&finalized) == MPI_SUCCESS && !finalized;
+    if (__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE))
+        return false;
+    return native_session_count() || (native.Initialized(&initialized) == MPI_SUCCESS && initialized &&
+                                      native.Finalized(&finalized) == MPI_SUCCESS && !finalized);
 }
 
 /* ---- the library's MPI_T: one at a time -------------------------------------------------------------------------- */

@@ -11,18 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(OPEN_MPI)
-#include "abi_openmpi.h"
-#else
-#include "abi_mpich.h"
-#endif
+#include MPIT_ABI_HEADER /* of the backend that this is compiled for: cmake/Backends.cmake */
 
 /* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
     X(Bcast)                                                                                                           \
     X(Comm_free)                                                                                                       \
+    X(Comm_get_parent)                                                                                                 \
     X(Comm_group)                                                                                                      \
     X(Comm_rank)                                                                                                       \
+    X(Comm_remote_group)                                                                                               \
     X(Comm_remote_size)                                                                                                \
     X(Comm_set_errhandler)                                                                                             \
     X(Comm_split)                                                                                                      \
@@ -32,6 +30,7 @@
     X(Finalized)                                                                                                       \
     X(Get_library_version)                                                                                             \
     X(Group_free)                                                                                                      \
+    X(Group_rank)                                                                                                      \
     X(Group_size)                                                                                                      \
     X(Group_translate_ranks)                                                                                           \
     X(Info_create)                                                                                                     \
@@ -46,18 +45,24 @@
 struct native {
     bool present;       /* an MPI library of this ABI is in the process */
     bool mismatch;      /* one of another ABI is */
+    bool open_mpi;      /* by its own word: what differs between libraries and not between ABIs */
     char version[8192]; /* what the longest of all MPIs may write, whichever this is */
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
+    MPI_Message message_null, message_no_proc;
     MPI_Group group_null;
     MPI_Errhandler errors_return;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
     MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
-    bool finalizing; /* MPI_Finalize has begun */
+    bool finalizing; /* MPI_Finalize has begun, or that of the last session */
+    bool world;      /* MPI_Init has returned, and MPI_Finalize has not begun: there is MPI_COMM_WORLD */
     MPI_Info info_null;
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
     PMPI_CALLS(PMPI_FIELD)
 #undef PMPI_FIELD
+#if MPI_VERSION >= 4
+    __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library that is older than mpi.h */
+#endif
 };
 
 extern struct native native;
@@ -71,11 +76,23 @@ bool native_find(void);
 /* The definition of the function `name` behind this library's own, or NULL. */
 void *native_symbol(const char *name);
 
+/* Whether the last part of the path begins with one of the words (each with a space behind it). */
+bool native_library_named(const char *path, const char *words);
+
 /* A data object of the library, or NULL. */
 void *native_object(const char *name);
 
 /* MPI is initialized, and its end has not begun: its objects may be looked at. Async-signal-safe. */
 bool native_between(void);
+
+/* The group of all processes of this one's world, for the caller to free. False: there is none. */
+bool native_world_group(MPI_Group *group);
+
+/* Sessions that are open, by their handles. Say so once MPI has opened it, and before it is told to close it. */
+void native_session_add(uint64_t handle);
+void native_session_remove(uint64_t handle);
+/* Async-signal-safe. */
+unsigned native_session_count(void);
 
 /*
  * Around every call into the library's MPI_T. Waits for other threads, and is refused (false)

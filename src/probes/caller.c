@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "caller.h"
 
+#include "backends.h"
+#include "native.h"
+
 #include <link.h>
 #include <string.h>
 
@@ -11,16 +14,12 @@ struct search {
     struct caller_library found;
 };
 
-/* Open MPI; MPICH and what descends from it. */
+/* Those of every backend: a library of one ABI may be the Fortran layer of another. */
 static bool is_fortran(const char *path)
 {
-    static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichf", "libmpifort", "libfmpich"};
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(base, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+#define FORTRAN(id, name, title, marker, libraries, fortran, cplusplus) fortran
+    return native_library_named(path, BACKENDS(FORTRAN));
+#undef FORTRAN
 }
 
 static int library_compare(struct dl_phdr_info *info, size_t bytes, void *data)

@@ -1,15 +1,12 @@
 /*
  * Communicators: from the program's handle to this thread's cells, and the names they get.
  *
- * A name is the same on all ranks of the communicator and costs no communication:
- *
- *     PARENT/OPERATION#K            K: how many communicators had been made out of the parent, this one included
- *     PARENT/split#K:COLOR          what distinguishes the children of one call
- *     PARENT/create#K:GROUP         GROUP: hash of the members' ranks in MPI_COMM_WORLD, in hexadecimal
+ * How a communicator is named, commname.h says.
  */
 #ifndef MPIT_PROBES_COMMUNICATOR_H
 #define MPIT_PROBES_COMMUNICATOR_H
 
+#include "commname.h"
 #include "log.h"
 
 /* Looks the handle up in the thread's cache and in the book; NULL when it is not known. */
@@ -28,15 +25,8 @@ HOT struct view *comm_view(struct log *log, MPI_Comm comm)
 
 /* The two that exist from the start; called once MPI is initialized. */
 void comm_predefined_add(void);
-
-/* How a child's name differs from its parent's. */
-struct comm_origin {
-    const char *operation;
-    bool has_color; /* by colour, else by group where `by_group` says so */
-    int color;
-    bool by_group;
-    uint32_t number; /* of the creation, in the parent */
-};
+/* That to the processes which spawned this one's world, if there are any and it is not known yet. */
+void comm_parent_add(void);
 
 /* Counts a creation out of `parent` (0 when the parent is not known). */
 uint32_t comm_creation_number(struct view *parent);

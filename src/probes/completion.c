@@ -39,6 +39,14 @@ static void *completion_memory(struct completion *c, size_t bytes)
     return c->own;
 }
 
+static void completion_memory_release(struct completion *c)
+{
+    if (c->own)
+        free(c->own);
+    else if (c->probe.outer.call == CALL_NONE)
+        log_scratch_trim(c->probe.log);
+}
+
 bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
 {
     if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
@@ -79,11 +87,28 @@ static void completion_set_one(struct completion *c, enum call kind, MPI_Request
     c->taken = book.concurrent ? &c->one_taken : NULL;
 }
 
+/* A request that is about to be freed, of a handle that MPI may give to another thread at once. */
+static void partitioned_forget(uint64_t handle)
+{
+    if (book_object_find(&book.partitioned, handle))
+        book_object_set(&book.partitioned, handle, NULL);
+}
+
+/* MPI refused to free it. */
+static void partitioned_restore(const struct completion *c, int result)
+{
+    const struct request *request = result == MPI_SUCCESS ? NULL : c->taken ? c->one_taken : request_peek(c->one_saved);
+    if (request && request->comm && request_is_partitioned(request))
+        book_object_set(&book.partitioned, c->one_saved, book.comms[request->comm]);
+}
+
 bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *handle)
 {
     if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
         return false;
     uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
+    if (kind == CALL_MPI_Request_free)
+        partitioned_forget(saved);
     completion_set_one(c, kind, handle, saved, handle ? single_take(c->probe.log, saved, handle) : NULL);
     return true;
 }
@@ -112,6 +137,10 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
         c->taken[index] = NULL;
     if (!request->active) { /* an inactive persistent request completes nothing */
         request_put(request, c->saved[index]);
+        return;
+    }
+    if (request->posted.type == REQUEST_GENERAL) { /* on no communicator that could be charged */
+        request_release(c->probe.log, request);
         return;
     }
     c->done[c->done_count] = request;
@@ -163,11 +192,25 @@ bool receive_arrived_slow(int result)
     return class == MPI_ERR_TRUNCATE;
 }
 
+/* MPICH (4.0 to 4.2) leaves the status of a nonblocking sendrecv between processes as its last user left it: all that
+ * is known is whom it was to come from, and the room that there was. */
+static bool pair_is_untold(const struct request *request)
+{
+#if defined(OPEN_MPI)
+    (void)request;
+    return false;
+#else
+    return request->posted.type == REQUEST_PAIR && request_more(request)->dest >= 0;
+#endif
+}
+
 /* A send that was cancelled counts as any other: it was counted when it was posted, and of a send libraries leave parts
  * of the status as they were. */
 static bool was_cancelled(const struct request *request, const MPI_Status *status)
 {
-    return request->posted.type == REQUEST_RECV && status && abi_status_cancelled(status);
+    bool receives = request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
+    return receives && status && request->posted.kind != CALL_MPI_Precv_init && !pair_is_untold(request) &&
+           abi_status_cancelled(status);
 }
 
 static void timeout_mark(struct event *event, const struct tally *tally)
@@ -176,64 +219,168 @@ static void timeout_mark(struct event *event, const struct tally *tally)
         event->kind |= EVENT_TIMEOUT;
 }
 
-/* What a completed receive brought stands in its status; without one nothing is known of it. */
+/* What a completed receive brought stands in its status; without one nothing is known of it. A partitioned one brings
+ * what it was made for. */
 static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
 {
     event->kind = RECORD_RECV_DONE;
-    event->peer = request->posted.peer;
-    event->tag = request->posted.tag;
+    bool whole = request->posted.kind == CALL_MPI_Precv_init || pair_is_untold(request);
+    if (whole && status && request->posted.peer >= 0) {
+        event->kind |= size_flag(event->bytes);
+        return;
+    }
     if (request->posted.peer == PEER_PROC_NULL || !status)
         event->bytes = 0;
     if (request->posted.peer == PEER_PROC_NULL)
         return;
-    if (!status) {
+    if (!status || whole) {
         event->kind |= EVENT_FAILED;
         run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
         return;
     }
-    event->peer = status->MPI_SOURCE >= 0 ? status->MPI_SOURCE : request->posted.peer;
-    event->tag = status->MPI_SOURCE >= 0 ? status->MPI_TAG : request->posted.tag;
+    if (status->MPI_SOURCE >= 0) {
+        event->peer = status->MPI_SOURCE;
+        event->tag = status->MPI_TAG;
+    }
     if (abi_status_bytes(status) < event->bytes) /* else it was cut off: what there was room for has arrived */
         event->bytes = abi_status_bytes(status);
     event->kind |= size_flag(event->bytes);
 }
 
+static bool request_has_tag(const struct request *request)
+{
+    return request->posted.type < REQUEST_MORE;
+}
+
+static bool request_receives(const struct request *request)
+{
+    return request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
+}
+
+/* What is known of a request that ends. */
+static struct event request_event(const struct request *request)
+{
+    int32_t tag = request_has_tag(request) ? request->posted.tag : 0;
+    if (request->posted.type == REQUEST_PAIR)
+        tag = request_more(request)->recvtag;
+    return (struct event){.begin = request->posted.begin,
+                          .duration = request->posted.kind,
+                          .peer = request->posted.peer,
+                          .tag = tag,
+                          .bytes = request->posted.bytes};
+}
+
+static struct event half_event(const struct request *request)
+{
+    const struct request_more *more = request_more(request);
+    return (struct event){.begin = request->posted.begin,
+                          .duration = request->posted.kind,
+                          .peer = more->dest,
+                          .tag = more->tag,
+                          .bytes = more->bytes_out};
+}
+
+static void record_emit(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
+{
+    if (view && event->peer >= 0)
+        view_page_select(view, event->peer);
+    log_record(log, view, event, bytes_out);
+}
+
+static void half_record(struct log *log, struct view *view, const struct request *request, bool failed)
+{
+    struct event event = half_event(request);
+    event.kind = RECORD_HALF_DONE | (failed ? EVENT_FAILED : 0);
+    timeout_mark(&event, &log->own.tally);
+    record_emit(log, view, &event, 0);
+}
+
+/* Fills in how the request ended; returns what it got out. */
+static uint64_t ended_fill(struct event *event, const struct request *request, const MPI_Status *status, bool failed)
+{
+    switch ((enum request_type)request->posted.type) {
+    case REQUEST_RECV:
+    case REQUEST_PAIR:
+        received_fill(event, request, failed ? NULL : status);
+        return 0;
+    case REQUEST_SEND:
+        event->kind = RECORD_SEND_DONE;
+        return 0;
+    case REQUEST_RMA:
+        event->kind = RECORD_RMA_DONE;
+        return 0;
+    case REQUEST_IO:
+        event->kind = RECORD_IO_DONE;
+        event->bytes = status && !failed ? abi_status_bytes(status) : 0;
+        return 0;
+    case REQUEST_COLL:
+        event->kind = RECORD_COLL_DONE;
+        return request_more(request)->bytes_out;
+    default:
+        event->kind = RECORD_COMM_DONE;
+        return 0;
+    }
+}
+
 static void request_record(struct completion *c, struct request *request, const MPI_Status *status, bool failed)
 {
     struct log *log = c->probe.log;
-    struct view *view = request->posted.view ? view_of(&log->own, request->posted.view->comm) : NULL;
-    struct event event = {.begin = request->posted.begin,
-                          .duration = request->posted.kind,
-                          .peer = request->posted.peer,
-                          .tag = request->posted.tag,
-                          .bytes = request->posted.bytes};
+    struct view *view = request_view(log, request);
+    struct event event = request_event(request);
     uint64_t bytes_out = 0;
+    if (request->posted.type == REQUEST_PAIR)
+        half_record(log, view, request, failed);
     if (was_cancelled(request, status)) {
         event.kind = RECORD_CANCELLED;
-        event.tag = request->posted.type == REQUEST_RECV;
-    } else if (request->posted.type == REQUEST_RECV) {
-        received_fill(&event, request, failed ? NULL : status);
-    } else if (request->posted.type == REQUEST_SEND) {
-        event.kind = RECORD_SEND_DONE;
-    } else if (request->posted.type == REQUEST_RMA) {
-        event.kind = RECORD_RMA_DONE;
-    } else if (request->posted.type == REQUEST_IO) {
-        event.kind = RECORD_IO_DONE;
-        event.bytes = status && !failed ? abi_status_bytes(status) : 0;
+        event.tag = request_receives(request);
     } else {
-        event.kind = request->posted.type == REQUEST_COLL ? RECORD_COLL_DONE : RECORD_COMM_DONE;
-        bytes_out = request->bytes_out;
+        bytes_out = ended_fill(&event, request, status, failed);
     }
     if (failed)
         event.kind |= EVENT_FAILED;
-    if (view && event.peer >= 0)
-        view_page_select(view, event.peer);
     timeout_mark(&event, &log->own.tally);
-    log_record(log, view, &event, bytes_out);
-    if (request->posted.type == REQUEST_COMM && request->newcomm && !failed) {
-        struct comm_origin origin = {.operation = "idup", .number = request->number};
-        comm_created(log, view, &origin, *request->newcomm);
+    record_emit(log, view, &event, bytes_out);
+    struct request_more *more = request->posted.type == REQUEST_COMM && !failed ? request_more(request) : NULL;
+    if (more && more->newcomm) {
+        struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null};
+        comm_created(log, view, &origin, *more->newcomm);
     }
+}
+
+/* It is active, and its end will not be seen: its levels go down. */
+static void gone_record(struct log *log, const struct request *request, uint16_t flags)
+{
+    struct view *view = request_view(log, request);
+    struct event event = request_event(request);
+    event.kind = RECORD_FREED | flags;
+    event.tag = request_receives(request);
+    log_record(log, view, &event, 0);
+    if (request->posted.type == REQUEST_PAIR) {
+        event = half_event(request);
+        event.kind = RECORD_FREED | EVENT_FAILED;
+        event.tag = 0;
+        log_record(log, view, &event, 0);
+    }
+}
+
+void displaced_record(struct log *log)
+{
+    while (log->displaced) {
+        struct request *request = log->displaced;
+        log->displaced = request->spare;
+        if (request->active && request->posted.type != REQUEST_GENERAL) {
+            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
+            if (request->posted.type != REQUEST_MATCHED)
+                gone_record(log, request, EVENT_FAILED);
+        }
+        request_release(log, request);
+    }
+    for (uint32_t i = 0; i < log->unkept_count; i++) {
+        struct comm *comm = log->unkept[i].comm ? book.comms[log->unkept[i].comm] : NULL;
+        log_record(log, comm ? view_of(&log->own, comm) : NULL, &log->unkept[i], 0);
+    }
+    log->unkept_count = 0;
+    raise_finish(log);
 }
 
 /* Did this request fail? A truncated message has arrived, in the size that there was room for. */
@@ -286,14 +433,14 @@ void completion_flush(struct completion *c, int result)
             request_release(c->probe.log, request);
         }
     }
-    free(c->own);
+    completion_memory_release(c);
     raise_finish(c->probe.log);
 }
 
 static void started_record(struct completion *c, struct request *request)
 {
     struct log *log = c->probe.log;
-    struct view *view = request->posted.view ? view_of(&log->own, request->posted.view->comm) : NULL;
+    struct view *view = request_view(log, request);
     bool send = request->posted.type == REQUEST_SEND;
     struct event event = {.begin = c->probe.begin,
                           .duration = request->posted.kind,
@@ -339,7 +486,7 @@ void completion_started(struct completion *c, int result)
     for (int i = 0; i < c->done_count; i++)
         started_record(c, c->done[i]);
     untaken_put_back(c);
-    free(c->own);
+    completion_memory_release(c);
     raise_finish(c->probe.log);
 }
 
@@ -350,20 +497,14 @@ void completion_freed(struct completion *c, int result)
         request = c->taken ? c->one_taken : request_take(c->probe.log, c->one_saved, c->handles);
     if (request && c->taken)
         c->one_taken = NULL;
+    partitioned_restore(c, result);
     untaken_put_back(c);
-    bool active = request && request->active;
+    bool active = request && request->active && request->posted.type != REQUEST_GENERAL;
     struct event event = {.kind = (uint16_t)c->kind, .peer = active, .tag = c->count};
     probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     if (active) {
-        struct view *view = request->posted.view ? view_of(&c->probe.log->own, request->posted.view->comm) : NULL;
-        struct event freed = {.begin = request->posted.begin,
-                              .duration = request->posted.kind,
-                              .kind = RECORD_FREED,
-                              .peer = request->posted.peer,
-                              .tag = request->posted.type == REQUEST_RECV,
-                              .bytes = request->posted.bytes};
-        log_record(c->probe.log, view, &freed, 0);
-        if (request->posted.type == REQUEST_RECV && request->posted.peer != PEER_PROC_NULL)
+        gone_record(c->probe.log, request, 0);
+        if (request_receives(request) && request->posted.peer != PEER_PROC_NULL)
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
     }
     if (request)

@@ -47,6 +47,15 @@ void completion_flush(struct completion *completion, int result);
 /* Leaves MPI_Start or MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);
 
+/* Behind a call that posted something: what of requests has ended, or begun, without being kept. */
+void displaced_record(struct log *log);
+
+static inline void posted_finish(struct log *log)
+{
+    if (__builtin_expect(log->displaced != NULL || log->unkept_count, 0))
+        displaced_record(log);
+}
+
 /* MPI_Request_free: what it frees while active is gone without a message. */
 void completion_freed(struct completion *completion, int result);
 

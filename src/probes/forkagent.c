@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(OPEN_MPI)
+#if ABI_LAUNCHER_IS_ORTE
 
 #define PARAMETER "orte_fork_agent"
 enum { WORDS_BYTES = 16384 }; /* a command line to another node may not be of any length */

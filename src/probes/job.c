@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
 #include "job.h"
 
+#include "native.h"
+
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +60,16 @@ static bool proxy_hash(int pid, uint64_t *hash)
     return port;
 }
 
+static uint64_t launch_hash(const char *directory)
+{
+    uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
+    return text_hash(hash, getenv("SLURM_JOB_ID"));
+}
+
 uint64_t job_number(const char *directory)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
-    uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
-    hash = text_hash(hash, getenv("SLURM_JOB_ID"));
+    uint64_t hash = launch_hash(directory);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
             return text_hash(hash, getenv(names[i]));
@@ -75,4 +81,26 @@ uint64_t job_number(const char *directory)
     char parent[24];
     snprintf(parent, sizeof parent, "%d", (int)getppid());
     return text_hash(hash, parent);
+}
+
+/* The port that the parents opened for their children: NAMESPACE.RANK:TAG. */
+uint64_t job_parent_number(const char *directory)
+{
+    const char *port = getenv("OMPI_PARENT_PORT");
+    char space[64];
+    size_t bytes = port ? strcspn(port, ".") : 0;
+    if (!world_is_spawned() || !bytes || bytes >= sizeof space || !port[bytes] || !getenv("PMIX_NAMESPACE"))
+        return 0;
+    memcpy(space, port, bytes);
+    space[bytes] = '\0';
+    return text_hash(launch_hash(directory), space);
+}
+
+bool world_is_spawned(void)
+{
+    static int answer = -1;
+    MPI_Comm parent = native.comm_null;
+    if (answer < 0 && native.world)
+        answer = native.Comm_get_parent(&parent) == MPI_SUCCESS && parent != native.comm_null;
+    return answer > 0;
 }

@@ -4,6 +4,7 @@
 #ifndef MPIT_PROBES_JOB_H
 #define MPIT_PROBES_JOB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -12,5 +13,12 @@
  * process that started this one stands for it: the same on a node; MPI_Finalize makes it one for all nodes.
  */
 uint64_t job_number(const char *directory);
+
+/* That of the job whose processes spawned this one's, where the launcher tells (Open MPI's does); 0: none, or not
+ * known. */
+uint64_t job_parent_number(const char *directory);
+
+/* Was this world spawned by other processes? The first time it must be asked while MPI is initialized. */
+bool world_is_spawned(void);
 
 #endif

@@ -189,17 +189,28 @@ void *log_scratch(struct log *log, size_t bytes)
 {
     if (bytes <= log->scratch_bytes)
         return log->scratch;
-    size_t size = log->scratch_bytes ? log->scratch_bytes : 4096;
-    while (size < bytes)
+    size_t size = 4096;
+    while (size < bytes && size < SCRATCH_KEPT)
         size *= 2;
+    if (size < bytes)
+        size = (bytes + 4095) / 4096 * 4096;
     void *memory = log_map(size);
     if (!memory)
         return NULL;
-    if (log->scratch)
-        munmap(log->scratch, log->scratch_bytes);
+    log_scratch_release(log);
     log->scratch = memory;
     log->scratch_bytes = size;
+    __atomic_fetch_add(&book.run.passing_bytes, size, __ATOMIC_RELAXED);
     return memory;
+}
+
+void log_scratch_release(struct log *log)
+{
+    if (log->scratch)
+        munmap(log->scratch, log->scratch_bytes);
+    __atomic_fetch_sub(&book.run.passing_bytes, log->scratch_bytes, __ATOMIC_RELAXED);
+    log->scratch = NULL;
+    log->scratch_bytes = 0;
 }
 
 static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_out)

@@ -32,6 +32,9 @@ struct log {
     struct log *next;           /* in the list of logs that wait for a new thread */
     struct request *spare;      /* requests to use again (request.h) */
     uint32_t spare_count;
+    struct request *displaced; /* whose end will not be seen, as the call that is being left has shown */
+    struct event unkept[2];    /* what that call has posted without memory to keep it */
+    uint32_t unkept_count;
     void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
     uintptr_t innermost;     /* how far down the stack the innermost call's wrapper reaches */
@@ -52,8 +55,17 @@ struct log *log_attach(void);
 extern LIBRARY_LOCAL void (*log_turned)(struct log *log);
 /* The event buffer is full (or was never there): makes room. */
 void log_turn(struct log *log);
-/* Memory for `bytes` that lasts until the next call; NULL without memory. */
+/* Memory for `bytes` that lasts until the next call or the trim; NULL without memory. It is as large as the program's
+ * own arrays, and no part of what mpit_buffer_limit_bytes bounds. */
 void *log_scratch(struct log *log, size_t bytes);
+enum { SCRATCH_KEPT = 1 << 20 };
+void log_scratch_release(struct log *log);
+/* At the end of the call: gives back what is large. */
+static inline void log_scratch_trim(struct log *log)
+{
+    if (__builtin_expect(log->scratch_bytes > SCRATCH_KEPT, 0))
+        log_scratch_release(log);
+}
 void log_fork_prepare(void);
 
 #define HOT static inline __attribute__((always_inline))

@@ -16,8 +16,9 @@ void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, s
     struct posted posted = posted_of(probe, view, kind, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made)
-        request_put(made, abi_handle_of_request(*request));
+        request_keep(probe, made, abi_handle_of_request(*request));
     object_leave(probe, shape, kind, view, result, peer, bytes);
+    posted_finish(probe->log);
 }
 
 void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, struct comm_map **objects,

@@ -92,7 +92,7 @@ HOT bool plain_small(uint64_t bytes)
 /* Bytes of data of a call that succeeded: its count is not negative. False: not a predefined type. */
 HOT bool plain_bytes(struct log *log, int64_t count, MPI_Datatype type, uint64_t *bytes)
 {
-#if defined(OPEN_MPI)
+#if ABI_HANDLES_ARE_SYMBOLS /* then the size stands in a table */
     uint32_t size = log->type_bytes;
     if (__builtin_expect(log->type != type, 0)) {
         if (!abi_type_size(type, &size))

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "profiled.h"
 
+#include "backends.h"
 #include "caller.h"
 #include "gate.h"
 #include "next.h"
@@ -99,12 +100,9 @@ static bool is_caller_library(const void *return_address)
     Dl_info where;
     if (!dladdr(return_address, &where) || !where.dli_fname)
         return false;
-    static const char *const layers[] = {"libmpi_cxx.so", "libmpicxx.so", "libmpi.so", "libmpich.so"};
-    const char *slash = strrchr(where.dli_fname, '/'), *base = slash ? slash + 1 : where.dli_fname;
-    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
-        if (strncmp(base, layers[i], strlen(layers[i])) == 0)
-            return true;
-    return false;
+#define LAYER(id, name, title, marker, libraries, fortran, cplusplus) cplusplus
+    return native_library_named(where.dli_fname, BACKENDS(LAYER) "libmpi.so libmpich.so ");
+#undef LAYER
 }
 
 /* Begins the run where no wrapper of MPI_Init has. A tool that does not show its MPI_Init to other libraries hides its

@@ -170,7 +170,8 @@ static void done_raise(struct log *log, const struct comm *comm, const struct ev
 {
     uint64_t end = log->own.tally.end;
     bool counted = direction == DIRECTION_SEND ? event->peer >= 0 : event->peer != PEER_PROC_NULL;
-    bool whole = event_kind(event) == RECORD_SEND_DONE || event_kind(event) == RECORD_RECV_DONE;
+    bool whole = event_kind(event) == RECORD_SEND_DONE || event_kind(event) == RECORD_RECV_DONE ||
+                 event_kind(event) == RECORD_HALF_DONE;
     if (counted)
         levels_raise(log, comm, end, direction);
     if (whole && event_is_message(event))
@@ -208,6 +209,9 @@ void raise_record(struct log *log, const struct view *view, const struct event *
     case RECORD_RECV_DONE:
         done_raise(log, comm, event, kind == RECORD_SEND_DONE ? DIRECTION_SEND : DIRECTION_RECV);
         request_raise(log, comm, event);
+        return;
+    case RECORD_HALF_DONE: /* its request is completed with the other half */
+        done_raise(log, comm, event, DIRECTION_SEND);
         return;
     case RECORD_COLL_DONE:
         collective_raise(log, comm, event, posted, end, bytes_out);

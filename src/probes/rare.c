@@ -23,14 +23,14 @@ void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view 
 }
 
 /* How much a receive that was cut off can have brought. */
-static uint64_t room_of(int result, int64_t count, MPI_Datatype type)
+uint64_t room_of(int result, int64_t count, MPI_Datatype type)
 {
     return result != MPI_SUCCESS && receive_arrived(result) ? native_bytes(count, type) : UINT64_MAX;
 }
 
 /* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as
  * it was: what was asked for decides. */
-static void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status)
+void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status)
 {
     event->peer = source == MPI_PROC_NULL ? PEER_PROC_NULL : peer_rank(status->MPI_SOURCE);
     event->tag = status->MPI_TAG;
@@ -55,9 +55,29 @@ void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
     probe_leave(probe, FOLD_RECV, 0, view, arrived ? MPI_SUCCESS : result, event, 0);
 }
 
+/* There was no memory for it: its levels go down at once. */
+static void unkept_add(struct log *log, const struct posted *posted, bool receives)
+{
+    log->unkept[log->unkept_count++ % 2] = (struct event){.begin = posted->begin,
+                                                          .duration = posted->kind,
+                                                          .kind = RECORD_FREED | EVENT_FAILED,
+                                                          .comm = posted->view ? (uint16_t)posted->view->slot : 0,
+                                                          .peer = posted->peer,
+                                                          .tag = receives,
+                                                          .bytes = posted->bytes};
+}
+
+void request_keep(const struct probe *probe, struct request *request, uint64_t handle)
+{
+    if (probe->outer.call != CALL_NONE) /* the call around this one may have completed the handle's last request */
+        request_put(request, handle);
+    else
+        request_put_new(probe->log, request, handle);
+}
+
 /* Posts a plain send or receive: in front where there is a place, else behind. */
-static void request_post(struct probe *probe, struct view *view, enum call kind, enum request_type type,
-                         const struct event *event, const MPI_Request *where)
+void request_post(struct probe *probe, struct view *view, enum call kind, enum request_type type,
+                  const struct event *event, const MPI_Request *where)
 {
     uint64_t handle = abi_handle_of_request(*where);
     struct posted posted = posted_of(probe, view, kind, type, event, where);
@@ -68,7 +88,9 @@ static void request_post(struct probe *probe, struct view *view, enum call kind,
     }
     struct request *request = request_of(probe, &posted);
     if (request)
-        request_put(request, handle);
+        request_keep(probe, request, handle);
+    else
+        unkept_add(probe->log, &posted, type == REQUEST_RECV);
 }
 
 void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
@@ -84,6 +106,7 @@ void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view
         request_post(probe, view, kind, REQUEST_SEND, &event, request);
     }
     probe_leave(probe, FOLD_POST_SEND, 0, view, result, event, 0);
+    posted_finish(probe->log);
 }
 
 void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
@@ -96,6 +119,7 @@ void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
         request_post(probe, view, kind, REQUEST_RECV, &event, request);
     }
     probe_leave(probe, FOLD_POST_RECV, 0, view, result, event, 0);
+    posted_finish(probe->log);
 }
 
 void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest,
@@ -120,14 +144,78 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
 
 struct request *request_of(struct probe *probe, const struct posted *posted)
 {
-    struct request *request = request_make(probe->log);
-    if (request) {
-        request->posted = *posted;
-        request->bytes_out = 0;
-        request->persistent = false;
-        request->active = true;
+    struct request *request = request_make(probe->log), *more;
+    if (!request)
+        return NULL;
+    request_fill(request, posted);
+    if (posted->type < REQUEST_MORE)
+        return request;
+    more = request_make(probe->log);
+    if (!more) {
+        request_release_one(probe->log, request);
+        return NULL;
     }
+    request->posted.more = request_number(more);
+    *request_more(request) = (struct request_more){.spare = NULL};
     return request;
+}
+
+/* A send and a receive under one request. */
+void isendrecv_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
+                     struct halves halves, const MPI_Request *request)
+{
+    struct log *log = probe->log;
+    view_settle(probe, result, comm, &view);
+    struct event call = {.kind = (uint16_t)kind, .tag = 1, .peer = result == MPI_SUCCESS ? 2 : 0};
+    struct event sends = halves.send, receives = halves.receive;
+    if (result == MPI_SUCCESS) {
+        struct posted posted = posted_of(probe, view, kind, REQUEST_PAIR, &receives, request);
+        struct request *made = request_of(probe, &posted);
+        if (made) {
+            struct request_more *more = request_more(made);
+            more->dest = sends.peer;
+            more->tag = sends.tag;
+            more->bytes_out = sends.bytes;
+            more->recvtag = receives.tag;
+            request_keep(probe, made, abi_handle_of_request(*request));
+        } else {
+            unkept_add(log, &posted, true);
+            posted = posted_of(probe, view, kind, REQUEST_PAIR, &sends, request);
+            unkept_add(log, &posted, false);
+        }
+    }
+    probe_leave(probe, FOLD_START, 0, NULL, result, call, 0);
+    if (result == MPI_SUCCESS) {
+        sends.kind = RECORD_SEND_POSTED | size_flag(sends.bytes);
+        receives.kind = RECORD_RECV_POSTED;
+        sends.begin = receives.begin = probe->begin;
+        sends.duration = receives.duration = kind;
+        if (view && sends.peer >= 0)
+            view_page_select(view, sends.peer);
+        log_record(log, view, &sends, 0);
+        log_record(log, view, &receives, 0);
+    }
+    posted_finish(log);
+    raise_finish(log);
+}
+
+void grequest_leave(struct probe *probe, enum call kind, int result, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind};
+    struct posted posted = posted_of(probe, NULL, kind, REQUEST_GENERAL, &event, request);
+    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
+    if (made)
+        request_keep(probe, made, abi_handle_of_request(*request));
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+    posted_finish(probe->log);
+    raise_finish(probe->log);
+}
+
+void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin)
+{
+    struct event event = {.kind = (uint16_t)kind, .tag = 1, .bytes = begin};
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+    raise_finish(probe->log);
 }
 
 void persistent_leave(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, struct view *view,
@@ -141,9 +229,10 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
     if (made) {
         made->persistent = true;
         made->active = false;
-        request_put(made, abi_handle_of_request(*request));
+        request_keep(probe, made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_P2P, 0, view, result, event, 0);
+    posted_finish(probe->log);
 }
 
 /* ---- the rare ends of plain calls -------------------------------------------------------------------------------- */

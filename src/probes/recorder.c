@@ -21,7 +21,18 @@
 struct next next;
 
 static char directory[4096]; /* MPIT_OUTPUT when the program started; "" = none */
-static bool started, ready, finished, kept, trace_refused;
+static bool kept, trace_refused;
+
+/*
+ * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
+ * MPI_Session_finalize. Sessions open and close on any thread: under the lock.
+ */
+static pthread_mutex_t lifetime = PTHREAD_MUTEX_INITIALIZER;
+static bool started, by_session; /* the run, and that by a session */
+static bool ended;               /* nothing is open any more */
+static bool known;               /* what MPI tells when it is initialized */
+static bool world_begun, world_known, world_ended;
+static bool world_is_last; /* no session is open when MPI_Finalize begins */
 
 void next_find(const char *wanted)
 {
@@ -90,23 +101,68 @@ static void gates_pass(void)
     profiled_pass();
 }
 
-bool recorder_start(struct probe *probe, enum call kind)
+/* False: this process takes no part (other ABI, MPIT_DISABLE). */
+static bool takes_part(void)
 {
-    next_find(NULL);
-    if (started)
-        return false;
-    if (!native.present || getenv("MPIT_DISABLE")) {
-        gates_pass();
-        return false;
-    }
+    if (native.present && !getenv("MPIT_DISABLE"))
+        return true;
+    gates_pass();
+    return false;
+}
+
+static bool recording(void)
+{
+    return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
+}
+
+/* The caller holds the lock. */
+static void run_begin(bool session)
+{
     started = true;
+    by_session = session;
+    book.concurrent = session; /* others may open theirs at once */
     directory_read();
-    probe->log = NULL;
     if (run_start()) {
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
-        probe_enter(probe, kind, 0, PEER_NONE);
     }
+}
+
+/* All had been closed, and one is opened again. The caller holds the lock. */
+static void run_go_on(void)
+{
+    if (!ended)
+        return;
+    ended = false;
+    __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
+    run_reopen(&book.run);
+    __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
+}
+
+static void run_end(bool keep)
+{
+    __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
+    ended = true;
+    instrument_publish();
+    run_close(&book.run, RUN_FINALIZED, keep);
+}
+
+bool recorder_start(struct probe *probe, enum call kind)
+{
+    next_find(NULL);
+    probe->log = NULL;
+    pthread_mutex_lock(&lifetime);
+    bool mine = !world_begun && (started || takes_part());
+    world_begun = world_begun || mine;
+    if (mine && !started)
+        run_begin(false);
+    else if (mine)
+        run_go_on();
+    pthread_mutex_unlock(&lifetime);
+    if (!mine)
+        return false;
+    if (recording())
+        probe_enter(probe, kind, 0, PEER_NONE);
     native_hold();
     return true;
 }
@@ -115,9 +171,15 @@ static void header_complete(uint64_t job)
 {
     struct run_header *header = book.run.header;
     int rank = 0, size = 1;
-    native.Comm_rank(native.comm_world, &rank);
-    native.Comm_size(native.comm_world, &size);
+    MPI_Group group = native.group_null;
+    if (native_world_group(&group)) {
+        native.Group_rank(group, &rank);
+        native.Group_size(group, &size);
+        native.Group_free(&group);
+    }
     header->job = job;
+    header->spawned = world_is_spawned();
+    header->parent_job = job_parent_number(directory);
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->world_rank = rank;
@@ -139,8 +201,9 @@ static void environment_tell(void)
 static void facts_learn(struct log *log)
 {
     int level = MPI_THREAD_SINGLE;
-    native.Query_thread(&level);
-    book.concurrent = level == MPI_THREAD_MULTIPLE;
+    if (!by_session)
+        native.Query_thread(&level);
+    book.concurrent = by_session || level == MPI_THREAD_MULTIPLE;
     log->own.tally.concurrent = book.concurrent;
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
@@ -149,17 +212,32 @@ static void facts_learn(struct log *log)
     umq_pending_count = request_pending_count;
 }
 
+/* MPI is initialized, in one way or the other. */
+static void process_know(struct log *log)
+{
+    pthread_mutex_lock(&lifetime);
+    if (!known) {
+        facts_learn(log);
+        header_complete(job_number(directory));
+        environment_tell();
+        known = true;
+    }
+    pthread_mutex_unlock(&lifetime);
+}
+
 /* A tool between us and the library asks for variables before MPI_Init has come back to us. */
 void recorder_ready(void)
 {
     struct log *log = thread_log;
-    if (!log || ready)
+    if (world_known || world_ended)
         return;
-    ready = true;
-    facts_learn(log);
-    header_complete(job_number(directory));
-    environment_tell();
+    __atomic_store_n(&native.world, true, __ATOMIC_RELEASE); /* partner: native_world_group */
+    if (!log)
+        return;
+    world_known = true;
+    process_know(log);
     comm_predefined_add();
+    comm_parent_add();
 }
 
 void recorder_started(struct probe *probe, enum call kind, int result)
@@ -170,32 +248,55 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     if (result != MPI_SUCCESS)
         return;
+    recorder_ready();
+    (void)world_is_spawned(); /* later it may have parted from its parents */
     if (!probe->log)
         return;
-    recorder_ready();
-    book.run.header->init_ticks = clock_now();
+    if (!by_session)
+        book.run.header->init_ticks = clock_now();
     instruments_sample(probe->log);
+}
+
+/* What its communicators were to the program is over, while sessions go on. */
+static void world_retire(void)
+{
+    const MPI_Comm predefined[] = {native.comm_world, native.comm_self};
+    for (size_t i = 0; i < sizeof predefined / sizeof predefined[0]; i++) {
+        struct comm *comm = book_comm_find(abi_handle_of_comm(predefined[i]));
+        if (comm)
+            book_comm_retire(comm);
+    }
 }
 
 bool recorder_finish(struct probe *probe)
 {
-    bool recording = log_get() != NULL;
+    bool recorded = log_get() != NULL;
     probe->log = NULL;
-    if (!started || finished)
+    pthread_mutex_lock(&lifetime);
+    bool mine = world_begun && !world_ended; /* a tool between us and the library comes by once more */
+    world_ended = world_ended || mine;
+    if (mine)
+        world_is_last = native_session_count() == 0;
+    pthread_mutex_unlock(&lifetime);
+    if (!mine)
         return false;
-    finished = true; /* a tool between us and the library comes by once more */
-    if (recording) {
+    if (recorded) {
         instrument_publish();
         instruments_sample(log_get());
     }
     if (recorder_directory())
-        kept = !reduction_possible() || !reduction_run(recording) || book.run.header->traced != TRACED_NOT;
-    __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */
-    if (recording) {
+        kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
+               (recorded && book.run.header->traced != TRACED_NOT);
+    __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
+    if (world_is_last)
+        __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */
+    else if (recorded)
+        world_retire();
+    if (recorded) {
         native_hold();
         probe_enter(probe, CALL_MPI_Finalize, 0, PEER_NONE);
     }
-    return recording;
+    return recorded;
 }
 
 void recorder_finished(struct probe *probe, int result)
@@ -203,9 +304,97 @@ void recorder_finished(struct probe *probe, int result)
     struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
     native_release();
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
-    __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
-    instrument_publish();
-    run_close(&book.run, RUN_FINALIZED, kept);
+    pthread_mutex_lock(&lifetime);
+    if (world_is_last)
+        run_end(kept);
+    pthread_mutex_unlock(&lifetime);
+}
+
+bool recorder_session_start(struct session_probe *session, enum call kind)
+{
+    next_find(NULL);
+    session->probe.log = NULL;
+    pthread_mutex_lock(&lifetime);
+    bool part = started || takes_part();
+    session->edge = part && !started;
+    if (session->edge)
+        run_begin(true);
+    pthread_mutex_unlock(&lifetime);
+    if (!part)
+        return false;
+    if (recording())
+        probe_enter(&session->probe, kind, 0, PEER_NONE);
+    if (session->edge)
+        native_hold();
+    return true;
+}
+
+static void session_leave(const struct session_probe *session, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    if (session->edge)
+        native_release();
+    if (!session->probe.log)
+        return;
+    if (session->edge)
+        book.run.header->session_ticks += clock_now() - session->probe.begin;
+    probe_leave(&session->probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
+void recorder_session_started(struct session_probe *session, enum call kind, int result, uint64_t handle)
+{
+    session_leave(session, kind, result);
+    if (result != MPI_SUCCESS)
+        return;
+    pthread_mutex_lock(&lifetime);
+    native_session_add(handle);
+    run_go_on();
+    pthread_mutex_unlock(&lifetime);
+    if (!session->probe.log)
+        return;
+    process_know(session->probe.log);
+    if (session->edge) {
+        book.run.header->init_ticks = clock_now();
+        instruments_sample(session->probe.log);
+    }
+}
+
+bool recorder_session_finish(struct session_probe *session, uint64_t handle)
+{
+    session->probe.log = NULL;
+    pthread_mutex_lock(&lifetime);
+    bool part = started;
+    if (part)
+        native_session_remove(handle);
+    session->edge = part && !ended && native_session_count() == 0 && (!world_begun || world_ended);
+    pthread_mutex_unlock(&lifetime);
+    if (!part)
+        return false;
+    struct log *log = log_get();
+    if (session->edge) {
+        if (log) {
+            instrument_publish();
+            instruments_sample(log);
+        }
+        __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE);
+        native_hold();
+    }
+    if (log)
+        probe_enter(&session->probe, CALL_MPI_Session_finalize, 0, PEER_NONE);
+    return true;
+}
+
+void recorder_session_finished(struct session_probe *session, int result, uint64_t handle)
+{
+    session_leave(session, CALL_MPI_Session_finalize, result);
+    pthread_mutex_lock(&lifetime);
+    if (result != MPI_SUCCESS)
+        native_session_add(handle);
+    if (session->edge && native_session_count())
+        __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
+    else if (session->edge)
+        run_end(true); /* there is no communicator of all processes to make a summary with */
+    pthread_mutex_unlock(&lifetime);
 }
 
 void recorder_aborting(struct probe *probe)

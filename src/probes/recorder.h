@@ -1,5 +1,6 @@
 /*
- * The recorder's life in a process: from MPI_Init to MPI_Finalize.
+ * The recorder's life in a process: from the first of MPI_Init and MPI_Session_init to the last of MPI_Finalize and
+ * MPI_Session_finalize.
  */
 #ifndef MPIT_PROBES_RECORDER_H
 #define MPIT_PROBES_RECORDER_H
@@ -16,8 +17,19 @@ void recorder_ready(void);
 
 /* MPI_Finalize begins: makes the summary of the job. */
 bool recorder_finish(struct probe *probe);
-/* MPI_Finalize has returned: ends the run. */
+/* MPI_Finalize has returned: ends the run, unless sessions are open. */
 void recorder_finished(struct probe *probe, int result);
+
+/* The same for a session. `edge`: the call is the first or the last one, with which the run begins or ends. */
+struct session_probe {
+    struct probe probe;
+    bool edge;
+};
+
+bool recorder_session_start(struct session_probe *session, enum call kind);
+void recorder_session_started(struct session_probe *session, enum call kind, int result, uint64_t handle);
+bool recorder_session_finish(struct session_probe *session, uint64_t handle);
+void recorder_session_finished(struct session_probe *session, int result, uint64_t handle);
 
 /* MPI_Abort begins. */
 void recorder_aborting(struct probe *probe);

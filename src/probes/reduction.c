@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reduction.h"
 
+#include "job.h"
 #include "log.h"
 #include "recorder.h"
 #include "summary.h"
@@ -88,22 +89,25 @@ static bool tree_reduce(MPI_Comm comm, int rank, int size, struct summary *summa
         if (rank + bit < size && !part_receive(comm, rank + bit, summary))
             summary->ended_badly++; /* at least one process is missing in the sums; readers see ranks < world_size */
     }
-    return summary->ranks && file_write(summary);
+    return summary->ranks && !summary->unfinished && file_write(summary);
 }
 
 bool reduction_possible(void)
 {
     const char *wanted = getenv("MPIT_REDUCE"), *contexts = getenv("OMPI_NUM_APP_CTX");
-    return !(wanted && strcmp(wanted, "0") == 0) && !(contexts && atoi(contexts) > 1);
+    if (wanted && strcmp(wanted, "0") == 0)
+        return false;
+    return contexts ? atoi(contexts) <= 1 : !world_is_spawned();
 }
 
-bool reduction_run(bool recording)
+bool reduction_run(bool recording, bool unfinished)
 {
     MPI_Comm comm = native.comm_null;
     struct summary summary = {0};
     int rank = 0, size = 1;
     if (recording && summary_of_book(&summary, clock_now()) != 0)
         summary.ranks = 0;
+    summary.unfinished = unfinished;
     /* a split, and not a duplicate: that would run the program's attribute callbacks */
     if (native.Comm_split(native.comm_world, 0, 0, &comm) != MPI_SUCCESS) {
         summary_release(&summary);

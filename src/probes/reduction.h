@@ -13,12 +13,14 @@
 /*
  * May all processes of the world be expected to take part? Not where several programs make up the job: one of them may
  * be without mpit, or in a language whose calls mpit does not see, and the others would wait for it. Known from the
- * environment alone (MPIT_REDUCE=0, Open MPI's OMPI_NUM_APP_CTX), alike in all processes. The run files stay then, and
- * the tools make the summary out of them.
+ * environment alone (MPIT_REDUCE=0, Open MPI's OMPI_NUM_APP_CTX), alike in all processes; without that number the
+ * processes of a world that was spawned cannot know. The run files stay then, and the tools make the summary out of
+ * them.
  */
 bool reduction_possible(void);
 
-/* Every process of the world calls this. `recording`: this one has something to tell. True: the summary was written. */
-bool reduction_run(bool recording);
+/* Every process of the world calls this. `recording`: this one has something to tell; `unfinished`: and will go on
+ * recording, so that all keep their run files. True: the summary was written. */
+bool reduction_run(bool recording, bool unfinished);
 
 #endif

@@ -6,47 +6,111 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { SLAB_BYTES = 64 << 10, SHARD_BITS = 6, SHARDS = 1 << SHARD_BITS, FIRST_BUCKETS = 64, SPINS_MOST = 1000 };
+enum { SHARD_BITS = 6, SHARDS = 1 << SHARD_BITS, FIRST_BUCKETS = 64, SPINS_MOST = 1000 };
 
 struct shard {
     bool locked;
     uint32_t mask; /* buckets - 1; 0 = none yet */
     uint32_t used;
-    struct request **buckets;
+    uint32_t *buckets; /* numbers of requests; 0 = empty */
 };
 
 struct front_place request_front[FRONT_PLACES];
 
 static struct shard shards[SHARDS];
-static struct request *first_buckets[SHARDS][FIRST_BUCKETS];
+static uint32_t first_buckets[SHARDS][FIRST_BUCKETS];
 
-/* What one thread has too many of (it completes what others post) goes through the pool to those that have none: chains
- * of SPARE_MOST requests, linked by `younger`. */
+char *request_slabs[SLABS_MOST];
+
+/* What one thread has too many of (it completes what others post) goes through the pool to those that have none:
+ * batches of SPARE_MOST requests, linked by `next_batch`. */
 static struct request *pool;
+static uint32_t slab_count;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct request **next_batch(struct request *batch)
+{
+    return (struct request **)(void *)((char *)batch + sizeof batch->handle);
+}
+
+/* For what lives in front, whose handles must not be lost when memory has run out. */
+static struct request *reserve;
+static char *reserve_slab;
+
+static void reserve_give(struct request *request)
+{
+    request->spare = reserve;
+    reserve = request;
+}
+
+void request_release_one(struct log *log, struct request *request)
+{
+    if (request_slab(request) == reserve_slab) {
+        reserve_give(request);
+        return;
+    }
+    if (log->spare_count == SPARE_MOST)
+        request_spare_give(log);
+    request->spare = log->spare;
+    log->spare = request;
+    log->spare_count++;
+}
 
 static bool spare_fetch(struct log *log)
 {
     pthread_mutex_lock(&pool_lock);
     struct request *batch = pool;
     if (batch)
-        pool = batch->younger;
+        pool = *next_batch(batch);
     pthread_mutex_unlock(&pool_lock);
     log->spare = batch;
     log->spare_count = batch ? SPARE_MOST : 0;
     return batch != NULL;
 }
 
+/* Memory that begins at a multiple of its size. */
+static char *slab_map(void)
+{
+    char *memory = mmap(NULL, 2 * SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    char *slab = (char *)(((uintptr_t)memory + SLAB_BYTES - 1) & ~(uintptr_t)(SLAB_BYTES - 1));
+    if (slab > memory)
+        munmap(memory, (size_t)(slab - memory));
+    munmap(slab + SLAB_BYTES, (size_t)(memory + SLAB_BYTES - slab));
+    return slab;
+}
+
+/* The caller holds the lock of the pool. */
+static char *slab_open(void)
+{
+    if (slab_count == SLABS_MOST || !run_memory_take(&book.run, SLAB_BYTES))
+        return NULL;
+    char *slab = slab_map();
+    if (!slab) {
+        run_memory_give(&book.run, SLAB_BYTES);
+        return NULL;
+    }
+    *(uint32_t *)(void *)slab = slab_count;
+    request_slabs[slab_count++] = slab;
+    return slab;
+}
+
 /* Cuts a fresh slab into requests. */
 static bool spare_cut(struct log *log)
 {
-    char *slab = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (slab == MAP_FAILED) {
+    pthread_mutex_lock(&pool_lock);
+    if (!reserve_slab && (reserve_slab = slab_open()) != NULL)
+        for (unsigned i = 1; i < SLAB_REQUESTS; i++) /* number 0 is none */
+            reserve_give(request_at(i));
+    char *slab = slab_open();
+    pthread_mutex_unlock(&pool_lock);
+    if (!slab) {
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return false;
     }
-    for (size_t at = 0; at + sizeof(struct request) <= SLAB_BYTES; at += sizeof(struct request))
-        request_release(log, (struct request *)(void *)(slab + at));
+    for (unsigned i = 0; i < SLAB_REQUESTS; i++)
+        request_release_one(log, (struct request *)(void *)(slab + SLAB_HEAD) + i);
     return true;
 }
 
@@ -58,7 +122,7 @@ struct request *request_make_slow(struct log *log)
 void request_spare_give(struct log *log)
 {
     pthread_mutex_lock(&pool_lock);
-    log->spare->younger = pool;
+    *next_batch(log->spare) = pool;
     pool = log->spare;
     pthread_mutex_unlock(&pool_lock);
     log->spare = NULL;
@@ -94,7 +158,7 @@ static void shard_unlock(struct shard *shard)
         __atomic_store_n(&shard->locked, false, __ATOMIC_RELEASE);
 }
 
-static struct request **bucket_of_hash(struct shard *shard, uint64_t hash)
+static uint32_t *bucket_of_hash(struct shard *shard, uint64_t hash)
 {
     return &shard->buckets[(hash >> 24) & shard->mask];
 }
@@ -102,15 +166,15 @@ static struct request **bucket_of_hash(struct shard *shard, uint64_t hash)
 /* Doubles the buckets; without memory the chains only grow longer. */
 static void shard_grow(struct shard *shard)
 {
-    struct request **first = first_buckets[shard - shards];
+    uint32_t *first = first_buckets[shard - shards];
     if (!shard->buckets) {
         shard->buckets = first;
         shard->mask = FIRST_BUCKETS - 1;
         return;
     }
-    struct request **old = shard->buckets;
-    uint32_t old_mask = shard->mask;
-    struct request **fresh = calloc(2 * ((size_t)old_mask + 1), sizeof *fresh);
+    uint32_t *old = shard->buckets, old_mask = shard->mask;
+    size_t bytes = 2 * ((size_t)old_mask + 1) * sizeof *old;
+    uint32_t *fresh = run_memory_take(&book.run, bytes) ? calloc(1, bytes) : NULL;
     if (!fresh)
         return;
     shard->buckets = fresh;
@@ -118,79 +182,150 @@ static void shard_grow(struct shard *shard)
         __ATOMIC_SEQ_CST); /* a handler that reads the table: never the new mask for the old buckets */
     shard->mask = 2 * old_mask + 1;
     for (uint32_t i = 0; i <= old_mask; i++)
-        for (struct request *r = old[i], *chain; r; r = chain) {
+        for (uint32_t number = old[i], chain; number; number = chain) {
+            struct request *r = request_at(number);
+            uint32_t *bucket = bucket_of_hash(shard, hash_of(r->handle));
             chain = r->chain;
-            struct request **bucket = bucket_of_hash(shard, hash_of(r->handle));
             r->chain = *bucket;
-            *bucket = r;
+            *bucket = number;
         }
-    if (old != first)
-        free(old);
+    if (old == first)
+        return;
+    free(old);
+    run_memory_give(&book.run, bytes / 2);
+}
+
+/* Where the handle's youngest request is linked; where none is, the end of its chain. */
+static uint32_t *link_find(struct shard *shard, uint64_t hash, uint64_t handle)
+{
+    uint32_t *at = bucket_of_hash(shard, hash);
+    while (*at && request_at(*at)->handle != handle)
+        at = &request_at(*at)->chain;
+    return at;
+}
+
+/* A handler that reads the table finds the one or the other, and goes round the ring to where it began. */
+static void youngest_set(uint32_t *at, struct request *request)
+{
+    request->chain = request_at(*at)->chain;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    *at = request_number(request);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+enum put { PUT_BESIDE, PUT_IF_NONE, PUT_INSTEAD };
+
+/* Puts a request beside what stands under its handle, or instead of that, which *others is then: a ring. False: there
+ * is something (PUT_IF_NONE). */
+static bool behind_put(struct request *request, uint64_t handle, enum put how, struct request **others)
+{
+    uint64_t hash = hash_of(handle);
+    uint32_t number = request_number(request);
+    struct shard *shard = shard_lock(hash);
+    if (shard->used >= shard->mask)
+        shard_grow(shard);
+    uint32_t *at = link_find(shard, hash, handle);
+    struct request *youngest = *at ? request_at(*at) : NULL;
+    bool free = !youngest || how != PUT_IF_NONE;
+    if (free)
+        request->handle = handle;
+    if (youngest && how == PUT_BESIDE) {
+        request->younger = youngest->younger;
+        youngest->younger = number;
+        youngest_set(at, request);
+    } else if (free) {
+        request->younger = number;
+        request->chain = youngest ? youngest->chain : 0;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        *at = number;
+        shard->used += !youngest;
+    }
+    shard_unlock(shard);
+    *others = youngest;
+    return free;
 }
 
 void request_put(struct request *request, uint64_t handle)
 {
-    uint64_t hash = hash_of(handle);
-    request->handle = handle;
-    request->younger = NULL;
+    struct request *others;
     if (!book.concurrent)
         front_place(handle)->overflow++;
-    struct shard *shard = shard_lock(hash);
-    if (shard->used >= shard->mask)
-        shard_grow(shard);
-    struct request **bucket = bucket_of_hash(shard, hash);
-    struct request *oldest = *bucket;
-    while (oldest && oldest->handle != handle)
-        oldest = oldest->chain;
-    if (oldest) {
-        struct request *last = oldest->younger ? oldest->last : oldest;
-        last->younger = request;
-        oldest->last = request;
-    } else {
-        request->chain = *bucket;
-        *bucket = request;
-        shard->used++;
-    }
-    shard_unlock(shard);
+    behind_put(request, handle, PUT_BESIDE, &others);
 }
 
 /* What lives in front becomes a request of its own. */
 static struct request *front_take(struct log *log, struct front_place *place)
 {
     struct request *request = request_make(log);
+    if (!request && reserve) {
+        request = reserve;
+        reserve = request->spare;
+    }
     if (request) {
         request->handle = place->handle;
-        request->posted = place->posted;
-        request->persistent = false;
-        request->active = true;
+        request_fill(request, &place->posted);
     }
     place->handle = 0;
     return request;
 }
 
+static void displaced_add(struct log *log, struct request *request)
+{
+    request->spare = log->displaced;
+    log->displaced = request;
+}
+
+void request_put_new(struct log *log, struct request *request, uint64_t handle)
+{
+    struct front_place *place = front_place(handle);
+    struct request *others;
+    bool in_front = !book.concurrent && place->handle == handle;
+    if (!in_front && behind_put(request, handle, PUT_IF_NONE, &others)) {
+        place->overflow += !book.concurrent;
+        return;
+    }
+    if (abi_request_is_shared(handle)) {
+        request_put(request, handle);
+        return;
+    }
+    struct request *front = in_front ? front_take(log, place) : NULL;
+    if (front)
+        displaced_add(log, front);
+    behind_put(request, handle, PUT_INSTEAD, &others);
+    uint64_t displaced = 0;
+    for (struct request *r = others, *next; r; r = next) {
+        next = request_at(r->younger) == others ? NULL : request_at(r->younger);
+        displaced_add(log, r);
+        displaced++;
+    }
+    if (!book.concurrent)
+        place->overflow += 1 - displaced;
+}
+
 enum { SEARCH_MOST = 64 }; /* so many requests of one handle are looked through for their variable */
 
-/* Takes one out of the requests of one handle, the oldest of which is *at. */
-static struct request *list_take(struct request **at, const void *where, bool only_there)
+/* Takes one out of the requests of one handle, the youngest of which is at *at. */
+static struct request *ring_take(uint32_t *at, const void *where, bool only_there)
 {
-    struct request *oldest = *at, *before = NULL, *request = oldest;
-    for (int i = 0; request && request->posted.where != where; i++) {
-        before = request;
-        request = i < SEARCH_MOST ? request->younger : NULL;
-    }
-    if (!request && only_there)
-        return NULL;
-    if (!request || request == oldest) {
-        if (oldest->younger) {
-            oldest->younger->last = oldest->last;
-            oldest->younger->chain = oldest->chain;
+    struct request *youngest = request_at(*at), *before = youngest, *request = request_at(youngest->younger);
+    for (int i = 0; request->posted.where != where; i++) {
+        if (request == youngest || i == SEARCH_MOST) {
+            if (only_there)
+                return NULL;
+            before = youngest; /* the oldest */
+            request = request_at(youngest->younger);
+            break;
         }
-        *at = oldest->younger ? oldest->younger : oldest->chain;
-        return oldest;
+        before = request;
+        request = request_at(request->younger);
     }
+    if (request == before) {
+        *at = request->chain;
+        return request;
+    }
+    if (request == youngest)
+        youngest_set(at, before);
     before->younger = request->younger;
-    if (oldest->last == request)
-        oldest->last = before;
     return request;
 }
 
@@ -200,12 +335,10 @@ static struct request *behind_take(uint64_t handle, const void *where, bool only
     struct shard *shard = shard_lock(hash);
     struct request *request = NULL;
     if (shard->mask) {
-        struct request **at = bucket_of_hash(shard, hash);
-        while (*at && (*at)->handle != handle)
-            at = &(*at)->chain;
+        uint32_t *at = link_find(shard, hash, handle);
         if (*at) {
-            bool alone = !(*at)->younger;
-            request = list_take(at, where, only_there);
+            bool alone = request_at(*at)->younger == *at;
+            request = ring_take(at, where, only_there);
             shard->used -= alone && request;
         }
     }
@@ -228,22 +361,26 @@ struct request *request_take(struct log *log, uint64_t handle, const void *where
     return front_take(log, place); /* it is older than what overflowed */
 }
 
+/* The youngest of this handle behind the front. */
 static struct request *behind_find(uint64_t handle)
 {
     uint64_t hash = hash_of(handle);
     struct shard *shard = &shards[hash >> (64 - SHARD_BITS)];
-    struct request *request = shard->buckets ? *bucket_of_hash(shard, hash) : NULL;
-    while (request && request->handle != handle)
-        request = request->chain;
-    return request;
+    uint32_t number = shard->buckets ? *link_find(shard, hash, handle) : 0;
+    return number ? request_at(number) : NULL;
 }
 
 struct request *request_peek(uint64_t handle)
 {
-    struct request *request = behind_find(handle);
-    while (request && (!request->persistent || request->active))
-        request = request->younger;
-    return request;
+    struct request *youngest = behind_find(handle), *request = youngest;
+    while (request) {
+        request = request_at(request->younger);
+        if (request->persistent && !request->active)
+            return request;
+        if (request == youngest)
+            break;
+    }
+    return NULL;
 }
 
 uint64_t request_begin(uint64_t handle)
@@ -251,30 +388,42 @@ uint64_t request_begin(uint64_t handle)
     const struct front_place *place = front_place(handle);
     if (handle && place->handle == handle)
         return place->posted.begin;
-    const struct request *request = behind_find(handle);
-    return request && request->active ? request->posted.begin : 0;
+    const struct request *youngest = behind_find(handle);
+    const struct request *oldest = youngest ? request_at(youngest->younger) : NULL;
+    return oldest && oldest->active ? oldest->posted.begin : 0;
 }
 
-static void pending_add(struct umq_pending *pending, const struct comm *comm, const struct posted *posted)
+static void pending_add(struct umq_pending *pending, int32_t peer)
 {
-    if (posted->type != REQUEST_RECV || !posted->view || posted->view->comm != comm || posted->peer == PEER_PROC_NULL)
-        return;
     pending->all++;
-    pending->any += posted->peer == PEER_ANY;
+    pending->any += peer == PEER_ANY;
     for (unsigned i = 0; i < pending->count; i++)
-        pending->posted[i] += pending->ranks[i] == posted->peer;
+        pending->posted[i] += pending->ranks[i] == peer;
+}
+
+static void request_count(const struct comm *comm, const struct request *r, struct umq_pending *pending)
+{
+    if ((r->posted.type == REQUEST_RECV || r->posted.type == REQUEST_PAIR) && r->active && r->comm == comm->slot &&
+        r->posted.peer != PEER_PROC_NULL)
+        pending_add(pending, r->posted.peer);
 }
 
 /* A signal may have interrupted a change of the table: what is linked is whole, and what is not is not there. */
 void request_pending_count(const struct comm *comm, struct umq_pending *pending)
 {
-    for (unsigned i = 0; i < FRONT_PLACES; i++)
-        if (request_front[i].handle)
-            pending_add(pending, comm, &request_front[i].posted);
+    for (unsigned i = 0; i < FRONT_PLACES; i++) {
+        const struct posted *posted = &request_front[i].posted;
+        if (request_front[i].handle && posted->type == REQUEST_RECV && posted->view && posted->view->comm == comm &&
+            posted->peer != PEER_PROC_NULL)
+            pending_add(pending, posted->peer);
+    }
     for (unsigned s = 0; s < SHARDS; s++)
         for (uint32_t i = 0; shards[s].used && i <= shards[s].mask; i++)
-            for (const struct request *chain = shards[s].buckets[i]; chain; chain = chain->chain)
-                for (const struct request *r = chain; r; r = r->younger)
-                    if (r->active)
-                        pending_add(pending, comm, &r->posted);
+            for (uint32_t chain = shards[s].buckets[i]; chain; chain = request_at(chain)->chain) {
+                const struct request *r = request_at(chain);
+                do {
+                    request_count(comm, r, pending);
+                    r = request_at(r->younger);
+                } while (r != request_at(chain));
+            }
 }

@@ -1,13 +1,14 @@
 /*
  * Requests that are under way: what was posted, until a completion call returns it.
  *
- *   shard[hash of the handle] ── bucket ──> request ──> request ...         one a handle
+ *   shard[hash of the handle] ── bucket ──> youngest ── chain ──> youngest ...    one a handle
  *                                             │ younger
  *                                             v
- *                                           request ...                     posted later under the same handle
+ *                                           oldest ──> ... ──> youngest          posted under the same handle: a ring
  *
  * One handle can stand for several requests at once: libraries return one shared handle for what is complete when it is
- * posted. Then the one comes out that was posted into the same variable of the program, else the oldest.
+ * posted. Then the one comes out that was posted into the same variable of the program, else the oldest. Any other
+ * handle that is posted again has ended out of mpit's sight: what it stood for is dropped, and counted as lost.
  *
  * In front of it, while threads do not run at once, lies a table with one place for each hash: most requests live and
  * die there, without a list. A place that has overflowed is not used until what went past it has been taken, so that
@@ -16,13 +17,29 @@
  * Posting, taking and putting back are O(1). Under MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few
  * instructions; else there is no lock. A completion call takes its requests out before it calls MPI (so that a handle
  * that the library uses again at once cannot be mistaken) and puts back those that did not complete.
+ *
+ * A request takes 56 bytes and its bucket 4 to 8, so that a million fit into the default of mpit_buffer_limit_bytes.
+ * Requests lie in slabs, which are kept for ever and used again; links are their numbers.
+ *
+ *   slabs[number >> SLAB_BITS] ──> [ number | request request ... ]              aligned to its size
  */
 #ifndef MPIT_PROBES_REQUEST_H
 #define MPIT_PROBES_REQUEST_H
 
 #include "log.h"
 
-enum request_type { REQUEST_SEND, REQUEST_RECV, REQUEST_COLL, REQUEST_COMM, REQUEST_RMA, REQUEST_IO };
+enum request_type {
+    REQUEST_SEND,
+    REQUEST_RECV,
+    REQUEST_RMA,
+    REQUEST_IO,
+    REQUEST_GENERAL, /* completed by the program itself: no message, on no communicator */
+    REQUEST_MATCHED, /* no request, but a message that a matched probe has found */
+    REQUEST_MORE,    /* from here on: with a struct request_more */
+    REQUEST_COLL = REQUEST_MORE,
+    REQUEST_COMM,
+    REQUEST_PAIR, /* a send and a receive; `posted` is of the receive */
+};
 
 struct comm_origin;
 
@@ -37,18 +54,80 @@ struct posted {
     uint8_t type;  /* enum request_type */
 };
 
+/* The same in a request, which names the communicator by its slot. */
+struct posted_request {
+    uint64_t begin;
+    const void *where;
+    uint64_t bytes;
+    int32_t peer;
+    union {
+        int32_t tag;
+        uint32_t more; /* number of the struct request_more, where there is one */
+    };
+    uint16_t kind;
+    uint8_t type;
+} __attribute__((packed, aligned(4)));
+
 struct request {
-    uint64_t handle;
-    struct posted posted;
-    struct request *chain;   /* next handle in the bucket */
-    struct request *younger; /* next one of the same handle */
-    struct request *last;    /* youngest one of the same handle; kept in the oldest when there are several */
+    union {
+        uint64_t handle;
+        struct request *spare; /* the next one to use again */
+    };
+    struct posted_request posted;
+    uint16_t comm; /* slot; 0: its figures are lost, or it is on none */
     bool persistent, active;
-    uint64_t bytes_out; /* REQUEST_COLL */
+    uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket; 0: none */
+    uint32_t younger; /* next one of the same handle; of the youngest: the oldest */
+};
+
+/* What does not fit: in the place of another request. */
+struct request_more {
+    struct request *spare;
+    uint64_t bytes_out; /* REQUEST_COLL; REQUEST_PAIR: what is sent */
     MPI_Comm *newcomm;  /* REQUEST_COMM: where the new communicator will stand */
     MPI_Comm held;      /* REQUEST_COMM: or what it is, where that place goes away */
     uint32_t number;    /* REQUEST_COMM: its creation number in the parent */
+    int32_t dest, tag;  /* REQUEST_PAIR: whom it is sent to, with which tag */
+    int32_t recvtag;    /* REQUEST_PAIR: the receive's */
 };
+
+_Static_assert(sizeof(struct request) == 56, "a million requests fit into 64 MiB");
+_Static_assert(sizeof(struct request_more) <= sizeof(struct request), "it takes a request's place");
+
+enum {
+    SLAB_BYTES = 64 << 10,
+    SLAB_BITS = 11,
+    SLAB_HEAD = 64,
+    SLAB_REQUESTS = (SLAB_BYTES - SLAB_HEAD) / sizeof(struct request),
+    SLABS_MOST = 1 << 16,
+};
+
+_Static_assert(SLAB_REQUESTS <= 1 << SLAB_BITS, "a place fits into the lower bits of a number");
+
+extern LIBRARY_LOCAL char *request_slabs[SLABS_MOST];
+
+HOT struct request *request_at(uint32_t number)
+{
+    return (struct request *)(void *)(request_slabs[number >> SLAB_BITS] + SLAB_HEAD) +
+           (number & ((1 << SLAB_BITS) - 1));
+}
+
+HOT char *request_slab(const struct request *request)
+{
+    return (char *)((uintptr_t)request & ~(uintptr_t)(SLAB_BYTES - 1));
+}
+
+HOT uint32_t request_number(const struct request *request)
+{
+    const char *slab = request_slab(request);
+    uint32_t place = (uint32_t)((size_t)((const char *)request - slab - SLAB_HEAD) / sizeof *request);
+    return *(const uint32_t *)(const void *)slab << SLAB_BITS | place;
+}
+
+HOT struct request_more *request_more(const struct request *request)
+{
+    return (struct request_more *)(void *)request_at(request->posted.more);
+}
 
 enum { FRONT_BITS = 8, FRONT_PLACES = 1 << FRONT_BITS };
 
@@ -89,22 +168,45 @@ HOT struct request *request_make(struct log *log)
     struct request *request = log->spare;
     if (__builtin_expect(request == NULL, 0))
         return request_make_slow(log);
-    log->spare = request->chain;
+    log->spare = request->spare;
     log->spare_count--;
     return request;
 }
 
+void request_release_one(struct log *log, struct request *request);
+
 HOT void request_release(struct log *log, struct request *request)
 {
-    if (__builtin_expect(log->spare_count == SPARE_MOST, 0))
-        request_spare_give(log);
-    request->chain = log->spare;
-    log->spare = request;
-    log->spare_count++;
+    if (__builtin_expect(request->posted.type >= REQUEST_MORE, 0))
+        request_release_one(log, (struct request *)(void *)request_more(request));
+    request_release_one(log, request);
 }
 
-/* Puts a request into the table. */
+/* Fills an empty request with what was posted; its struct request_more, if it has one, is there already. */
+HOT void request_fill(struct request *request, const struct posted *posted)
+{
+    request->posted = (struct posted_request){.begin = posted->begin,
+                                              .where = posted->where,
+                                              .bytes = posted->bytes,
+                                              .peer = posted->peer,
+                                              .tag = posted->tag,
+                                              .kind = posted->kind,
+                                              .type = posted->type};
+    request->comm = posted->view ? (uint16_t)posted->view->slot : 0;
+    request->persistent = false;
+    request->active = true;
+}
+
+/* The thread's cells for what it was posted on; NULL: its figures are lost. */
+HOT struct view *request_view(struct log *log, const struct request *request)
+{
+    return request->comm ? view_of(&log->own, book.comms[request->comm]) : NULL;
+}
+
+/* Puts a request into the table: one that is known under this handle, or was posted inside of another call. */
 void request_put(struct request *request, uint64_t handle);
+/* Puts in one that was just posted. What the handle stood for has ended unseen: it goes to log->displaced. */
+void request_put_new(struct log *log, struct request *request, uint64_t handle);
 /* The request of this handle that the variable `where` holds, out of the table; NULL when it is not known. One that
  * lived in front is copied. */
 struct request *request_take(struct log *log, uint64_t handle, const void *where);

@@ -76,6 +76,30 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
         return result;                                                                                                 \
     } while (0)
 
+/* Some MPIs have integers for handles, some pointers. */
+#define SESSION_HANDLE(session) ((session) ? (uint64_t)(uintptr_t) * (session) : 0)
+
+#define SHAPE_SESSION_INIT(kind, name, detail, large, call, info, errhandler, session)                                 \
+    do {                                                                                                               \
+        struct session_probe probe;                                                                                    \
+        bool on = recorder_session_start(&probe, kind);                                                                \
+        int result = NEXT(name) call;                                                                                  \
+        if (on)                                                                                                        \
+            recorder_session_started(&probe, kind, result, SESSION_HANDLE(session));                                   \
+        return result;                                                                                                 \
+    } while (0)
+
+#define SHAPE_SESSION_FINALIZE(kind, name, detail, large, call, session)                                               \
+    do {                                                                                                               \
+        struct session_probe probe;                                                                                    \
+        uint64_t handle = SESSION_HANDLE(session);                                                                     \
+        bool on = recorder_session_finish(&probe, handle);                                                             \
+        int result = NEXT(name) call;                                                                                  \
+        if (on)                                                                                                        \
+            recorder_session_finished(&probe, result, handle);                                                         \
+        return result;                                                                                                 \
+    } while (0)
+
 #define SHAPE_ABORT(kind, name, detail, large, call, comm, errorcode)                                                  \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
@@ -84,9 +108,29 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
         return NEXT(name) call;                                                                                        \
     } while (0)
 
+static inline void call_leave(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
+/* A call that is charged to no communicator. */
+#define SHAPE_CALL(kind, name, detail, large, call, ...)                                                               \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        call_leave(&probe, kind, result);                                                                              \
+        return result;                                                                                                 \
+    } while (0)
+
 #include "shapes_message.h"
 #include "shapes_request.h"
 #include "shapes_completion.h"
+#include "shapes_matched.h"
+#include "shapes_partitioned.h"
+#include "shapes_general.h"
 #include "shapes_collective.h"
 #include "shapes_communicator.h"
 #include "shapes_object.h"

@@ -40,10 +40,11 @@ static inline void icollective_leave(struct probe *probe, enum call kind, struct
     posted.bytes = bytes.in;
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
-        made->bytes_out = bytes.out;
-        request_put(made, abi_handle_of_request(*request));
+        request_more(made)->bytes_out = bytes.out;
+        request_keep(probe, made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, result, event, 0);
+    posted_finish(probe->log);
 }
 
 /* Somebody wants to know that it begins. */

@@ -6,12 +6,30 @@
 
 #include "shapes.h"
 
-static inline void comm_create_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                                     struct comm_origin origin, const MPI_Comm *newcomm)
+/* What distinguishes the name of the new one; the words are parameters of the wrapper (calls.table). */
+#define ORIGIN_dup .mark = MARK_NONE
+#define ORIGIN_cart .mark = MARK_NONE
+#define ORIGIN_graph .mark = MARK_NONE
+#define ORIGIN_dist_graph .mark = MARK_NONE
+#define ORIGIN_merge .mark = MARK_NONE
+#define ORIGIN_split .mark = MARK_COLOR, .tag = color
+#define ORIGIN_split_type .mark = MARK_GROUP
+#define ORIGIN_create .mark = MARK_GROUP
+#define ORIGIN_cart_sub .mark = MARK_GROUP
+#define ORIGIN_create_group .mark = MARK_TAG, .tag = tag, .by_name = true
+#define ORIGIN_intercomm .mark = MARK_TAG, .tag = tag, .by_name = true, .apart = true
+#define ORIGIN_spawn .mark = MARK_PARENTS, .by_name = true, .apart = true
+#define ORIGIN_connect .mark = MARK_GROUP, .by_name = true, .apart = true
+#define ORIGIN_join ORIGIN_connect
+#define ORIGIN_from_group .mark = MARK_TEXT, .text = stringtag, .by_name = true, .apart = true
+#define ORIGIN_from_groups ORIGIN_from_group
+
+/* `view` is that of the communicator which the call is charged to; NULL where it has none. */
+static inline void comm_made_leave(struct probe *probe, enum call kind, struct view *view, int result,
+                                   struct comm_origin origin, const MPI_Comm *newcomm)
 {
     struct log *log = probe->log;
-    view_settle(probe, result, comm, &view);
-    if (result == MPI_SUCCESS && !origin.number)
+    if (result == MPI_SUCCESS && !origin.by_name)
         origin.number = comm_creation_number(view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
@@ -20,15 +38,6 @@ static inline void comm_create_leave(struct probe *probe, enum call kind, MPI_Co
     raise_finish(log);
 }
 
-/* Children of one call that have different members are told apart by these. */
-#define COMM_GROUP_dup false
-#define COMM_GROUP_cart false
-#define COMM_GROUP_graph false
-#define COMM_GROUP_dist_graph false
-#define COMM_GROUP_split_type true
-#define COMM_GROUP_create true
-#define COMM_GROUP_cart_sub true
-
 #define SHAPE_COMM_CREATE(kind, name, detail, large, call, comm, ...)                                                  \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
@@ -36,20 +45,35 @@ static inline void comm_create_leave(struct probe *probe, enum call kind, MPI_Co
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        comm_create_leave(&probe, kind, comm, view, result,                                                            \
-                          (struct comm_origin){.operation = #detail, .by_group = COMM_GROUP_##detail}, newcomm);       \
+        view_settle(&probe, result, comm, &view);                                                                      \
+        comm_made_leave(&probe, kind, view, result,                                                                    \
+                        (struct comm_origin){.operation = #detail, .from = comm, ORIGIN_##detail}, newcomm);           \
         return result;                                                                                                 \
     } while (0)
 
-#define SHAPE_COMM_SPLIT(kind, name, detail, large, call, comm, color, key, newcomm)                                   \
+/* Out of no communicator: the call is charged to none. */
+#define SHAPE_COMM_FOUND(kind, name, detail, large, call, ...)                                                         \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
-        struct view *view;                                                                                             \
-        if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        comm_create_leave(&probe, kind, comm, view, result,                                                            \
-                          (struct comm_origin){.operation = #detail, .has_color = true, .color = color}, newcomm);     \
+        comm_made_leave(&probe, kind, NULL, result,                                                                    \
+                        (struct comm_origin){.operation = #detail, .from = native.comm_null, ORIGIN_##detail},         \
+                        newcomm);                                                                                      \
+        return result;                                                                                                 \
+    } while (0)
+
+/* Known since MPI_Init, unless that was another tool's. */
+#define SHAPE_COMM_PARENT(kind, name, detail, large, call, parent)                                                     \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        if (result == MPI_SUCCESS)                                                                                     \
+            comm_parent_add();                                                                                         \
+        call_leave(&probe, kind, result);                                                                              \
         return result;                                                                                                 \
     } while (0)
 
@@ -62,18 +86,21 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
     view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     struct posted posted = posted_of(probe, view, kind, REQUEST_COMM, &event, request);
+    uint32_t number = result == MPI_SUCCESS ? comm_creation_number(view) : 0;
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
-        made->held = stays ? native.comm_null : *newcomm;
-        made->newcomm = stays ? newcomm : &made->held;
-        made->number = comm_creation_number(view);
-        request_put(made, abi_handle_of_request(*request));
+        struct request_more *more = request_more(made);
+        more->held = stays ? native.comm_null : *newcomm;
+        more->newcomm = stays ? newcomm : &more->held;
+        more->number = number;
+        request_keep(probe, made, abi_handle_of_request(*request));
     }
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
+    posted_finish(probe->log);
     raise_finish(probe->log);
 }
 
-#define SHAPE_COMM_IDUP(kind, name, detail, large, call, comm, newcomm, request)                                       \
+#define SHAPE_COMM_IDUP(kind, name, detail, large, call, comm, ...)                                                    \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct view *view;                                                                                             \

@@ -34,6 +34,10 @@ HOT bool receive_arrived(int result)
     return __builtin_expect(result == MPI_SUCCESS, 1) || receive_arrived_slow(result);
 }
 
+/* How much a receive that was cut off can have brought. */
+uint64_t room_of(int result, int64_t count, MPI_Datatype type);
+/* Fills what a status tells of a received message. */
+void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status);
 void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
                     int64_t count, MPI_Datatype type, const MPI_Status *status);
 

@@ -21,6 +21,11 @@ HOT struct posted posted_of(const struct probe *probe, struct view *view, enum c
 
 /* A request that the call has returned, for the table; the caller puts it in. NULL: counted as lost. */
 struct request *request_of(struct probe *probe, const struct posted *posted);
+/* Puts it into the table, once the call has returned that handle. The call's leave ends with posted_finish. */
+void request_keep(const struct probe *probe, struct request *request, uint64_t handle);
+/* The same for a plain send or receive, which may go in front. */
+void request_post(struct probe *probe, struct view *view, enum call kind, enum request_type type,
+                  const struct event *event, const MPI_Request *where);
 void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int dest, int tag,
                  int64_t count, MPI_Datatype type, const MPI_Request *request);
 
@@ -76,6 +81,44 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
                          result == MPI_SUCCESS ? native_bytes(count, type) : 0, request);                              \
         return result;                                                                                                 \
     } while (0)
+
+/* Both halves of a nonblocking sendrecv, as far as they are known before the call: peers, tags, bytes. */
+struct halves {
+    struct event send, receive;
+};
+
+void isendrecv_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
+                     struct halves halves, const MPI_Request *request);
+
+HOT struct halves halves_of(struct probe *probe, int result, int dest, int sendtag, int64_t sendcount,
+                            MPI_Datatype sendtype, int source, int recvtag, int64_t recvcount, MPI_Datatype recvtype)
+{
+    struct halves halves = {.send = {.peer = peer_rank(dest), .tag = sendtag},
+                            .receive = {.peer = peer_rank(source), .tag = recvtag}};
+    halves.send.bytes = sent_bytes(probe, result, dest, sendcount, sendtype);
+    halves.receive.bytes = result == MPI_SUCCESS ? log_bytes(probe->log, recvcount, recvtype) : 0;
+    return halves;
+}
+
+#define SHAPE_ISENDRECV(kind, name, detail, large, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,         \
+                        recvcount, recvtype, source, recvtag, comm, request)                                           \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        struct view *view;                                                                                             \
+        if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        isendrecv_leave(                                                                                               \
+            &probe, kind, comm, view, result,                                                                          \
+            halves_of(&probe, result, dest, sendtag, sendcount, sendtype, source, recvtag, recvcount, recvtype),       \
+            request);                                                                                                  \
+        return result;                                                                                                 \
+    } while (0)
+
+#define SHAPE_ISENDRECV_REPLACE(kind, name, detail, large, call, buf, count, type, dest, sendtag, source, recvtag,     \
+                                comm, request)                                                                         \
+    SHAPE_ISENDRECV(kind, name, detail, large, call, buf, count, type, dest, sendtag, buf, count, type, source,        \
+                    recvtag, comm, request)
 
 #define SHAPE_START(kind, name, detail, large, call, request)                                                          \
     do {                                                                                                               \

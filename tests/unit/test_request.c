@@ -45,9 +45,7 @@ static bool post(uint64_t handle, uint64_t mark)
     }
     struct request *request = request_make(own_log);
     assert_non_null(request);
-    request->posted = (struct posted){.begin = mark, .bytes = mark};
-    request->active = true;
-    request->persistent = false;
+    request_fill(request, &(struct posted){.begin = mark, .bytes = mark});
     request_put(request, handle);
     return false;
 }
@@ -162,11 +160,11 @@ static bool post_from(const void *where, uint64_t handle, uint64_t mark)
 {
     struct posted *front = front_post(handle);
     struct request *request = front ? NULL : request_make(own_log);
-    struct posted *posted = front ? front : &request->posted;
-    *posted = (struct posted){.begin = mark, .where = where};
+    struct posted posted = {.begin = mark, .where = where};
+    if (front)
+        *front = posted;
     if (request) {
-        request->active = true;
-        request->persistent = false;
+        request_fill(request, &posted);
         request_put(request, handle);
     }
     return front != NULL;
@@ -232,7 +230,8 @@ static void peek_finds_the_inactive_persistent_one(void **state)
 {
     (void)state;
     struct request *active = request_make(own_log), *inactive = request_make(own_log);
-    active->posted = inactive->posted = (struct posted){.begin = 5};
+    request_fill(active, &(struct posted){.begin = 5});
+    request_fill(inactive, &(struct posted){.begin = 5});
     active->persistent = active->active = inactive->persistent = true;
     inactive->active = false;
     request_put(active, 0xc000);
@@ -260,7 +259,7 @@ static void inactive_request_has_no_begin(void **state)
 {
     (void)state;
     struct request *request = request_make(own_log);
-    request->posted = (struct posted){.begin = 77};
+    request_fill(request, &(struct posted){.begin = 77});
     request->persistent = true;
     request->active = false;
     request_put(request, 0x6000);
@@ -281,7 +280,7 @@ static void made_requests_are_used_again(void **state)
         for (int i = 0; i < MOST; i++) {
             made[i] = request_make(own_log);
             assert_non_null(made[i]);
-            made[i]->posted.begin = (uint64_t)i;
+            request_fill(made[i], &(struct posted){.begin = (uint64_t)i});
         }
         for (int i = 0; i < MOST; i++)
             assert_int_equal(made[i]->posted.begin, i);
@@ -305,12 +304,23 @@ static void made_requests_are_used_again(void **state)
 
 enum { MANY = 1000000 };
 
-/* Requests of the test's own memory. */
-static struct request *many_map(void)
+static struct request **many_make(void)
 {
-    struct request *many = mmap(NULL, MANY * sizeof *many, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(many != MAP_FAILED);
+    struct request **many = malloc(MANY * sizeof *many);
+    assert_non_null(many);
+    for (uint64_t i = 0; i < MANY; i++) {
+        many[i] = request_make(own_log);
+        assert_non_null(many[i]);
+        request_fill(many[i], &(struct posted){.begin = i});
+    }
     return many;
+}
+
+static void many_release(struct request **many)
+{
+    for (uint64_t i = 0; i < MANY; i++)
+        request_release(own_log, many[i]);
+    free(many);
 }
 
 static uint64_t handle_of(uint64_t i, uint64_t stride)
@@ -319,12 +329,12 @@ static uint64_t handle_of(uint64_t i, uint64_t stride)
 }
 
 /* A take of a request walks those before it in its chain; a chain of n costs 1 + 2 + ... + n for all. */
-static void steps_check(const struct request *many)
+static void steps_check(struct request *const *many)
 {
     uint64_t steps = 0, longest = 0;
     for (int i = 0; i < MANY; i++) {
         uint64_t behind = 1;
-        for (const struct request *r = many[i].chain; r; r = r->chain)
+        for (uint32_t r = many[i]->chain; r; r = request_at(r)->chain)
             behind++;
         steps += behind;
         longest = behind > longest ? behind : longest;
@@ -338,39 +348,182 @@ static void million_handles_are_found_in_a_step_or_two(void **state)
 {
     (void)state;
     const uint64_t strides[] = {1, 16, 0x180, 4096};
-    struct request *many = many_map();
+    struct request **many = many_make();
     for (unsigned s = 0; s < sizeof strides / sizeof strides[0]; s++) {
-        for (uint64_t i = 0; i < MANY; i++) {
-            many[i].posted.begin = i;
-            request_put(&many[i], handle_of(i, strides[s]));
-        }
+        for (uint64_t i = 0; i < MANY; i++)
+            request_put_new(own_log, many[i], handle_of(i, strides[s]));
         steps_check(many);
         for (uint64_t i = 0; i < MANY; i++)
-            assert_ptr_equal(request_take(own_log, handle_of(i, strides[s]), NULL), &many[i]);
+            assert_ptr_equal(request_take(own_log, handle_of(i, strides[s]), NULL), many[i]);
     }
-    munmap(many, MANY * sizeof *many);
+    assert_null(own_log->displaced);
+    many_release(many);
+}
+
+/* May the slab of request i not be read? Those of the first and the last must be. */
+static bool slab_is_inner(struct request *const *many, uint64_t i, uint64_t ends)
+{
+    static char *needed[2 * (3 + 2000 / SLAB_REQUESTS) * 4];
+    static size_t count;
+    if (!count) {
+        for (uint64_t n = 0; n < MANY; n++) {
+            bool end = n <= ends || n + 1 >= MANY - ends;
+            if (end && (!count || needed[count - 1] != request_slab(many[n])))
+                needed[count++] = request_slab(many[n]);
+            assert_true(count < sizeof needed / sizeof needed[0]);
+        }
+    }
+    for (size_t n = 0; n < count; n++)
+        if (needed[n] == request_slab(many[i]))
+            return false;
+    return true;
+}
+
+static void inner_protect(struct request *const *many, uint64_t ends, int how)
+{
+    uint64_t slabs = 0;
+    for (uint64_t i = 0; i < MANY; i++)
+        if ((i == 0 || request_slab(many[i]) != request_slab(many[i - 1])) && slab_is_inner(many, i, ends)) {
+            assert_int_equal(mprotect(request_slab(many[i]), SLAB_BYTES, how), 0);
+            slabs++;
+        }
+    assert_true(slabs > MANY / SLAB_REQUESTS / 2);
 }
 
 /* Whoever walks the requests between the oldest and the youngest reads memory that may not be read. */
 static void million_equal_handles_go_in_and_out_at_the_ends(void **state)
 {
     (void)state;
-    enum { ENDS = 2000, PAGE = 4096 };
-    struct request *many = many_map();
+    enum { ENDS = 2000 };
+    char variable;
+    struct request **used = many_make(); /* so that what is made now comes out of new slabs, side by side */
+    struct request **many = many_make();
     for (uint64_t i = 0; i < MANY - ENDS; i++)
-        request_put(&many[i], 0x7000);
-    uintptr_t first = ((uintptr_t)&many[ENDS + 1] + PAGE - 1) / PAGE * PAGE;
-    uintptr_t end = (uintptr_t)&many[MANY - ENDS - 1] / PAGE * PAGE;
-    assert_int_equal(mprotect((void *)first, end - first, PROT_NONE), 0);
+        request_put(many[i], 0x7000);
+    inner_protect(many, ENDS, PROT_NONE);
     for (uint64_t i = MANY - ENDS; i < MANY; i++)
-        request_put(&many[i], 0x7000);
+        request_put(many[i], 0x7000);
     for (uint64_t i = 0; i < ENDS / 2; i++) /* every other one stands in a variable that none was posted from */
-        assert_ptr_equal(request_take(own_log, 0x7000, i % 2 ? NULL : &end), &many[i]);
-    assert_int_equal(mprotect((void *)first, end - first, PROT_READ | PROT_WRITE), 0);
+        assert_ptr_equal(request_take(own_log, 0x7000, i % 2 ? NULL : &variable), many[i]);
+    inner_protect(many, ENDS, PROT_READ | PROT_WRITE);
     for (uint64_t i = ENDS / 2; i < MANY; i++)
-        assert_ptr_equal(request_take(own_log, 0x7000, NULL), &many[i]);
+        assert_ptr_equal(request_take(own_log, 0x7000, NULL), many[i]);
     assert_null(request_take(own_log, 0x7000, NULL));
-    munmap(many, MANY * sizeof *many);
+    many_release(many);
+    many_release(used);
+}
+
+/* ---- what is missed -------------------------------------------------------------------------------------------------
+ */
+
+static struct request *put_new(uint64_t handle, uint64_t mark)
+{
+    struct request *request = request_make(own_log);
+    assert_non_null(request);
+    request_fill(request, &(struct posted){.begin = mark});
+    request_put_new(own_log, request, handle);
+    return request;
+}
+
+static void displaced_check(const uint64_t *marks, unsigned count)
+{
+    uint64_t seen = 0, expected = 0;
+    for (unsigned i = 0; i < count; i++) {
+        assert_non_null(own_log->displaced);
+        seen += own_log->displaced->posted.begin;
+        expected += marks[i];
+        struct request *next = own_log->displaced->spare;
+        request_release(own_log, own_log->displaced);
+        own_log->displaced = next;
+    }
+    assert_null(own_log->displaced);
+    assert_int_equal(seen, expected);
+}
+
+static void handle_that_comes_again_displaces_what_it_stood_for(void **state)
+{
+    (void)state;
+    put_new(0x1000, 1);
+    displaced_check(NULL, 0);
+    put_new(0x1000, 2);
+    displaced_check((const uint64_t[]){1}, 1);
+    take_check(0x1000, 2);
+    assert_null(request_take(own_log, 0x1000, NULL));
+    assert_true(post(0x1000, 3)); /* the place in front is not blocked */
+    put_new(0x1000, 4);
+    displaced_check((const uint64_t[]){3}, 1);
+    take_check(0x1000, 4);
+    assert_true(post(0x1000, 5));
+    for (uint64_t i = 6; i < 9; i++)
+        assert_false(post(0x1000, i));
+    put_new(0x1000, 9);
+    displaced_check((const uint64_t[]){5, 6, 7, 8}, 4);
+    take_check(0x1000, 9);
+    assert_true(post(0x1000, 10));
+    take_check(0x1000, 10);
+}
+
+/* Of one handle for many that are complete when they are posted none is taken for the end of the others. */
+static void shared_handle_displaces_nothing(void **state)
+{
+    (void)state;
+#if defined(OPEN_MPI)
+    uint64_t handle = (uint64_t)(uintptr_t)&book;
+#else
+    uint64_t handle = 0x6c000001;
+#endif
+    for (uint64_t i = 1; i <= 4; i++)
+        put_new(handle, i);
+    displaced_check(NULL, 0);
+    for (uint64_t i = 1; i <= 4; i++)
+        take_check(handle, i);
+}
+
+static void requests_have_unlike_numbers(void **state)
+{
+    (void)state;
+    struct request *one = request_make(own_log), *other = request_make(own_log);
+    assert_ptr_equal(request_at(request_number(one)), one);
+    assert_ptr_equal(request_at(request_number(other)), other);
+    assert_true(request_number(one) != request_number(other) && request_number(one));
+    request_release(own_log, one);
+    request_release(own_log, other);
+}
+
+/* The limit holds; what was posted in front is found all the same, and what is given back is used again. */
+static void limit_holds_and_what_lives_in_front_is_found(void **state)
+{
+    (void)state;
+    enum { ROOM = 2 << 20 };
+    uint64_t limit = book.run.memory_limit, lost = book.run.header->lost[LOSS_NO_MEMORY];
+    static struct request *made[ROOM / sizeof(struct request) + 64 * SPARE_MOST];
+    struct request *request;
+    struct log log = {.spare = NULL}, *own = own_log;
+    size_t count = 0, fronts = 0;
+    assert_true(run_limits_set(&book.run, book.run.memory_bytes + ROOM, 0));
+    own_log = &log;
+    for (uint64_t h = 1; h <= 64; h++)
+        fronts += post(0x2000 + h * 16, h);
+    while ((request = request_make(&log)) != NULL)
+        made[count++] = request;
+    assert_true(count > ROOM / 64 && book.run.memory_bytes <= book.run.memory_limit);
+    assert_int_equal(book.run.header->lost[LOSS_NO_MEMORY], lost + 1);
+    for (uint64_t h = 1; h <= 64; h++)
+        take_check(0x2000 + h * 16, h);
+    assert_true(fronts > 32);
+    for (size_t i = 0; i < count; i++) {
+        request_fill(made[i], &(struct posted){.begin = i});
+        request_release(&log, made[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        made[i] = request_make(&log);
+        assert_non_null(made[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        request_release(&log, made[i]);
+    own_log = own;
+    assert_true(run_limits_set(&book.run, limit, 0));
+    book.run.header->lost[LOSS_NO_MEMORY] = lost;
 }
 
 /* ---- several threads ------------------------------------------------------------------------------------------------
@@ -382,8 +535,7 @@ static struct request *concurrent_post(struct log *log, uint64_t handle, uint64_
 {
     assert_null(front_post(handle));
     struct request *request = request_make(log);
-    request->posted = (struct posted){.begin = mark};
-    request->active = true;
+    request_fill(request, &(struct posted){.begin = mark});
     request_put(request, handle);
     return request;
 }
@@ -493,6 +645,10 @@ int main(void)
         TEST(request_that_did_not_complete_is_put_back),
         TEST(inactive_request_has_no_begin),
         TEST(made_requests_are_used_again),
+        TEST(requests_have_unlike_numbers),
+        TEST(limit_holds_and_what_lives_in_front_is_found),
+        TEST(handle_that_comes_again_displaces_what_it_stood_for),
+        TEST(shared_handle_displaces_nothing),
         TEST(million_handles_are_found_in_a_step_or_two),
         TEST(million_equal_handles_go_in_and_out_at_the_ends),
         TEST(threads_neither_lose_nor_mix_requests),

@@ -1,0 +1,53 @@
+# The table of backends: one entry for each MPI ABI that mpit can be built for. Everything else follows from it: which
+# compiler wrappers are looked for (FindMpis.cmake), the preload libmpit-NAME.so and the walker mpit-list-walk-NAME,
+# how the tools tell which one a program needs (backends.h), and --mpi NAME.
+#
+#   TITLE      to people
+#   MACRO      what its mpi.h defines and no other's does
+#   HEADER     in src/native: what only this ABI knows
+#   WRAPPERS   its C compiler, by the names that are its own; a plain mpicc is asked what it compiles for
+#   LAUNCHERS  to run the tests with
+#   MARKER     a symbol that every library of the family exports, whatever the library is called
+#   LIBRARIES  what names of such libraries begin with, for those that are not there to be looked into
+#   FORTRAN    likewise, of its libraries that bind MPI to Fortran
+#   CPLUSPLUS  likewise, to C++
+function(mpit_backend name)
+  set(fields TITLE MACRO HEADER MARKER)
+  set(lists WRAPPERS LAUNCHERS LIBRARIES FORTRAN CPLUSPLUS)
+  cmake_parse_arguments(entry "" "${fields}" "${lists}" ${ARGN})
+  foreach(field ${fields} ${lists})
+    set(MPIT_${name}_${field} "${entry_${field}}" PARENT_SCOPE)
+  endforeach()
+  set(MPIT_BACKENDS ${MPIT_BACKENDS} ${name} PARENT_SCOPE)
+endfunction()
+
+set(MPIT_BACKENDS)
+
+mpit_backend(openmpi
+  TITLE "Open MPI" MACRO OPEN_MPI HEADER abi_openmpi.h
+  WRAPPERS mpicc.openmpi LAUNCHERS mpirun.openmpi mpirun
+  MARKER ompi_mpi_comm_world LIBRARIES libmpi.so.20 libmpi.so.40
+  FORTRAN libmpi_mpifh libmpi_usempi CPLUSPLUS libmpi_cxx.so)
+
+# shared by Intel MPI, MVAPICH and Cray MPICH
+mpit_backend(mpich
+  TITLE "MPICH" MACRO MPICH_VERSION HEADER abi_mpich.h
+  WRAPPERS mpicc.mpich LAUNCHERS mpirun.mpich mpiexec.hydra mpirun
+  MARKER MPIR_Dup_fn LIBRARIES libmpich libmpi_cray libmpi_gnu libmpi_intel libmpi.so.12
+  FORTRAN libmpichf libmpifort libfmpich CPLUSPLUS libmpicxx.so)
+
+# backends.h: X(ID, NAME, TITLE, MARKER, LIBRARIES, FORTRAN, CPLUSPLUS), lists as words with a space behind each
+function(mpit_backends_header file)
+  set(rows)
+  foreach(name ${MPIT_BACKENDS})
+    string(TOUPPER ${name} id)
+    set(row "X(${id}, \"${name}\", \"${MPIT_${name}_TITLE}\", \"${MPIT_${name}_MARKER}\"")
+    foreach(field LIBRARIES FORTRAN CPLUSPLUS)
+      string(REPLACE ";" " " words "${MPIT_${name}_${field}}")
+      string(APPEND row ", \"${words} \"")
+    endforeach()
+    string(APPEND rows " \\\n    ${row})")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
+    "/* Made from cmake/Backends.cmake, which says what the columns are. */\n#define BACKENDS(X)@rows@\n")
+endfunction()

@@ -1,0 +1,77 @@
+#!/bin/bash
+# test_requests.sh BUILD_DIR
+#
+# Requests of all kinds are counted as the program requests counts them itself, with one thread and with several; a
+# million of them at once, within the memory limit; and those that a Fortran program makes of matched messages. What is
+# replayed from the trace equals the tallies, cell for cell, and the archive made of it holds.
+. "$(dirname "$0")/verdict.sh"
+build=$(cd "${1:?usage: test_requests.sh BUILD_DIR}" && pwd) || exit 2
+source=$(cd "$(dirname "$0")" && pwd)/matched.F90
+
+# kept NAME: the trace in $run
+kept() {
+    if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
+        ok "replayed trace equals the tallies: $1"
+    else
+        not_ok "replayed trace equals the tallies: $1" "$work/out"
+    fi
+    if "$build/tests/otf2_check" "$run/otf2" >"$work/out" 2>&1; then
+        ok "the archive holds: $1"
+    else
+        not_ok "the archive holds: $1" "$work/out"
+    fi
+    rm -rf "$run"
+}
+
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/requests-$mpi" ] || continue
+    run=$work/run
+    record="$build/bin/mpit-run --quiet --otf2 --output $run"
+    for ranks in 1 2 4; do
+        for threads in "" threads; do
+            name="requests-$mpi with $ranks processes${threads:+ and several threads}"
+            if launch $mpi $ranks "$build/tests/requests-$mpi" $threads >"$work/out" 2>&1 </dev/null; then
+                ok "$name: $(tail -n 1 "$work/out")"
+            else
+                not_ok "$name (status $?)" "$work/out"
+            fi
+            kept "$name"
+        done
+    done
+
+    many=1000000
+    [ $mpi = openmpi ] || many=500000 # MPICH 4.0.2 itself stops the program before 800,000
+    record="$build/bin/mpit-run --quiet --output $run"
+    if launch $mpi 1 "$build/tests/crowd-$mpi" 1000 $many >"$work/out" 2>&1 </dev/null && ! grep -qv ' 0 lost' "$work/out"; then
+        ok "$many requests at once, $mpi:$(tail -n 1 "$work/out")"
+    else
+        not_ok "$many requests at once, $mpi" "$work/out"
+    fi
+    rm -rf "$run"
+    record="env MPIT_BUFFER_LIMIT_BYTES=4194304 $record"
+    if launch $mpi 1 "$build/tests/crowd-$mpi" 200000 >"$work/out" 2>&1 </dev/null && grep -q ' [1-9][0-9]* lost' "$work/out"; then
+        ok "more than the memory limit allows, $mpi:$(tail -n 1 "$work/out")"
+    else
+        not_ok "more than the memory limit allows, $mpi" "$work/out"
+    fi
+    rm -rf "$run"
+
+    command -v "mpif90.$mpi" >/dev/null || continue
+    if ! "mpif90.$mpi" -o "$work/matched" "$source" -J "$work" >"$work/out" 2>&1; then
+        not_ok "matched.F90 compiles, $mpi" "$work/out"
+        continue
+    fi
+    record="$build/bin/mpit-run --quiet --otf2 --output $run"
+    for ranks in 1 3; do
+        name="matched.F90, $mpi with $ranks processes"
+        launch $mpi $ranks "$work/matched" >"$work/out" 2>&1 </dev/null || not_ok "$name (status $?)" "$work/out"
+        "$build/bin/mpit-dump" --json "$run" >"$work/summary.json" 2>"$work/out"
+        if python3 "${source%.F90}.py" "$ranks" "$work/summary.json" >"$work/out" 2>&1; then
+            ok "$name: $(tail -n 1 "$work/out")"
+        else
+            not_ok "$name" "$work/out"
+        fi
+        kept "$name"
+    done
+done
+verdict

@@ -2,6 +2,7 @@
 #include "eventlist.h"
 
 #include "calls.h"
+#include "label.h"
 #include "timeline.h"
 #include "units.h"
 
@@ -29,13 +30,21 @@ struct listing {
 enum { SECONDS_COLUMNS_LEAST = 14, CALL_COLUMNS_LEAST = 22, COMM_COLUMNS_LEAST = 24 };
 
 static const char *const record_names[RECORD_END - RECORD_FIRST] = {
-    [RECORD_EXTENSION - RECORD_FIRST] = "extension",       [RECORD_RECEIVE - RECORD_FIRST] = "received",
-    [RECORD_SEND_POSTED - RECORD_FIRST] = "send begun",    [RECORD_RECV_POSTED - RECORD_FIRST] = "receive begun",
-    [RECORD_SEND_DONE - RECORD_FIRST] = "send done",       [RECORD_RECV_DONE - RECORD_FIRST] = "receive done",
-    [RECORD_COLL_DONE - RECORD_FIRST] = "collective done", [RECORD_COMM_DONE - RECORD_FIRST] = "communicator done",
-    [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",       [RECORD_FREED - RECORD_FIRST] = "freed",
-    [RECORD_CREATED - RECORD_FIRST] = "created",           [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
-    [RECORD_RMA_DONE - RECORD_FIRST] = "access done",      [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
+    [RECORD_EXTENSION - RECORD_FIRST] = "extension",
+    [RECORD_RECEIVE - RECORD_FIRST] = "received",
+    [RECORD_SEND_POSTED - RECORD_FIRST] = "send begun",
+    [RECORD_RECV_POSTED - RECORD_FIRST] = "receive begun",
+    [RECORD_SEND_DONE - RECORD_FIRST] = "send done",
+    [RECORD_RECV_DONE - RECORD_FIRST] = "receive done",
+    [RECORD_COLL_DONE - RECORD_FIRST] = "collective done",
+    [RECORD_COMM_DONE - RECORD_FIRST] = "communicator done",
+    [RECORD_CANCELLED - RECORD_FIRST] = "cancelled",
+    [RECORD_FREED - RECORD_FIRST] = "freed",
+    [RECORD_CREATED - RECORD_FIRST] = "created",
+    [RECORD_DESTROYED - RECORD_FIRST] = "destroyed",
+    [RECORD_COLL_POSTED - RECORD_FIRST] = "collective begun",
+    [RECORD_RMA_DONE - RECORD_FIRST] = "access done",
+    [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
     [RECORD_HALF_DONE - RECORD_FIRST] = "send done",
 };
 
@@ -45,9 +54,11 @@ static bool is_call(const struct event *event)
     return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
 }
 
-static const char *comm_name(const struct run_reader *file, unsigned slot)
+/* The communicator that had the slot at that time. */
+static const char *comm_name(char title[COMM_TITLE_BYTES], const struct run_reader *file, unsigned slot, uint64_t ticks)
 {
-    return slot < file->comm_count && file->comms[slot] ? file->comms[slot]->name : "-";
+    uint32_t number = run_reader_comm_at(file, slot, ticks);
+    return number ? comm_title(title, file->comms[number]->name, file->comms[number]->label) : "-";
 }
 
 static const char *peer_text(char text[UNIT_TEXT_BYTES], int32_t peer)
@@ -90,7 +101,8 @@ static void fields_print(const struct listing *listing, const struct run_reader 
     char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES];
     FILE *out = listing->out;
     int columns = listing->comm_columns;
-    const char *comm = comm_name(file, event->comm);
+    char title[COMM_TITLE_BYTES];
+    const char *comm = comm_name(title, file, event->comm, event->begin);
     uint64_t bytes_out = more ? more->bytes_out : (uint32_t)event->tag;
     switch (class) {
     case CLASS_P2P:
@@ -149,10 +161,12 @@ static void call_print(const struct listing *listing, const struct stream *strea
     char rank[UNIT_TEXT_BYTES];
     if (kind >= RECORD_END) {
         char detail[INSTRUMENT_TEXT_BYTES + INSTRUMENT_NAME_BYTES];
+        char title[COMM_TITLE_BYTES];
         const char *what = instrument_text(file, event, detail, sizeof detail);
         fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %s\n", rank_text(rank, file), stream->thread,
                 listing->seconds_columns, (double)stream->next_ns * 1e-9, metric ? "" : text_of_ns(duration, ns),
-                listing->call_columns, what, listing->comm_columns, comm_name(file, event->comm), detail);
+                listing->call_columns, what, listing->comm_columns, comm_name(title, file, event->comm, event->begin),
+                detail);
         return;
     }
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s", rank_text(rank, file), stream->thread,
@@ -166,17 +180,20 @@ static void record_print(const struct listing *listing, const struct stream *str
 {
     unsigned kind = event_kind(event);
     const struct run_reader *file = stream->file;
+    char title[COMM_TITLE_BYTES], parent[COMM_TITLE_BYTES];
     const char *name = kind < RECORD_END ? record_names[kind - RECORD_FIRST] : "unknown record";
     fprintf(listing->out, "%5s %3s %*s %9s  + %-*s", "", "", listing->seconds_columns, "", "",
             listing->call_columns - 2, name);
     switch (kind) {
     case RECORD_DESTROYED:
-        fprintf(listing->out, " %s\n", comm_name(file, event->comm));
+        fprintf(listing->out, " %s\n", comm_name(title, file, event->comm, event->begin));
         return;
     case RECORD_CREATED:
-        fprintf(listing->out, " %-*s from %s\n", listing->comm_columns, comm_name(file, event->comm),
-                comm_name(file, event->peer > 0 ? (unsigned)event->peer : 0));
+        fprintf(listing->out, " %-*s from %s\n", listing->comm_columns,
+                comm_name(title, file, event->comm, event->begin),
+                comm_name(parent, file, event->peer > 0 ? (unsigned)event->peer : 0, event->begin));
         return;
+    case RECORD_COLL_POSTED:
     case RECORD_COLL_DONE:
         fields_print(listing, file, event, CLASS_COLLECTIVE, more);
         break;
@@ -262,12 +279,12 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     struct thread_state state = record ? record->state : (struct thread_state){0};
     if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
         return;
-    char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES];
+    char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %6s %10s %12s has not returned\n",
             rank_text(rank, file), stream->thread, listing->seconds_columns,
             (double)timeline_ns(&listing->line, file, state.since) * 1e-9, "-", listing->call_columns,
-            run_reader_call_name(file, state.call), listing->comm_columns, comm_name(file, state.comm),
-            peer_text(peer, state.peer), "-", "-");
+            run_reader_call_name(file, state.call), listing->comm_columns,
+            comm_name(title, file, state.comm, state.since), peer_text(peer, state.peer), "-", "-");
 }
 
 static void columns_widen(int *columns, size_t bytes)
@@ -282,8 +299,11 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
     char seconds[UNIT_TEXT_BYTES * 2];
     for (size_t i = 0; i < job->file_count; i++) {
         const struct run_reader *file = &job->files[i];
-        for (size_t slot = 0; slot < file->comm_count; slot++)
-            columns_widen(&listing->comm_columns, strlen(comm_name(file, (unsigned)slot)));
+        char title[COMM_TITLE_BYTES];
+        for (size_t number = 0; number < file->comm_count; number++)
+            if (file->comms[number])
+                columns_widen(&listing->comm_columns,
+                              strlen(comm_title(title, file->comms[number]->name, file->comms[number]->label)));
         for (unsigned kind = 1; kind < file->call_count; kind++)
             columns_widen(&listing->call_columns, strlen(run_reader_call_name(file, kind)));
         uint64_t end = file->header.end_ticks;

@@ -28,7 +28,11 @@ static int claim_order_in_process(const void *one, const void *other)
     if (a->world_rank != b->world_rank)
         return a->world_rank < b->world_rank ? -1 : 1;
     int order = strcmp(a->record->name, b->record->name);
-    return order ? order : (a->record->slot > b->record->slot) - (a->record->slot < b->record->slot);
+    if (order)
+        return order;
+    if (a->record->created_ticks != b->record->created_ticks)
+        return a->record->created_ticks < b->record->created_ticks ? -1 : 1;
+    return (a->record->slot > b->record->slot) - (a->record->slot < b->record->slot);
 }
 
 /* Parents first, and MPI_COMM_WORLD before all: readers show the list as it stands. */
@@ -52,15 +56,24 @@ static bool claims_match(const struct claim *a, const struct claim *b)
     return a->depth == b->depth && a->occurrence == b->occurrence && strcmp(a->record->name, b->record->name) == 0;
 }
 
-static uint32_t record_depth(const struct run_reader *run, const struct comm_record *record)
+/* `depths`: by number, of those that are known; 0 = not yet, else depth + 1. */
+static uint32_t record_depth(const struct run_reader *run, const struct comm_record *record, uint32_t *depths)
 {
-    uint32_t depth = 0;
-    while (!(record->flags & COMM_APART) && record->parent && record->parent < run->comm_count &&
-           run->comms[record->parent] && depth < run->comm_count) { /* a damaged file may have a loop */
-        record = run->comms[record->parent];
-        depth++;
+    uint32_t steps = 0, known = 0;
+    const struct comm_record *at = record;
+    while (!(known = depths[at->slot]) && !(at->flags & COMM_APART) && at->parent && run->comms[at->parent] &&
+           steps < run->comm_count) { /* a damaged file may have a loop */
+        at = run->comms[at->parent];
+        steps++;
     }
-    return depth + ((record->flags & COMM_APART) != 0); /* the parent may be another one on other ranks */
+    /* whose name stands apart: its parent may be another one on other ranks */
+    uint32_t depth = steps + (known ? known - 1 : (at->flags & COMM_APART) != 0);
+    at = record;
+    for (uint32_t i = 0; i <= steps && !depths[at->slot]; i++) {
+        depths[at->slot] = depth - i + 1;
+        at = at->parent && run->comms[at->parent] ? run->comms[at->parent] : at;
+    }
+    return depth;
 }
 
 static bool record_is_sound(const struct trace_job *job, const struct comm_record *record)
@@ -90,7 +103,7 @@ static struct trace_comm *comm_add(const struct claims *claims, const struct cla
     }
     struct trace_comm *comm = &comms->list[comms->count];
     *comm = (struct trace_comm){
-        .name = claim->record->name, .parent = parent_of(claims, claim), .size = claim->record->size};
+        .name = claim->record->name, .parent = parent_of(claims, claim), .size = claim->record->size, .label = ""};
     comm->members = malloc((size_t)comm->size * sizeof *comm->members);
     if (!comm->members)
         return NULL;
@@ -107,9 +120,14 @@ static void comm_drop_last(struct trace_comms *comms)
     free(comm->remote);
 }
 
-static void slot_set(const struct claims *claims, const struct claim *claim, size_t comm)
+/* Members may call it differently: one of these, the same as in the summary. */
+static void number_set(const struct claims *claims, const struct claim *claim, size_t comm)
 {
-    claims->comms->of_slot[claim->world_rank][claim->record->slot] = (uint32_t)comm;
+    struct trace_comm *found = &claims->comms->list[comm];
+    const char *label = claim->record->label;
+    if (label[0] && (!found->label[0] || strcmp(label, found->label) < 0))
+        found->label = label;
+    claims->comms->of_number[claim->world_rank][claim->record->slot] = (uint32_t)comm;
 }
 
 static bool same_host(const struct trace_job *job, const struct trace_comm *comm, int32_t world_rank)
@@ -137,7 +155,7 @@ static int claims_place(const struct claims *claims, size_t first, bool by_host)
         if (!comm)
             return report_no_memory(claims->report);
         comm->members[claim->record->rank] = claim->world_rank;
-        slot_set(claims, claim, (size_t)(comm - claims->comms->list));
+        number_set(claims, claim, (size_t)(comm - claims->comms->list));
     }
     return 0;
 }
@@ -188,7 +206,7 @@ static int self_build(const struct claims *claims)
     comm->members = NULL;
     comm->self = true;
     for (size_t i = 0; i < claims->count; i++)
-        slot_set(claims, &claims->list[i], claims->comms->count - 1);
+        number_set(claims, &claims->list[i], claims->comms->count - 1);
     return 0;
 }
 
@@ -284,7 +302,7 @@ static int inter_build(const struct claims *claims)
         return 0;
     }
     for (size_t i = 0; i < claims->count; i++)
-        slot_set(claims, &claims->list[i], claims->comms->count - 1);
+        number_set(claims, &claims->list[i], claims->comms->count - 1);
     return 0;
 }
 
@@ -298,20 +316,26 @@ static struct claim *claims_collect(const struct trace_job *job, size_t *count, 
     *count = 0;
     for (int32_t r = 0; list && r < job->size; r++) {
         const struct run_reader *run = job->ranks[r].run;
-        for (size_t slot = 0; run && slot < run->comm_count; slot++) {
-            const struct comm_record *record = run->comms[slot];
-            if (!record)
+        uint32_t *depths = run ? calloc(run->comm_count + 1, sizeof *depths) : NULL;
+        if (run && !depths) {
+            free(list);
+            return NULL;
+        }
+        for (size_t number = 0; run && number < run->comm_count; number++) {
+            const struct comm_record *record = run->comms[number];
+            if (!record || record->flags & COMM_SUM)
                 continue;
             if (record->flags & COMM_FOREIGN)
                 foreign = foreign ? foreign : record;
             else if (record_is_sound(job, record))
-                list[(*count)++] = (struct claim){record, r, record_depth(run, record), 0};
+                list[(*count)++] = (struct claim){record, r, record_depth(run, record, depths), 0};
             else
                 report_warning(report,
                                "rank %d: communicator %s (rank %d of %d) does not fit into the job; its "
                                "messages are left out",
                                r, record->name, record->rank, record->size);
         }
+        free(depths);
     }
     if (foreign)
         report_warning(report,
@@ -333,15 +357,15 @@ static void occurrences_count(struct claim *list, size_t count)
 static int slots_make(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report)
 {
     comms->ranks = job->size;
-    comms->of_slot = calloc((size_t)job->size, sizeof *comms->of_slot);
-    if (!comms->of_slot)
+    comms->of_number = calloc((size_t)job->size, sizeof *comms->of_number);
+    if (!comms->of_number)
         return report_no_memory(report);
     for (int32_t r = 0; r < job->size; r++) {
         size_t slots = job->ranks[r].run ? job->ranks[r].run->comm_count : 0;
-        if (slots && !(comms->of_slot[r] = malloc(slots * sizeof **comms->of_slot)))
+        if (slots && !(comms->of_number[r] = malloc(slots * sizeof **comms->of_number)))
             return report_no_memory(report);
         for (size_t slot = 0; slot < slots; slot++)
-            comms->of_slot[r][slot] = NO_COMM;
+            comms->of_number[r][slot] = NO_COMM;
     }
     return 0;
 }
@@ -373,18 +397,18 @@ void trace_comms_release(struct trace_comms *comms)
 {
     while (comms->count)
         comm_drop_last(comms);
-    for (int32_t r = 0; comms->of_slot && r < comms->ranks; r++)
-        free(comms->of_slot[r]);
-    free(comms->of_slot);
+    for (int32_t r = 0; comms->of_number && r < comms->ranks; r++)
+        free(comms->of_number[r]);
+    free(comms->of_number);
     free(comms->list);
     *comms = (struct trace_comms){0};
 }
 
 uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,
-                         uint32_t slot)
+                         uint32_t number)
 {
     const struct run_reader *run = job->ranks[world_rank].run;
-    return run && slot < run->comm_count ? comms->of_slot[world_rank][slot] : NO_COMM;
+    return run && number < run->comm_count ? comms->of_number[world_rank][number] : NO_COMM;
 }
 
 int32_t trace_comm_peers(const struct trace_comm *comm, const struct comm_record *record)

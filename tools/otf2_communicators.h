@@ -19,8 +19,9 @@
 
 struct trace_comm {
     const char *name;
-    uint32_t parent; /* index, or NO_COMM */
-    bool self;       /* each member has one of its own: MPI_COMM_SELF and what was made from it */
+    const char *label; /* what a member calls it (label.h); "" = nothing */
+    uint32_t parent;   /* index, or NO_COMM */
+    bool self;         /* each member has one of its own: MPI_COMM_SELF and what was made from it */
     bool inter;
     bool has_events; /* its creation is in the archive */
     int32_t size, remote_size;
@@ -31,7 +32,7 @@ struct trace_comm {
 struct trace_comms {
     struct trace_comm *list;
     size_t count, capacity;
-    uint32_t **of_slot;
+    uint32_t **of_number; /* by rank, then by the communicator's number in the rank's file (reader.h) */
     int32_t ranks;
 };
 
@@ -39,9 +40,9 @@ struct trace_comms {
 int trace_comms_open(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report);
 void trace_comms_release(struct trace_comms *comms);
 
-/* The communicator in this slot of this process; NO_COMM where it cannot be told. */
+/* The communicator with this number in this process's file; NO_COMM where it cannot be told. */
 uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,
-                         uint32_t slot);
+                         uint32_t number);
 
 /* How many ranks a message may come from or go to, seen from this member. */
 int32_t trace_comm_peers(const struct trace_comm *comm, const struct comm_record *record);

@@ -1,5 +1,6 @@
 #include "otf2_definitions.h"
 
+#include "label.h"
 #include "variables.h"
 
 #include <stdio.h>
@@ -217,7 +218,8 @@ static void comms_write(struct definitions *d)
 {
     for (size_t c = 0; c < d->comms->count; c++) {
         const struct trace_comm *comm = &d->comms->list[c];
-        OTF2_StringRef text = name(d, comm->name);
+        char title[COMM_TITLE_BYTES];
+        OTF2_StringRef text = name(d, comm_title(title, comm->name, comm->label));
         OTF2_CommRef parent = comm->parent == NO_COMM ? OTF2_UNDEFINED_COMM : comm->parent;
         OTF2_CommFlag flags = comm->has_events ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS : OTF2_COMM_FLAG_NONE;
         if (comm->inter)

@@ -18,6 +18,13 @@ static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
     [COLLECTIVE_REDUCE_SCATTER_BLOCK] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
     [COLLECTIVE_SCAN] = OTF2_COLLECTIVE_OP_SCAN,
     [COLLECTIVE_EXSCAN] = OTF2_COLLECTIVE_OP_EXSCAN,
+    /* OTF2 has none among neighbours: the ones that they are named after. Their regions' role says that not everybody
+     * gets something from everybody. */
+    [COLLECTIVE_NEIGHBOR_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
+    [COLLECTIVE_NEIGHBOR_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
+    [COLLECTIVE_NEIGHBOR_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLV] = OTF2_COLLECTIVE_OP_ALLTOALLV,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLW] = OTF2_COLLECTIVE_OP_ALLTOALLW,
 };
 
 static bool op_has_root(unsigned op)
@@ -35,15 +42,21 @@ static bool op_has_root(unsigned op)
     }
 }
 
+/* The number that the communicator has in the run file. */
+static uint32_t process_number(const struct trace_process *process, const struct event *event)
+{
+    return process->rank->run ? run_reader_comm(process->rank->run, event) : 0;
+}
+
 uint32_t process_comm(const struct trace_process *process, const struct event *event)
 {
-    return trace_comm_find(process->comms, process->job, process->world_rank, event->comm);
+    return trace_comm_find(process->comms, process->job, process->world_rank, process_number(process, event));
 }
 
 static int32_t peers_of(const struct trace_process *process, const struct event *event)
 {
     return trace_comm_peers(&process->comms->list[process_comm(process, event)],
-                            process->rank->run->comms[event->comm]);
+                            process->rank->run->comms[process_number(process, event)]);
 }
 
 bool process_has_message(struct trace_process *process, const struct event *event)
@@ -247,6 +260,8 @@ void location_enter(struct trace_location *location, const struct traced_call *c
             write_isend(location, &part->event, part->request, now);
         else if (event_kind(&part->event) == RECORD_RECV_POSTED)
             write_irecv_request(location, part->request, now);
+        else if (event_kind(&part->event) == RECORD_COLL_POSTED)
+            write_collective_request(location, part->request, now);
     }
 }
 
@@ -277,9 +292,9 @@ static void write_created(struct trace_location *location, const struct call_par
     if (event_kind(&part->event) != RECORD_CREATED)
         return;
     uint32_t comm = process_comm(process, &part->event);
-    if (comm == NO_COMM || process->created[part->event.comm])
+    if (comm == NO_COMM || process->created[process_number(process, &part->event)])
         return;
-    process->created[part->event.comm] = true;
+    process->created[process_number(process, &part->event)] = true;
     process->comms->list[comm].has_events = true;
     check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
 }
@@ -293,8 +308,8 @@ static void write_comm_end(struct trace_location *location, const struct traced_
     bool ends = call_frees(call);
     for (size_t i = 0; i < call->part_count; i++)
         write_created(location, &call->parts[i], now);
-    if (ends && process->created[place->comm]) {
-        process->created[place->comm] = false;
+    if (ends && process->created[process_number(process, place)]) {
+        process->created[process_number(process, place)] = false;
         check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
     }
     check(location,
@@ -347,6 +362,16 @@ static void write_collective_done(struct trace_location *location, const struct 
                         creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
 }
 
+/* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
+static void write_freed(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
+{
+    unsigned posted = part->event.duration;
+    if (posted < CALL_COUNT && call_table[posted].class == CLASS_COLLECTIVE)
+        write_cancelled(location, part->request, now);
+    else if (part->request && !part->event.tag)
+        check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+}
+
 static void write_done(struct trace_location *location, const struct call_part *part, const struct call_part *next,
                        OTF2_TimeStamp now)
 {
@@ -369,9 +394,8 @@ static void write_done(struct trace_location *location, const struct call_part *
     case RECORD_CANCELLED:
         write_cancelled(location, part->request, now);
         break;
-    case RECORD_FREED: /* OTF2's rule: a send's completion shows its release; nothing is known of a receive */
-        if (part->request && !part->event.tag)
-            check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+    case RECORD_FREED:
+        write_freed(location, part, now);
         break;
     default:
         break;

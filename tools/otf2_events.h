@@ -20,7 +20,7 @@ struct trace_process {
     struct trace_comms *comms;
     const struct trace_rank *rank;
     int32_t world_rank;
-    bool *created;         /* by slot: its creation is in the archive */
+    bool *created;         /* by the communicator's number: its creation is in the archive */
     uint64_t unknown_comm; /* messages and collectives that could not be placed, by reason */
     uint64_t bad_peer;
     uint64_t unmatched;   /* completions of requests that were not seen posted */

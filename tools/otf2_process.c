@@ -100,6 +100,9 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         return process_has_message(process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &part->request) : 0;
     case RECORD_RECV_POSTED:
         return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
+    case RECORD_COLL_POSTED:
+        return process_comm(process, event) != NO_COMM ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
+                                                       : 0;
     case RECORD_SEND_DONE:
     case RECORD_HALF_DONE:
         class = REQUEST_IS_SEND;

@@ -1,5 +1,7 @@
 #include "otf2_requests.h"
 
+#include "calls.h"
+
 #include <stdlib.h>
 
 enum { NONE = UINT32_MAX, FIRST_CAPACITY = 256 };
@@ -10,6 +12,7 @@ struct trace_request {
     int32_t peer, tag;
     uint32_t next; /* in the bucket, or of the free ones */
     uint16_t comm;
+    uint16_t call; /* that posted it, or made it where it is persistent */
     uint8_t class; /* enum request_class */
 };
 
@@ -58,13 +61,15 @@ uint64_t trace_requests_add(struct trace_requests *requests, enum request_class 
     struct trace_request *request = &requests->requests[place];
     requests->free = request->next;
     uint32_t *bucket = bucket_at(requests, post->begin);
-    *request = (struct trace_request){.begin = post->begin,
-                                      .id = ++requests->last_id,
-                                      .peer = post->peer,
-                                      .tag = post->tag,
-                                      .next = *bucket,
-                                      .comm = post->comm,
-                                      .class = (uint8_t) class};
+    *request =
+        (struct trace_request){.begin = post->begin,
+                               .id = ++requests->last_id,
+                               .peer = post->peer,
+                               .tag = post->tag,
+                               .next = *bucket,
+                               .comm = post->comm,
+                               .call = (uint16_t)(event_kind(post) < CALL_COUNT ? event_kind(post) : post->duration),
+                               .class = (uint8_t) class};
     *bucket = place;
     requests->count++;
     return request->id;
@@ -75,7 +80,8 @@ static unsigned fitness(const struct trace_request *request, const struct event 
 {
     bool peer = request->peer == done->peer, tag = request->tag == done->tag;
     bool any = (peer || request->peer == PEER_ANY) && (tag || request->tag == TAG_ANY);
-    return 1u + 8u * (request->comm == done->comm) + 4u * any + 2u * peer + tag;
+    return 1u + 16u * (request->call == done->duration) + 8u * (request->comm == done->comm) + 4u * any + 2u * peer +
+           tag;
 }
 
 uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class, const struct event *done)

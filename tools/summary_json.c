@@ -94,9 +94,11 @@ static json_t *comm_json(const struct summary_comm *comm)
     };
     json_t *json = json_object();
     json_object_set_new(json, "name", text_json(comm->name));
+    if (comm->label[0])
+        json_object_set_new(json, "label", text_json(comm->label));
     json_object_set_new(json, "size", json_integer(comm->size));
     json_object_set_new(json, "ranks", json_integer(comm->ranks));
-    json_object_set_new(json, "merged", json_integer(comm->merged));
+    json_object_set_new(json, "merged", count_json(comm->merged));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         json_object_set_new(json, counts[i].name, count_json(counts[i].value));
     json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));

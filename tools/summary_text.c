@@ -113,6 +113,21 @@ static int comm_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* What the program calls it, behind everything else: it may be long. */
+static void label_print(const struct summary_comm *comm, FILE *out)
+{
+    bool utf8 = text_is_utf8();
+    if (!comm->label[0])
+        return;
+    fputs("  \"", out);
+    for (const char *at = comm->label; *at; at++)
+        if (utf8 || !(*at & 0x80))
+            fputc(*at, out);
+        else if ((*at & 0xc0) != 0x80) /* once for each character */
+            fputc('?', out);
+    fputc('"', out);
+}
+
 static void comm_print(const struct summary_comm *comm, const char *name, FILE *out)
 {
     char size[UNIT_TEXT_BYTES], time[UNIT_TEXT_BYTES], p2p[UNIT_TEXT_BYTES], coll[UNIT_TEXT_BYTES],
@@ -122,10 +137,14 @@ static void comm_print(const struct summary_comm *comm, const char *name, FILE *
         strcpy(size, "-");
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
-    fprintf(out, "  %-*s %6s %8s %8s %8s %8s %11s %9s\n", COMM_NAME_COLUMNS, name, size,
+    fprintf(out, "  %-*s %6s %8s %8s %8s %8s %11s %9s", COMM_NAME_COLUMNS, name, size,
             text_of_ns(time, comm->comm_time_ns), text_of_ns(p2p, comm->p2p_time_ns),
             text_of_ns(coll, comm->coll_time_ns), text_of_ns(wait, comm->wait_time_ns),
             text_of_count(messages, comm->send_count), text_of_bytes(bytes, comm->send_bytes));
+    label_print(comm, out);
+    if (comm->sum)
+        fprintf(out, "  %" PRIu64 " freed", comm->merged);
+    fputc('\n', out);
 }
 
 /* A name that is too long keeps its end, which is what distinguishes it from its parent. */
@@ -162,7 +181,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     }
     if (rest.merged) {
         char name[UNIT_TEXT_BYTES];
-        snprintf(name, sizeof name, "%" PRIu32 " other%s", rest.merged, rest.merged == 1 ? "" : "s");
+        snprintf(name, sizeof name, "%" PRIu64 " other%s", rest.merged, rest.merged == 1 ? "" : "s");
         comm_print(&rest, name, out);
     }
 }

@@ -1,6 +1,8 @@
 #include "book.h"
 
 #include "commmap.h"
+#include "commreuse.h"
+#include "label.h"
 #include "windows.h"
 
 #include <stdio.h>
@@ -129,15 +131,12 @@ void book_object_set(struct comm_map **objects, uint64_t handle, struct comm *co
     pthread_mutex_unlock(&book.lock);
 }
 
-static struct comm *comm_make(const struct comm_facts *facts)
+/* A slot with shared cells, and a record that is yet to be linked. */
+static struct comm *slot_make(uint64_t *record_offset)
 {
-    if (book_is_full()) {
-        run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
-        return NULL;
-    }
-    uint64_t record_offset, block_offset;
+    uint64_t block_offset;
     struct comm *comm = calloc(1, sizeof *comm);
-    struct comm_record *record = comm ? run_alloc(&book.run, sizeof *record, &record_offset) : NULL;
+    struct comm_record *record = comm ? run_alloc(&book.run, sizeof *record, record_offset) : NULL;
     struct tally_block *block = record ? block_make(BLOCK_SHARED, 0, book.comm_count, 0,
                                                     sizeof(struct shared_cells) / sizeof(uint64_t), &block_offset)
                                        : NULL;
@@ -146,31 +145,78 @@ static struct comm *comm_make(const struct comm_facts *facts)
         free(comm);
         return NULL;
     }
-    comm->slot = book.comm_count;
-    comm->handle = facts->handle;
-    comm->parent = facts->parent;
-    comm->size = facts->size;
-    comm->rank = facts->rank;
-    comm->remote_size = facts->remote_size;
-    comm->foreign = facts->flags & COMM_FOREIGN;
-    snprintf(comm->name, sizeof comm->name, "%s", facts->name);
+    comm->slot = record->slot = book.comm_count;
+    record->end_ticks = UINT64_MAX;
+    record->serial = 1;
     comm->record = record;
     comm->shared = (struct shared_cells *)(block + 1);
     for (unsigned i = 0; i < EXTREME_COUNT; i++)
         comm->shared->closed[i] = extreme_neutral((enum extreme)i);
-    record->slot = comm->slot;
-    record->parent = facts->parent;
-    record->size = facts->size;
-    record->rank = facts->rank;
-    record->remote_size = facts->remote_size;
-    record->flags = facts->flags | (facts->remote_size ? COMM_INTER : 0);
-    record->group = facts->group;
-    record->created_ticks = clock_now();
-    memcpy(record->name, comm->name, sizeof record->name);
-    if (record_offset && block_offset) {
-        run_link(&book.run, &book.run.header->first_comm, &record->next, record_offset);
+    if (*record_offset && block_offset)
         block_link(block, block_offset);
+    else
+        *record_offset = 0;
+    return comm;
+}
+
+static void changes_count(void)
+{
+    __atomic_add_fetch(&book.run.header->comm_changes, 1, __ATOMIC_RELEASE);
+}
+
+/* Until then the record's serial is odd, and nobody trusts it. */
+static void comm_describe(struct comm *comm, const struct comm_facts *facts)
+{
+    struct comm_record *record = comm->record;
+    comm->handle = facts->handle;
+    comm->size = record->size = facts->size;
+    comm->rank = record->rank = facts->rank;
+    comm->remote_size = record->remote_size = facts->remote_size;
+    comm->parent = record->parent = facts->parent;
+    comm->up = facts->parent ? book.comms[facts->parent] : NULL;
+    comm->holds = 1;
+    if (comm->up)
+        comm_hold(comm->up);
+    snprintf(comm->name, sizeof comm->name, "%s", facts->name);
+    memcpy(record->name, comm->name, sizeof record->name);
+    comm->foreign = facts->flags & COMM_FOREIGN;
+    record->group = facts->group;
+    __atomic_store_n(&record->flags, facts->flags | (facts->remote_size ? COMM_INTER : 0), __ATOMIC_RELAXED);
+    record->created_ticks = clock_now();
+    __atomic_store_n(&record->serial, record->serial + 1, __ATOMIC_RELEASE);
+}
+
+struct comm *book_comm_make(const struct comm_facts *facts)
+{
+    if (book.comm_count >= COMM_SLOTS || (book.full_limit && book.full_limit == book.run.memory_limit))
+        return NULL;
+    uint64_t offset;
+    struct comm *comm = slot_make(&offset);
+    if (!comm)
+        return NULL;
+    comm_describe(comm, facts);
+    if (offset)
+        run_link(&book.run, &book.run.header->first_comm, &comm->record->next, offset);
+    __atomic_store_n(&book.comms[comm->slot], comm, __ATOMIC_RELEASE);
+    __atomic_store_n(&book.comm_count, comm->slot + 1, __ATOMIC_RELEASE);
+    return comm;
+}
+
+/* In the place of one that was freed where enough of them are kept, or where there is no other place. */
+static struct comm *comm_place(const struct comm_facts *facts)
+{
+    struct comm *comm = NULL;
+    for (int needed = 0; needed < 2 && !comm; needed++) {
+        comm = facts->since ? comm_reuse(facts, needed) : NULL;
+        if (comm) {
+            comm_describe(comm, facts);
+            changes_count();
+        } else {
+            comm = book_comm_make(facts);
+        }
     }
+    if (!comm)
+        run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
     return comm;
 }
 
@@ -178,17 +224,20 @@ struct comm *book_comm_add(const struct comm_facts *facts)
 {
     pthread_mutex_lock(&book.lock);
     struct comm *comm = comm_map_find(&book.map, facts->handle);
-    if (!comm) {
-        comm = comm_make(facts);
-        if (comm) {
-            __atomic_store_n(&book.comms[comm->slot], comm, __ATOMIC_RELEASE);
-            __atomic_store_n(&book.comm_count, comm->slot + 1, __ATOMIC_RELEASE);
-            if (comm_map_set(&book.map, facts->handle, comm) != 0)
-                run_lost(&book.run, LOSS_NO_MEMORY, 1);
-        }
-    }
+    if (!comm && (comm = comm_place(facts)) && comm_map_set(&book.map, facts->handle, comm) != 0)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
     pthread_mutex_unlock(&book.lock);
     return comm;
+}
+
+void book_comm_label(struct comm *comm, const char *label, size_t most)
+{
+    char clean[COMM_LABEL_BYTES];
+    label_clean(clean, sizeof clean, label, most);
+    pthread_mutex_lock(&book.lock);
+    memset(comm->record->label, 0, sizeof comm->record->label);
+    memcpy(comm->record->label, clean, strlen(clean));
+    pthread_mutex_unlock(&book.lock);
 }
 
 static void comm_mark(struct comm *comm, bool freed)
@@ -239,12 +288,20 @@ void book_comm_restore(struct comm *comm)
     pthread_mutex_unlock(&book.lock);
 }
 
-static struct view *view_make(struct ledger *ledger, struct comm *comm)
+void book_comm_release(struct comm *comm)
+{
+    struct comm *up = comm->up;
+    comm_let_go(comm);
+    if (up)
+        comm_let_go(up);
+}
+
+struct view *book_view_make(struct ledger *ledger, struct comm *comm)
 {
     uint32_t peers = (uint32_t)(comm->remote_size ? comm->remote_size : comm->size);
     uint64_t offset;
     struct view *view = calloc(1, sizeof *view);
-    struct peer_leaf **root = calloc(peers / LEAF_PEERS + 1, sizeof *root);
+    struct peer_leaf **root = calloc((size_t)1 << comm_room(comm->size, comm->remote_size), sizeof *root);
     struct tally_block *block = view && root ? block_make(BLOCK_COMM, ledger->index, comm->slot, 0,
                                                           sizeof(struct comm_cells) / sizeof(uint64_t), &offset)
                                              : NULL;
@@ -295,17 +352,16 @@ struct view *book_view(struct ledger *ledger, struct comm *comm)
     struct view *view = ledger->views[comm->slot];
     if (!view && !(book.full_limit && book.full_limit == book.run.memory_limit)) {
         pthread_mutex_lock(&book.lock);
-        view = view_make(ledger, comm);
+        view = book_view_make(ledger, comm);
         pthread_mutex_unlock(&book.lock);
         ledger->views[comm->slot] = view;
     }
     return view;
 }
 
-static struct peer_cells *peer_page(struct view *view, uint32_t peer)
+struct peer_cells *book_view_page(struct view *view, uint32_t number)
 {
-    uint32_t number = peer / PEERS_PER_PAGE;
-    struct peer_leaf **leaf = &view->root[peer / LEAF_PEERS];
+    struct peer_leaf **leaf = &view->root[number / LEAF_PAGES];
     if (!*leaf) {
         struct peer_leaf *fresh = calloc(1, sizeof *fresh);
         if (!fresh) {
@@ -330,7 +386,7 @@ static struct peer_cells *peer_page(struct view *view, uint32_t peer)
 void view_page_turn(struct view *view, uint32_t peer)
 {
     static struct peer_cells lost_page;
-    struct peer_cells *page = peer < view->tally.peers ? peer_page(view, peer) : NULL;
+    struct peer_cells *page = peer < view->tally.peers ? book_view_page(view, peer / PEERS_PER_PAGE) : NULL;
     view->tally.page = page ? page : &lost_page;
     view->tally.page_number = page ? peer / PEERS_PER_PAGE : UINT32_MAX;
 }

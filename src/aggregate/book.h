@@ -12,7 +12,7 @@
  * Who may run with whom: additions happen under book.lock, by threads that are in MPI; lists are pushed at the front
  * with a release store, and their readers (any thread, any signal handler) walk them with acquire loads and no lock. A
  * ledger and its views are written by its thread alone. Nothing is removed while the process lives; a communicator that
- * was freed only loses its handle.
+ * was freed loses its handle, and all of it can become another one (commreuse.h).
  */
 #ifndef MPIT_AGGREGATE_BOOK_H
 #define MPIT_AGGREGATE_BOOK_H
@@ -28,6 +28,8 @@ enum { COMM_SLOTS = 1 << 16, LEAF_PAGES = 128, LEAF_PEERS = LEAF_PAGES * PEERS_P
 struct peer_leaf {
     struct peer_cells *pages[LEAF_PAGES];
 };
+
+struct topology;
 
 /* A thread's cells for a communicator. */
 struct view {
@@ -48,14 +50,19 @@ struct extreme_control {
 struct comm {
     struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
-    bool freed, foreign; /* foreign: with processes of other worlds */
+    bool freed, foreign;   /* foreign: with processes of other worlds */
+    uint32_t holds, bound; /* who refers to it (commreuse.h) */
+    uint64_t quiet_ticks;  /* no event of it began later: when the last of `holds` had gone */
+    struct comm *behind;   /* of those that are freed and wait to be used again */
+    struct comm *up;       /* the parent, which this one holds; NULL = none */
     uint32_t slot, parent;
     int32_t size, rank, remote_size;
     uint32_t creations; /* children that were made out of it: names them on all ranks alike */
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
-    uint64_t difference; /* the largest that was seen of the variable that is one (sample.c) */
+    uint64_t difference;             /* the largest that was seen of the variable that is one (sample.c) */
+    const struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
     char name[COMM_NAME_BYTES];
 };
 
@@ -88,6 +95,14 @@ struct ledger {
 
 struct comm_map; /* handle -> comm, lock-free to read */
 
+/* Freed communicators that wait to be used again, by how many leaves the views of theirs have room for. */
+enum { COMM_QUEUES = 20 };
+
+struct comm_queue {
+    struct comm *first, *last;
+    uint32_t count;
+};
+
 struct book {
     struct run run;
     struct clock_scale scale;
@@ -103,6 +118,10 @@ struct book {
     bool plain;          /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
     uint64_t difference; /* as in comm, of those that are not bound */
     uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
+    struct comm_queue freed[COMM_QUEUES];
+    uint32_t freed_count;  /* in all of them */
+    struct comm_sum *sums; /* what those counted that were used again */
+    uint32_t sum_count;
 };
 
 extern LIBRARY_LOCAL struct book book;
@@ -112,7 +131,8 @@ extern LIBRARY_LOCAL __thread struct thread_state *book_thread_state __attribute
 /* Nothing can be made for another communicator: callers need not try for each call. */
 static inline bool book_is_full(void)
 {
-    return book.comm_count >= COMM_SLOTS || (book.full_limit && book.full_limit == book.run.memory_limit);
+    return (book.comm_count >= COMM_SLOTS || (book.full_limit && book.full_limit == book.run.memory_limit)) &&
+           !book.freed_count;
 }
 
 /* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */
@@ -139,6 +159,7 @@ struct comm_facts {
     uint32_t flags;                  /* COMM_FOREIGN, COMM_APART */
     uint64_t group;                  /* as in comm_record */
     const char *name;
+    uint64_t since; /* no event of it begins earlier; 0: that is not known, and it gets a slot that no other had */
 };
 
 /* Adds a communicator; returns it, or NULL (counted). Adding a known handle returns what is known. */
@@ -147,6 +168,25 @@ struct comm *book_comm_add(const struct comm_facts *facts);
 void book_comm_retire(struct comm *comm);
 /* Takes a retirement back: MPI refused to free the communicator. */
 void book_comm_restore(struct comm *comm);
+/* A retired one is gone, and its caller is through with it: once nobody else refers to it, it can become another one.
+ */
+void book_comm_release(struct comm *comm);
+/* What the program calls it, of at most `most` bytes. */
+void book_comm_label(struct comm *comm, const char *label, size_t most);
+
+/* A slot with cells that no communicator has, or a place that is used again, for facts->name; NULL: no memory. For
+ * commreuse.c, under the book's lock. */
+struct comm *book_comm_make(const struct comm_facts *facts);
+/* Room for this many leaves, in powers of two. */
+static inline unsigned comm_room(int32_t size, int32_t remote_size)
+{
+    uint32_t leaves = (uint32_t)(remote_size ? remote_size : size) / LEAF_PEERS;
+    return leaves ? 32u - (unsigned)__builtin_clz(leaves) : 0;
+}
+/* A thread's cells for a communicator, and those for a page of its peers: made where there are none. NULL: counted.
+ * Under the book's lock; nobody else uses them (commreuse.c). */
+struct view *book_view_make(struct ledger *ledger, struct comm *comm);
+struct peer_cells *book_view_page(struct view *view, uint32_t page);
 
 /* The thread's cells for the communicator; makes them at first use. NULL: counted as lost. */
 struct view *book_view(struct ledger *ledger, struct comm *comm);

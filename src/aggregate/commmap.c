@@ -1,5 +1,6 @@
 #include "commmap.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct comm_place {
@@ -26,24 +27,68 @@ struct comm *comm_map_find(struct comm_map *const *where, uint64_t handle)
     for (uint64_t i = place_of(handle);; i++) {
         struct comm_place *place = &map->places[i & map->mask];
         uint64_t found = __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE);
-        if (found == handle)
-            return __atomic_load_n(&place->comm, __ATOMIC_ACQUIRE);
         if (!found)
             return NULL;
+        if (found != handle)
+            continue;
+        struct comm *comm = __atomic_load_n(&place->comm, __ATOMIC_ACQUIRE);
+        /* the place may have gone to another handle meanwhile, which then is there before its communicator */
+        return __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE) == handle ? comm : NULL;
+    }
+}
+
+/* The place that has the handle, else one that it can have: a vacated one on the way, or the empty one at its end. */
+static struct comm_place *place_for(struct comm_map *map, uint64_t handle)
+{
+    struct comm_place *vacated = NULL;
+    for (uint64_t i = place_of(handle);; i++) {
+        struct comm_place *place = &map->places[i & map->mask];
+        if (place->handle == handle)
+            return place;
+        if (!place->handle)
+            return vacated ? vacated : place;
+        if (!place->comm && !vacated)
+            vacated = place;
     }
 }
 
 static void put(struct comm_map *map, uint64_t handle, struct comm *comm)
 {
-    uint64_t i = place_of(handle);
-    while (map->places[i & map->mask].handle && map->places[i & map->mask].handle != handle)
-        i++;
-    struct comm_place *place = &map->places[i & map->mask];
-    __atomic_store_n(&place->comm, comm, __ATOMIC_RELEASE);
-    if (!place->handle) {
-        map->used++;
+    struct comm_place *place = place_for(map, handle);
+    if (place->handle != handle) {
+        map->used += !place->handle;
         __atomic_store_n(&place->handle, handle, __ATOMIC_RELEASE);
     }
+    __atomic_store_n(&place->comm, comm, __ATOMIC_RELEASE);
+}
+
+/* Empties the vacated places around one that nobody's search leads across: those for which no handle behind them had to
+ * give way to the one that was there. */
+static void tidy(struct comm_map *map, uint64_t at)
+{
+    uint64_t reach = 0; /* so many places in front of this one lead to a handle behind it */
+    while (map->places[at & map->mask].handle)
+        at++;
+    for (struct comm_place *place; (place = &map->places[--at & map->mask])->handle;) {
+        bool needed = reach > 0;
+        reach -= needed;
+        if (place->comm) {
+            uint64_t way = (at - place_of(place->handle)) & map->mask;
+            reach = way > reach ? way : reach;
+        } else if (!needed) {
+            __atomic_store_n(&place->handle, 0, __ATOMIC_RELEASE);
+            map->used--;
+        }
+    }
+}
+
+static void forget(struct comm_map *map, uint64_t handle)
+{
+    struct comm_place *place = place_for(map, handle);
+    if (place->handle != handle)
+        return;
+    __atomic_store_n(&place->comm, NULL, __ATOMIC_RELEASE);
+    tidy(map, (uint64_t)(place - map->places));
 }
 
 static struct comm_map *larger(const struct comm_map *old)
@@ -68,8 +113,8 @@ int comm_map_set(struct comm_map **where, uint64_t handle, struct comm *comm)
 {
     struct comm_map *map = *where;
     if (!comm) { /* forgets the handle: it is there already, or need not be */
-        if (map && comm_map_find(where, handle))
-            put(map, handle, NULL);
+        if (map && handle)
+            forget(map, handle);
         return 0;
     }
     if (!map || 2 * (map->used + 1) > map->mask) {

@@ -1,10 +1,11 @@
 /*
  * Handles of communicators to what the book knows of them: open addressing, read without a lock.
  *
- * A slot goes from empty to a handle once (release, pairs with the reader's acquire); a freed communicator leaves the
- * handle with a NULL comm behind, which the next communicator with the same handle takes over. When the table is more
- * than half full a larger copy replaces it; the old one stays, for readers that are still in it (all of them together
- * are smaller than the newest).
+ * A place goes from empty to a handle (release, pairs with the reader's acquire), and then gets its communicator. Where
+ * a communicator is taken out, its place is empty again if no search leads across it; else it keeps the handle with a
+ * NULL communicator until another handle takes it over. A reader looks at the handle again when it has the
+ * communicator. When the table is more than half full a larger copy replaces it; the old one stays, for readers that
+ * are still in it.
  *
  * Writers hold the book's lock.
  */

@@ -70,11 +70,14 @@ uint64_t figures_one(const struct figures *figures, const char *name, enum varia
 bool figures_comm_next(const struct figures *figures, uint32_t *at, struct figures_comm *comm)
 {
     if (figures->run) {
-        while (++*at < figures->run->comm_count) {
+        while (++*at < figures->run->slot_count) {
             const struct comm_record *record = figures->run->comms[*at];
             if (record) {
                 *comm = (struct figures_comm){.slot = record->slot,
                                               .name = record->name,
+                                              .label = record->label,
+                                              .merged = record->flags & COMM_SUM ? record->merged : 1,
+                                              .is_sum = record->flags & COMM_SUM,
                                               .size = record->size,
                                               .peers = record->remote_size ? record->remote_size : record->size};
                 return true;
@@ -88,6 +91,9 @@ bool figures_comm_next(const struct figures *figures, uint32_t *at, struct figur
     *comm = (struct figures_comm){.live = live,
                                   .slot = live->slot,
                                   .name = live->name,
+                                  .label = live->record->label,
+                                  .merged = live->record->flags & COMM_SUM ? live->record->merged : 1,
+                                  .is_sum = live->record->flags & COMM_SUM,
                                   .size = live->size,
                                   .peers = live->remote_size ? live->remote_size : live->size};
     return true;

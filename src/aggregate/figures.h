@@ -19,8 +19,10 @@ struct figures {
 struct figures_comm {
     const struct comm *live;
     uint32_t slot;
-    const char *name;
-    int32_t size, peers; /* peers: of the (remote) group */
+    const char *name, *label; /* label: as it stands in the record (label.h) */
+    uint64_t merged;          /* how many are in it */
+    bool is_sum;              /* of freed ones */
+    int32_t size, peers;      /* peers: of the (remote) group */
 };
 
 /* Up to `count` values (the rest 0). Returns how many there are, 0 when there is no such variable. */

@@ -74,6 +74,11 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         level_add(tally->concurrent, &comm->shared->recvs, 1);
         fold_span(comm, event->begin, tally->end);
         break;
+    case RECORD_COLL_POSTED:
+        if (event->duration < CALL_COUNT)
+            cell_add(&comm->cells->coll_time[call_table[event->duration].op], fold_share(tally));
+        fold_span(comm, event->begin, tally->end);
+        break;
     case RECORD_COLL_DONE:
         cell_add(&comm->cells->wait_time, fold_share(tally));
         if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)

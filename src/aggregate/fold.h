@@ -180,6 +180,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         break;
     case FOLD_COLL:
     case FOLD_POST_COLL:
+    case FOLD_COLL_INIT:
         cell_add(&comm->cells->coll_time[op], duration);
         break;
     case FOLD_RMA:
@@ -196,7 +197,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         cell_add(&comm->cells->comm_time, duration);
         return;
     }
-    if (shape == FOLD_P2P || (event->kind & EVENT_FAILED))
+    if (shape == FOLD_P2P || shape == FOLD_COLL_INIT || (event->kind & EVENT_FAILED))
         return;
     if (shape == FOLD_POST_RECV) {
         if (event->peer == PEER_PROC_NULL)

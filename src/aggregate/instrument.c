@@ -1,5 +1,6 @@
 #include "instrument.h"
 
+#include "commreuse.h"
 #include "instrumentrules.h"
 
 #include <stdio.h>
@@ -189,7 +190,7 @@ static struct instrument_instance *instance_make(struct instrument *instrument, 
         return NULL;
     }
     instance->instrument = instrument;
-    instance->comm = comm;
+    instance->comm = comm; /* for ever, and so the communicator keeps its slot */
     instance->closed_low = LOW_NEUTRAL;
     instance->cells = instrument_cells_make(instance);
     instance->sampled = calloc(instrument->count, sizeof *instance->sampled);
@@ -198,6 +199,8 @@ static struct instrument_instance *instance_make(struct instrument *instrument, 
         free(instance);
         return NULL;
     }
+    if (comm)
+        comm_bind(comm);
     instance->id = ++last_id;
     if (instrument_run_open)
         instrument_record_make(instance);

@@ -1,5 +1,6 @@
 #include "replay.h"
 
+#include "commsum.h"
 #include "fold.h"
 #include "variables.h"
 
@@ -18,7 +19,9 @@ struct page {
 struct replayed_comm {
     struct comm_tally tally;
     struct comm_cells cells;
+    struct shared_cells shared; /* what the thread did to them */
     struct page *pages;
+    uint32_t number; /* of the communicator that has the slot now, as far as the thread's events have come */
 };
 
 /* Of all threads together; only the extremes of the cells are used. */
@@ -38,6 +41,7 @@ struct replay {
     char *report;
     size_t size;
     int differences;
+    uint64_t nameless; /* events of communicators that the file does not name */
 };
 
 enum { REPORT_MOST = 8 };
@@ -52,23 +56,17 @@ __attribute__((format(printf, 2, 3))) static void report(struct replay *replay, 
     va_end(args);
 }
 
-static struct replayed_comm *comm_at(struct replay *replay, uint16_t slot)
+static struct replayed_comm *comm_make(struct replay *replay, uint32_t slot)
 {
-    if (slot == 0 || slot >= replay->reader->comm_count || !replay->reader->comms[slot])
+    struct replayed_comm *comm = calloc(1, sizeof *comm);
+    if (!comm)
         return NULL;
-    struct replayed_comm *comm = replay->comms[slot];
-    if (!comm) {
-        comm = calloc(1, sizeof *comm);
-        if (!comm)
-            return NULL;
-        const struct comm_record *record = replay->reader->comms[slot];
-        comm->cells.message_low = comm->cells.span_first = LOW_NEUTRAL;
-        comm->tally.cells = &comm->cells;
-        comm->tally.shared = &replay->shared[slot];
-        comm->tally.page_number = UINT32_MAX;
-        comm->tally.peers = (uint32_t)(record->remote_size ? record->remote_size : record->size);
-        replay->comms[slot] = comm;
-    }
+    comm->cells.message_low = comm->cells.span_first = LOW_NEUTRAL;
+    comm->tally.cells = &comm->cells;
+    shared_cells_clear(&comm->shared);
+    comm->tally.shared = &comm->shared;
+    comm->tally.page_number = UINT32_MAX;
+    replay->comms[slot] = comm;
     return comm;
 }
 
@@ -93,6 +91,58 @@ static bool page_select(struct replayed_comm *comm, int32_t peer)
     return true;
 }
 
+/* The slot goes to the next communicator: what the one before has counted goes to its sum, as it did then. */
+static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
+{
+    const struct comm_record *record = replay->reader->comms[comm->number];
+    struct replayed_comm *sum = replay->comms[record->sum];
+    if (comm->number < replay->reader->slot_count || (!sum && !(sum = comm_make(replay, record->sum))))
+        return false;
+    comm_cells_sum(&sum->cells, &comm->cells);
+    comm_cells_clear(&comm->cells);
+    for (struct page *page = comm->pages; page; page = page->next) {
+        if (!page_select(sum, (int32_t)(page->number * PEERS_PER_PAGE)))
+            return false;
+        peer_cells_sum(sum->tally.page, &page->cells);
+        peer_cells_clear(&page->cells);
+    }
+    shared_cells_sum(&sum->shared, &comm->shared);
+    shared_cells_clear(&comm->shared);
+    return true;
+}
+
+/* The communicator of an event, which is none or has a slot; false: it cannot be told, or there is no memory. */
+static bool comm_at(struct replay *replay, const struct event *event, struct replayed_comm **comm)
+{
+    uint32_t slot = event->comm, number = run_reader_comm(replay->reader, event);
+    *comm = NULL;
+    if (!number) {
+        bool had = slot && slot < replay->reader->slot_count && replay->reader->comms[slot];
+        replay->nameless += had;
+        return !had;
+    }
+    *comm = replay->comms[slot];
+    if (!*comm && !(*comm = comm_make(replay, slot)))
+        return false;
+    if ((*comm)->number != number && (*comm)->number && !comm_sum(replay, *comm))
+        return false;
+    const struct comm_record *record = replay->reader->comms[number];
+    (*comm)->number = number;
+    (*comm)->tally.peers = (uint32_t)(record->remote_size ? record->remote_size : record->size);
+    return true;
+}
+
+/* At the end of a thread's events: those that have lost their slots go to their sums. */
+static bool comms_sum(struct replay *replay)
+{
+    for (uint32_t slot = 1; slot < replay->reader->slot_count; slot++) {
+        struct replayed_comm *comm = replay->comms[slot];
+        if (comm && comm->number >= replay->reader->slot_count && !comm_sum(replay, comm))
+            return false;
+    }
+    return true;
+}
+
 /* An event with what follows it where it is wide. */
 static bool event_take(struct replay *replay, struct event_cursor *cursor, const struct event *from)
 {
@@ -110,8 +160,8 @@ static bool event_take(struct replay *replay, struct event_cursor *cursor, const
         replay->thread.events++;
     }
     bool instrument = event_kind(&event) >= RECORD_END; /* its peer is no rank */
-    struct replayed_comm *comm = instrument ? NULL : comm_at(replay, event.comm);
-    if (comm && !page_select(comm, event.peer))
+    struct replayed_comm *comm = NULL;
+    if ((!instrument && !comm_at(replay, &event, &comm)) || (comm && !page_select(comm, event.peer)))
         return false;
     replay->thread.events++;
     replay->tally.region = NULL;
@@ -279,8 +329,10 @@ static void shared_compare(struct replay *replay)
 
 static void thread_forget(struct replay *replay)
 {
-    for (size_t i = 0; i < replay->reader->comm_count; i++) {
+    for (size_t i = 0; i < replay->reader->slot_count; i++) {
         struct replayed_comm *comm = replay->comms[i];
+        if (comm)
+            shared_cells_sum(&replay->shared[i], &comm->shared);
         for (struct page *page = comm ? comm->pages : NULL, *next; page; page = next) {
             next = page->next;
             free(page);
@@ -300,7 +352,10 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
         whole = event_take(replay, &cursor, event);
-    if (!whole)
+    whole = whole && comms_sum(replay);
+    if (replay->nameless)
+        report(replay, "the file does not name the communicators of all events (events_lost says why)");
+    else if (!whole)
         report(replay, "the trace of thread %u ends inside of an event", thread);
     if (whole && cursor.missing) {
         report(replay, "%llu events of thread %u are not in the trace", (unsigned long long)cursor.missing, thread);
@@ -330,12 +385,14 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
                  "tallies count all of them");
         return -1;
     }
-    replay.comms = calloc(reader->comm_count + 1, sizeof *replay.comms);
-    replay.shared = calloc(reader->comm_count + 1, sizeof *replay.shared);
-    replay.extremes = calloc(reader->comm_count + 1, sizeof *replay.extremes);
+    replay.comms = calloc(reader->slot_count + 1, sizeof *replay.comms);
+    replay.shared = calloc(reader->slot_count + 1, sizeof *replay.shared);
+    replay.extremes = calloc(reader->slot_count + 1, sizeof *replay.extremes);
     replay.regions = calloc(reader->instrument_count + 1, sizeof *replay.regions);
     bool whole = replay.comms && replay.shared && replay.extremes && replay.regions;
-    for (size_t i = 0; whole && i <= reader->comm_count; i++) {
+    for (size_t i = 0; whole && i <= reader->slot_count; i++)
+        shared_cells_clear(&replay.shared[i]);
+    for (size_t i = 0; whole && i <= reader->slot_count; i++) {
         extremes_clear(&replay.extremes[i].live);
         extremes_clear(&replay.extremes[i].replayed);
     }

@@ -2,6 +2,7 @@
 
 #include "book.h"
 #include "figures.h"
+#include "label.h"
 #include "summaryinstruments.h"
 
 #include <stdio.h>
@@ -32,8 +33,10 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
 {
     snprintf(line->name, sizeof line->name, "%s", comm->name);
     line->size = comm->size;
+    label_clean(line->label, sizeof line->label, comm->label, COMM_LABEL_BYTES);
     line->ranks = 1;
-    line->merged = 1;
+    line->merged = comm->merged;
+    line->sum = comm->is_sum;
 #define TIME(field, name) line->field = figures_one(from, name, VARIABLE_TIMER, comm)
 #define COUNT(field, name) line->field = figures_one(from, name, VARIABLE_COUNTER, comm)
 #define SUM(field, name) line->field = figures_one(from, name, VARIABLE_AGGREGATE, comm)
@@ -86,6 +89,11 @@ static void comm_sum(struct summary_comm *line, const struct summary_comm *other
     line->ranks += other->ranks;
     if (!same)
         line->merged += other->merged;
+    else if (other->merged > line->merged)
+        line->merged = other->merged;
+    /* ranks may call it differently: whatever the order in which parts are merged, the same name is left */
+    if (other->label[0] && (!line->label[0] || strcmp(other->label, line->label) < 0))
+        memcpy(line->label, other->label, sizeof line->label);
     if (other->span_ns > line->span_ns)
         line->span_ns = other->span_ns;
     if (other->size > line->size)
@@ -129,16 +137,47 @@ static int comm_add_to_others(struct summary *summary, const struct summary_comm
     size_t place = comm_place(summary, OTHERS_NAME, &found);
     if (found) {
         comm_sum(&summary->comms[place], line, false);
+        summary->comms[place].label[0] = '\0';
         return 0;
     }
     struct summary_comm others = *line;
     snprintf(others.name, sizeof others.name, "%s", OTHERS_NAME);
+    others.label[0] = '\0';
+    others.sum = 0;
     return comm_insert(summary, place, &others);
 }
 
+/* Has a line of its own as long as that is possible: one that nothing was made of (MPI_COMM_WORLD), and a sum of many.
+ */
+static bool name_is_first(const char *name)
+{
+    return !strchr(name, '/') || strchr(name, '*');
+}
+
+/* Does the one come before the other, where there is not room for both? */
+static bool name_goes_before(const char *name, const char *other)
+{
+    bool first = name_is_first(name);
+    return first != name_is_first(other) ? first : strcmp(name, other) < 0;
+}
+
+/* The line that gives way first: they are sorted by name. */
+static size_t comm_last(const struct summary *summary)
+{
+    size_t last = SIZE_MAX;
+    for (size_t i = summary->comm_count; i-- > 0;) {
+        const char *name = summary->comms[i].name;
+        if (!name_is_first(name))
+            return i;
+        if (last == SIZE_MAX && strcmp(name, OTHERS_NAME) != 0)
+            last = i;
+    }
+    return last;
+}
+
 /*
- * Adds a line to the one of its name. Over the limit those with the smallest names stay (whatever the order in which
- * parts are merged, these are the same), and the rest is summed in the line of all others.
+ * Adds a line to the one of its name. Over the limit those with the smallest names stay behind those that come first
+ * (whatever the order in which parts are merged, these are the same), and the rest is summed in the line of all others.
  */
 static int comm_add(struct summary *summary, const struct summary_comm *line)
 {
@@ -152,10 +191,13 @@ static int comm_add(struct summary *summary, const struct summary_comm *line)
     comm_place(summary, OTHERS_NAME, &others);
     if (is_others || summary->comm_count - others < SUMMARY_COMMS_MAX)
         return comm_insert(summary, place, line);
-    if (place == summary->comm_count)
+    size_t least = comm_last(summary);
+    if (name_goes_before(summary->comms[least].name, line->name))
         return comm_add_to_others(summary, line);
-    struct summary_comm last = summary->comms[--summary->comm_count];
-    if (comm_insert(summary, place, line) != 0)
+    struct summary_comm last = summary->comms[least];
+    memmove(&summary->comms[least], &summary->comms[least + 1],
+            (--summary->comm_count - least) * sizeof *summary->comms);
+    if (comm_insert(summary, comm_place(summary, line->name, &found), line) != 0)
         return -1;
     return comm_add_to_others(summary, &last);
 }
@@ -401,8 +443,13 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     summary->mpi[sizeof summary->mpi - 1] = summary->program[sizeof summary->program - 1] = '\0';
-    for (size_t i = 0; i < summary->comm_count; i++)
-        summary->comms[i].name[COMM_NAME_BYTES - 1] = '\0';
+    for (size_t i = 0; i < summary->comm_count; i++) {
+        struct summary_comm *comm = &summary->comms[i];
+        char label[COMM_LABEL_BYTES] = "";
+        comm->name[COMM_NAME_BYTES - 1] = '\0';
+        label_clean(label, sizeof label, comm->label, COMM_LABEL_BYTES);
+        memcpy(comm->label, label, sizeof label);
+    }
     for (size_t i = 0; i < summary->instrument_count; i++)
         summary_instrument_sanitize(&summary->instruments[i]);
     return 0;

@@ -34,9 +34,11 @@ struct summary_call {
 
 struct summary_comm {
     char name[COMM_NAME_BYTES];
-    int32_t size;    /* processes in it */
-    uint32_t ranks;  /* processes that had it */
-    uint32_t merged; /* communicators in this line */
+    char label[COMM_LABEL_BYTES]; /* what the program called it last, clean (label.h); "" = nothing */
+    int32_t size;                 /* processes in it */
+    uint32_t ranks;               /* processes that had it */
+    uint32_t sum;                 /* 1: those of its name's kind that were freed, and whose cells were used again */
+    uint64_t merged;              /* communicators in this line; in a sum: of the rank that had most */
     uint64_t comm_time_ns, p2p_time_ns, wait_time_ns, coll_time_ns;
     uint64_t span_ns; /* the longest of any rank */
     uint64_t send_count, recv_count, coll_count;

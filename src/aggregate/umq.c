@@ -21,6 +21,7 @@ enum { STEPS_MOST = 1 << 20, RETRIES_MOST = 16, BATCH = 64 };
 struct known {
     struct known *older;
     uint64_t head; /* the list's head then */
+    uint32_t slot;
     size_t count;
     const struct tally_block *blocks[];
 };
@@ -28,14 +29,16 @@ struct known {
 struct source {
     struct source *next;
     struct neighbour *neighbour;
-    uint64_t comm_head; /* records up to this one have been looked at for the name */
-    uint64_t place;     /* slot << 32 | rank + 1; 0 = not found yet */
+    uint64_t comm_head;    /* records up to this one have been looked at for the name, */
+    uint64_t comm_changes; /* as they were at this number of changes */
+    uint64_t place;        /* slot << 32 | rank + 1; 0 = not found yet */
     struct known *known;
 };
 
 struct umq {
     struct umq *next;
     struct comm *comm;
+    uint32_t serial; /* of its record: which of those that have had the slot */
     struct source *sources;
 };
 
@@ -63,12 +66,16 @@ static int32_t rank_of(uint64_t place)
     return (int32_t)(place & UINT32_MAX) - 1;
 }
 
-/* Is the record that of the communicator, as its other member has it? */
+/* Is the record that of the communicator, as its other member has it? Not while it changes. */
 static bool record_fits(const struct comm_record *record, const struct comm *comm)
 {
-    return strncmp(record->name, comm->name, sizeof record->name) == 0 && record->size == comm->size &&
-           record->remote_size == 0 && record->rank >= 0 && record->rank < comm->size && record->rank != comm->rank &&
-           record->slot > 0 && record->slot < COMM_SLOTS;
+    uint32_t serial = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE);
+    bool fits = strncmp(record->name, comm->name, sizeof record->name) == 0 && record->size == comm->size &&
+                record->remote_size == 0 && record->rank >= 0 && record->rank < comm->size &&
+                record->rank != comm->rank && record->slot > 0 && record->slot < COMM_SLOTS &&
+                !(record->flags & (COMM_FREED | COMM_SUM));
+    LOADS_IN_ORDER();
+    return fits && !(serial & 1) && RELAXED_LOAD(&record->serial) == serial;
 }
 
 /* Where the neighbour has the communicator; 0 while it has not, or is none of its members. Two of one name (made by
@@ -79,9 +86,13 @@ static uint64_t source_place(struct source *source, const struct comm *comm)
     if (!neighbour_is_mine(source->neighbour, book.run.header))
         return 0;
     uint64_t head = __atomic_load_n(&header_of(source)->first_comm, __ATOMIC_ACQUIRE);
+    uint64_t changes = __atomic_load_n(&header_of(source)->comm_changes, __ATOMIC_ACQUIRE);
     uint64_t seen = __atomic_load_n(&source->comm_head, __ATOMIC_RELAXED);
-    if (head == seen)
+    bool changed = changes != __atomic_load_n(&source->comm_changes, __ATOMIC_RELAXED);
+    if (head == seen && !changed)
         return place == PLACE_AMBIGUOUS ? 0 : place;
+    if (changed) /* slots have gone to other communicators: what was known of them may be wrong */
+        place = seen = 0;
     uint64_t at = head;
     for (int steps = 0; at && at != seen && steps < STEPS_MOST; steps++) {
         const struct comm_record *record = neighbour_at(source->neighbour, at, sizeof *record);
@@ -94,6 +105,7 @@ static uint64_t source_place(struct source *source, const struct comm *comm)
     }
     __atomic_store_n(&source->place, place, __ATOMIC_RELAXED);
     __atomic_store_n(&source->comm_head, head, __ATOMIC_RELAXED);
+    __atomic_store_n(&source->comm_changes, changes, __ATOMIC_RELAXED);
     return place == PLACE_AMBIGUOUS ? 0 : place;
 }
 
@@ -109,8 +121,9 @@ struct walk {
 
 static struct walk walk_begin(struct source *source, uint32_t slot, uint32_t page)
 {
+    const struct known *known = __atomic_load_n(&source->known, __ATOMIC_ACQUIRE);
     return (struct walk){.source = source,
-                         .known = __atomic_load_n(&source->known, __ATOMIC_ACQUIRE),
+                         .known = known && known->slot == slot ? known : NULL,
                          .slot = slot,
                          .page = page,
                          .at = __atomic_load_n(&header_of(source)->first_block, __ATOMIC_ACQUIRE)};
@@ -400,7 +413,7 @@ static void source_refresh(struct source *source, const struct comm *comm)
     struct known *known = malloc(sizeof *known + count * sizeof known->blocks[0]);
     if (!known)
         return; /* reads look for themselves */
-    *known = (struct known){.older = source->known, .head = head};
+    *known = (struct known){.older = source->known, .head = head, .slot = slot_of(place)};
     for (const struct tally_block *block; known->count < count && (block = walk_next(&again));)
         known->blocks[known->count++] = block;
     __atomic_store_n(&source->known, known, __ATOMIC_RELEASE);
@@ -428,6 +441,19 @@ static void sources_look(struct umq *umq)
         source_refresh(source, umq->comm);
 }
 
+/* The slot has gone to another communicator; no handle of the one before is left that could be read. */
+static void sources_forget(struct umq *umq)
+{
+    for (struct source *source = umq->sources; source; source = source->next) {
+        while (source->known) {
+            struct known *older = source->known->older;
+            free(source->known);
+            source->known = older;
+        }
+        source->place = source->comm_head = 0;
+    }
+}
+
 struct umq *umq_bind(struct comm *comm)
 {
     pthread_mutex_lock(&bind_lock);
@@ -438,6 +464,10 @@ struct umq *umq_bind(struct comm *comm)
         umq->comm = comm;
         umq->next = umqs;
         umqs = umq;
+    }
+    if (umq && umq->serial != comm->record->serial) {
+        umq->serial = comm->record->serial;
+        sources_forget(umq);
     }
     if (umq)
         sources_look(umq);

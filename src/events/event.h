@@ -13,7 +13,7 @@
  *
  *   extension    the fields that did not fit (EVENT_WIDE is set in the call's kind)
  *   receive      the receiving half of a sendrecv
- *   *_posted     one persistent request that the call started
+ *   *_posted     one persistent request that the call started; duration = kind of the call that made it
  *   *_done       one request that the call completed; begin = when it was posted, duration = kind of the posting call
  *   created      the communicator that the call created
  *   destroyed    the communicator that the call freed; the call itself is charged to the parent
@@ -83,6 +83,7 @@ enum record_kind {
     RECORD_RMA_DONE,    /* a request-based access to a window completed */
     RECORD_IO_DONE,     /* a nonblocking access to a file completed: bytes */
     RECORD_HALF_DONE,   /* the sending half of a nonblocking sendrecv completed; the receive's record follows */
+    RECORD_COLL_POSTED, /* a persistent collective was started: peer = root */
     RECORD_END,
 };
 

@@ -16,7 +16,8 @@ ROLES = ["OTHER", "POINT2POINT", "BARRIER", "COLL_ONE2ALL", "COLL_ALL2ONE", "COL
          "FILE_IO"]
 COLLECTIVES = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall",
                "alltoallv", "alltoallw", "allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan",
-               "exscan"]
+               "exscan", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv",
+               "neighbor_alltoallw"]
 
 
 # What the fold makes of an event, by the shape of its wrapper.
@@ -31,13 +32,18 @@ FOLDS = {"init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CA
          "test": "COMPLETION", "testall": "COMPLETION", "testany": "COMPLETION", "testsome": "COMPLETION",
          "request_free": "COMPLETION", "cancel": "COMPLETION", "grequest_start": "COMPLETION",
          "grequest_complete": "COMPLETION", "request_get_status": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
-         "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM",
+         "neighbor": "COLL", "ineighbor": "POST_COLL", "coll_init": "COLL_INIT", "neighbor_init": "COLL_INIT",
+         "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM", "comm_name": "CALL",
          "comm_found": "COMM", "comm_parent": "CALL", "call": "CALL",
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
-         "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO"}
+         "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
+         "file_delete": "CALL"}
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "isend", "irecv", "wait", "test", "coll"]
+
+# Shapes of what MPI-4.0 brought, and Open MPI 4 has as an extension under the names MPIX_*.
+EXTENSION_SHAPES = ["coll_init", "neighbor_init"]
 
 
 class Call:
@@ -74,7 +80,7 @@ def prototypes_read(path):
     text = " ".join(line for line in open(path) if not line.startswith("#"))
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", text)
     found = {}
-    for match in re.finditer(r"\bint\s+(MPI_\w+)\s*\(([^;{}]*?)\)\s*;", text):
+    for match in re.finditer(r"\bint\s+(MPIX?_\w+)\s*\(([^;{}]*?)\)\s*;", text):
         name, parameters = match.groups()
         if parameters.strip() in ("void", ""):
             found[name] = []
@@ -136,8 +142,11 @@ def generate_source(calls):
 def declared(calls, prototypes):
     """(call, C name, parameter types, large) for each function of the table that this mpi.h declares"""
     for call in calls:
-        for name, large in ((call.name, False), (call.name + "_c", True)):
+        extension = call.name.replace("MPI_", "MPIX_", 1)
+        for name, large in ((call.name, False), (call.name + "_c", True), (extension, False)):
             if name not in prototypes:
+                continue
+            if name == extension and (call.shape not in EXTENSION_SHAPES or call.name in prototypes):
                 continue
             types = [parameter_type(p) for p in prototypes[name]]
             if len(types) != len(call.arguments):
@@ -171,7 +180,8 @@ def generate_wrappers(calls, prototypes):
         first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
         if call.klass == "communicator":
             first = [n for n in names if n == "comm"]
-        shaped = ", ".join(first + [n for n in names if n not in first])
+        left_out = first + ["info"] if call.klass == "collective" else first
+        shaped = ", ".join(first + [n for n in names if n not in left_out])
         if call.klass in ("rma", "io"):
             shaped = ", ".join(object_arguments(call))
         body = (f"(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "reader.h"
 
+#include "readercomms.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -11,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_SLOTS = 1 << 16, MAX_THREADS = 1 << 20 };
+enum { MAX_THREADS = 1 << 20 };
 
-__attribute__((format(printf, 2, 3))) static int fail(struct run_reader *reader, const char *format, ...)
+int reader_fail(struct run_reader *reader, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -23,7 +25,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct run_reader *reader,
 }
 
 /* The object of `size` bytes at `offset`, or NULL when it does not lie in a chunk's place. */
-static const void *object_at(const struct run_reader *reader, uint64_t offset, uint64_t size)
+const void *reader_object(const struct run_reader *reader, uint64_t offset, uint64_t size)
 {
     if (offset < RUN_PAGE_BYTES || offset % 8 || offset > reader->bytes || size > reader->bytes - offset)
         return NULL;
@@ -39,22 +41,23 @@ static int header_check(struct run_reader *reader)
 {
     struct run_header *header = &reader->header;
     if (memcmp(header->magic, RUN_MAGIC, sizeof header->magic) != 0)
-        return fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
+        return reader_fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
-        return fail(reader, "was written on a machine of the other byte order");
+        return reader_fail(reader, "was written on a machine of the other byte order");
     if (header->version != RUN_VERSION)
-        return fail(reader, "has format version %u; this mpit reads version %d", header->version, RUN_VERSION);
+        return reader_fail(reader, "has format version %u; this mpit reads version %d", header->version, RUN_VERSION);
     if (header->header_bytes < sizeof *header || header->page_bytes != RUN_PAGE_BYTES)
-        return fail(reader, "has a damaged header (sizes %u and %u)", header->header_bytes, header->page_bytes);
+        return reader_fail(reader, "has a damaged header (sizes %u and %u)", header->header_bytes, header->page_bytes);
     if (header->file_bytes < RUN_PAGE_BYTES || header->file_bytes % RUN_PAGE_BYTES)
-        return fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
+        return reader_fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
     if (header->file_bytes > reader->bytes)
-        return fail(reader, "is truncated: %zu bytes of %llu", reader->bytes, (unsigned long long)header->file_bytes);
+        return reader_fail(reader, "is truncated: %zu bytes of %llu", reader->bytes,
+                           (unsigned long long)header->file_bytes);
     if (header->clock_kind != CLOCK_KIND_MONOTONIC && header->clock_kind != CLOCK_KIND_TSC)
-        return fail(reader, "has an unknown clock (%u)", header->clock_kind);
+        return reader_fail(reader, "has an unknown clock (%u)", header->clock_kind);
     if (!text_ends(header->host, sizeof header->host) || !text_ends(header->mpi, sizeof header->mpi) ||
         !text_ends(header->boot, sizeof header->boot) || !text_ends(header->program, sizeof header->program))
-        return fail(reader, "has a damaged header (a text does not end)");
+        return reader_fail(reader, "has a damaged header (a text does not end)");
     reader->bytes = header->file_bytes; /* what lies behind was allocated and never published */
     return 0;
 }
@@ -71,6 +74,8 @@ static bool capacity_fits(const struct chunk_header *chunk)
     uint64_t room = chunk->bytes - sizeof *chunk;
     if (chunk->kind == CHUNK_PACKED)
         return chunk->packed_bytes <= room && chunk->capacity && chunk->capacity <= chunk->packed_bytes / PACK_LEAST;
+    if (chunk->kind == CHUNK_COMMS)
+        return chunk->packed_bytes <= room;
     return chunk->kind == CHUNK_ARENA || (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
 }
 
@@ -78,20 +83,21 @@ static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
     while (offset < reader->bytes) {
-        const struct chunk_header *chunk = object_at(reader, offset, sizeof *chunk);
+        const struct chunk_header *chunk = reader_object(reader, offset, sizeof *chunk);
         if (!chunk || chunk->magic != CHUNK_MAGIC)
-            return fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)offset);
         if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
-            return fail(reader, "is damaged: chunk at byte %llu has an impossible size", (unsigned long long)offset);
-        if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_PACKED)
-            return fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
-                        chunk->kind);
+            return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
+                               (unsigned long long)offset);
+        if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_COMMS)
+            return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
+                               chunk->kind);
         if (!capacity_fits(chunk))
-            return fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
-                        (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
+                               (unsigned long long)offset);
         const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
         if (!chunks)
-            return fail(reader, "has more chunks than memory can hold");
+            return reader_fail(reader, "has more chunks than memory can hold");
         reader->chunks = chunks;
         reader->chunks[reader->chunk_count++] = chunk;
         offset += chunk->bytes;
@@ -103,48 +109,24 @@ static int threads_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.first_thread;
     while (offset) {
-        const struct thread_record *thread = object_at(reader, offset, sizeof *thread);
+        const struct thread_record *thread = reader_object(reader, offset, sizeof *thread);
         if (!thread || thread->index >= MAX_THREADS)
-            return fail(reader, "is damaged: thread record at byte %llu", (unsigned long long)offset);
-        if (!object_at(reader, thread->events_cell, sizeof(uint64_t)))
-            return fail(reader, "is damaged: event counter of thread %u", thread->index);
+            return reader_fail(reader, "is damaged: thread record at byte %llu", (unsigned long long)offset);
+        if (!reader_object(reader, thread->events_cell, sizeof(uint64_t)))
+            return reader_fail(reader, "is damaged: event counter of thread %u", thread->index);
         if (thread->index >= reader->thread_count) {
             size_t count = thread->index + 1u;
             const struct thread_record **threads = realloc(reader->threads, count * sizeof *threads);
             if (!threads)
-                return fail(reader, "has more threads than memory can hold");
+                return reader_fail(reader, "has more threads than memory can hold");
             memset(threads + reader->thread_count, 0, (count - reader->thread_count) * sizeof *threads);
             reader->threads = threads;
             reader->thread_count = count;
         }
         if (reader->threads[thread->index])
-            return fail(reader, "is damaged: thread %u stands twice", thread->index);
+            return reader_fail(reader, "is damaged: thread %u stands twice", thread->index);
         reader->threads[thread->index] = thread;
         offset = thread->next;
-    }
-    return 0;
-}
-
-static int comms_find(struct run_reader *reader)
-{
-    uint64_t offset = reader->header.first_comm;
-    while (offset) {
-        const struct comm_record *comm = object_at(reader, offset, sizeof *comm);
-        if (!comm || comm->slot == 0 || comm->slot >= MAX_SLOTS || !text_ends(comm->name, sizeof comm->name))
-            return fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
-        if (comm->slot >= reader->comm_count) {
-            size_t count = comm->slot + 1u;
-            const struct comm_record **comms = realloc(reader->comms, count * sizeof *comms);
-            if (!comms)
-                return fail(reader, "has more communicators than memory can hold");
-            memset(comms + reader->comm_count, 0, (count - reader->comm_count) * sizeof *comms);
-            reader->comms = comms;
-            reader->comm_count = count;
-        }
-        if (reader->comms[comm->slot])
-            return fail(reader, "is damaged: communicator slot %u stands twice", comm->slot);
-        reader->comms[comm->slot] = comm;
-        offset = comm->next;
     }
     return 0;
 }
@@ -157,7 +139,7 @@ static bool instrument_is_sound(const struct run_reader *reader, const struct in
         return false;
     if (record->count == 0 || record->count > INSTRUMENT_ELEMENTS_MAX || record->item_count > INSTRUMENT_ITEMS_MAX)
         return false;
-    if (record->comm && (record->comm >= reader->comm_count || !reader->comms[record->comm]))
+    if (record->comm && (record->comm >= reader->slot_count || !reader->comms[record->comm]))
         return false;
     return text_ends(record->name, sizeof record->name) && text_ends(record->unit, sizeof record->unit) &&
            text_ends(record->component, sizeof record->component) &&
@@ -167,11 +149,11 @@ static bool instrument_is_sound(const struct run_reader *reader, const struct in
 static bool instrument_is_whole(const struct run_reader *reader, const struct instrument_record *record)
 {
     uint64_t numbers = (record->count + UINT64_C(0)) + INSTRUMENT_EXTREMES;
-    if (record->values && !object_at(reader, record->values, numbers * sizeof(uint64_t)))
+    if (record->values && !reader_object(reader, record->values, numbers * sizeof(uint64_t)))
         return false;
     const struct item_record *items = NULL;
     if (record->item_count) {
-        items = object_at(reader, record->items, record->item_count * (uint64_t)sizeof *items);
+        items = reader_object(reader, record->items, record->item_count * (uint64_t)sizeof *items);
         if (!items)
             return false;
     }
@@ -185,22 +167,22 @@ static int instruments_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.first_instrument;
     while (offset) {
-        const struct instrument_record *record = object_at(reader, offset, sizeof *record);
+        const struct instrument_record *record = reader_object(reader, offset, sizeof *record);
         if (!record || !instrument_is_sound(reader, record))
-            return fail(reader, "is damaged: instrument record at byte %llu", (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: instrument record at byte %llu", (unsigned long long)offset);
         if (!instrument_is_whole(reader, record))
-            return fail(reader, "is damaged: values or items of instrument %u", record->id);
+            return reader_fail(reader, "is damaged: values or items of instrument %u", record->id);
         if (record->id >= reader->instrument_count) {
             size_t count = record->id + 1u;
             const struct instrument_record **instruments = realloc(reader->instruments, count * sizeof *instruments);
             if (!instruments)
-                return fail(reader, "has more instruments than memory can hold");
+                return reader_fail(reader, "has more instruments than memory can hold");
             memset(instruments + reader->instrument_count, 0, (count - reader->instrument_count) * sizeof *instruments);
             reader->instruments = instruments;
             reader->instrument_count = count;
         }
         if (reader->instruments[record->id])
-            return fail(reader, "is damaged: instrument %u stands twice", record->id);
+            return reader_fail(reader, "is damaged: instrument %u stands twice", record->id);
         reader->instruments[record->id] = record;
         offset = record->next;
     }
@@ -217,22 +199,23 @@ static int blocks_find(struct run_reader *reader)
     uint64_t offset = reader->header.first_block;
     size_t most = reader->bytes / sizeof(struct tally_block); /* more can only be a loop */
     while (offset) {
-        const struct tally_block *block = object_at(reader, offset, sizeof *block);
+        const struct tally_block *block = reader_object(reader, offset, sizeof *block);
         if (!block || !block_kind_is_known(block->kind) ||
-            !object_at(reader, offset + sizeof *block, block->cells * UINT64_C(8)) || reader->block_count >= most)
-            return fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
+            !reader_object(reader, offset + sizeof *block, block->cells * UINT64_C(8)) || reader->block_count >= most)
+            return reader_fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
         if (block->thread >= reader->thread_count ||
-            (block->comm && (block->comm >= reader->comm_count || !reader->comms[block->comm])))
-            return fail(reader, "is damaged: tally block at byte %llu belongs to nobody", (unsigned long long)offset);
+            (block->comm && (block->comm >= reader->slot_count || !reader->comms[block->comm])))
+            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to nobody",
+                               (unsigned long long)offset);
         const struct instrument_record *region =
             block->kind == BLOCK_REGION ? run_reader_instrument(reader, block->page) : NULL;
         if (block->kind == BLOCK_REGION &&
             (!region || region->kind != INSTRUMENT_REGION || region->comm != block->comm))
-            return fail(reader, "is damaged: tally block at byte %llu belongs to no region",
-                        (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to no region",
+                               (unsigned long long)offset);
         const struct tally_block **blocks = grow(reader->blocks, reader->block_count, sizeof *blocks);
         if (!blocks)
-            return fail(reader, "has more tally blocks than memory can hold");
+            return reader_fail(reader, "has more tally blocks than memory can hold");
         reader->blocks = blocks;
         reader->blocks[reader->block_count++] = block;
         offset = block->next;
@@ -246,13 +229,13 @@ static int stretches_find(struct run_reader *reader)
     uint64_t later = UINT64_MAX;
     size_t most = reader->bytes / sizeof(struct trace_stretch); /* more can only be a loop */
     while (offset) {
-        const struct trace_stretch *stretch = object_at(reader, offset, sizeof *stretch);
+        const struct trace_stretch *stretch = reader_object(reader, offset, sizeof *stretch);
         if (!stretch || stretch->begin_ticks > stretch->end_ticks || stretch->end_ticks > later ||
             reader->stretch_count >= most)
-            return fail(reader, "is damaged: stretch of the trace at byte %llu", (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: stretch of the trace at byte %llu", (unsigned long long)offset);
         const struct trace_stretch **stretches = grow(reader->stretches, reader->stretch_count, sizeof *stretches);
         if (!stretches)
-            return fail(reader, "has more stretches of a trace than memory can hold");
+            return reader_fail(reader, "has more stretches of a trace than memory can hold");
         reader->stretches = stretches;
         reader->stretches[reader->stretch_count++] = stretch;
         later = stretch->begin_ticks;
@@ -264,12 +247,12 @@ static int stretches_find(struct run_reader *reader)
 /* By communicator, and else in the order of the list, so that those of one lie together. */
 static int blocks_sort(struct run_reader *reader)
 {
-    size_t slots = reader->comm_count ? reader->comm_count : 1, *first = calloc(slots + 1, sizeof *first);
+    size_t slots = reader->slot_count ? reader->slot_count : 1, *first = calloc(slots + 1, sizeof *first);
     const struct tally_block **sorted = malloc((reader->block_count + 1) * sizeof *sorted);
     reader->comm_blocks = first;
     if (!first || !sorted) {
         free(sorted);
-        return fail(reader, "has more tally blocks than memory can hold");
+        return reader_fail(reader, "has more tally blocks than memory can hold");
     }
     for (size_t i = 0; i < reader->block_count; i++)
         first[reader->blocks[i]->comm + 1]++;
@@ -288,26 +271,27 @@ static int tables_find(struct run_reader *reader)
 {
     const struct run_header *header = &reader->header;
     if (header->variable_count > 10000 || header->call_count > EVENT_KIND_MASK)
-        return fail(reader, "is damaged: its tables have impossible lengths");
+        return reader_fail(reader, "is damaged: its tables have impossible lengths");
     if (header->variable_count) {
-        reader->variables = object_at(reader, header->variables, header->variable_count * sizeof *reader->variables);
+        reader->variables =
+            reader_object(reader, header->variables, header->variable_count * sizeof *reader->variables);
         if (!reader->variables)
-            return fail(reader, "is damaged: its table of variables lies outside of it");
+            return reader_fail(reader, "is damaged: its table of variables lies outside of it");
         reader->variable_count = header->variable_count;
     }
     for (size_t i = 0; i < reader->variable_count; i++)
         if (!text_ends(reader->variables[i].name, VARIABLE_NAME_BYTES) ||
             !text_ends(reader->variables[i].unit, VARIABLE_UNIT_BYTES))
-            return fail(reader, "is damaged: the name of variable %zu does not end", i);
+            return reader_fail(reader, "is damaged: the name of variable %zu does not end", i);
     if (header->call_count) {
-        reader->calls = object_at(reader, header->calls, header->call_count * sizeof *reader->calls);
+        reader->calls = reader_object(reader, header->calls, header->call_count * sizeof *reader->calls);
         if (!reader->calls)
-            return fail(reader, "is damaged: its table of calls lies outside of it");
+            return reader_fail(reader, "is damaged: its table of calls lies outside of it");
         reader->call_count = header->call_count;
     }
     for (size_t i = 0; i < reader->call_count; i++)
         if (!text_ends(reader->calls[i].name, CALL_NAME_BYTES))
-            return fail(reader, "is damaged: the name of call %zu does not end", i);
+            return reader_fail(reader, "is damaged: the name of call %zu does not end", i);
     return 0;
 }
 
@@ -315,21 +299,21 @@ static int file_map(struct run_reader *reader, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return fail(reader, "cannot be opened: %s", strerror(errno));
+        return reader_fail(reader, "cannot be opened: %s", strerror(errno));
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return fail(reader, "is no regular file");
+        return reader_fail(reader, "is no regular file");
     }
     if ((uint64_t)st.st_size < RUN_PAGE_BYTES) {
         close(fd);
-        return fail(reader, "is no mpit run file (only %lld bytes long)", (long long)st.st_size);
+        return reader_fail(reader, "is no mpit run file (only %lld bytes long)", (long long)st.st_size);
     }
     reader->bytes = reader->mapped_bytes = (size_t)st.st_size;
     void *base = mmap(NULL, reader->bytes, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (base == MAP_FAILED)
-        return fail(reader, "cannot be mapped: %s", strerror(errno));
+        return reader_fail(reader, "cannot be mapped: %s", strerror(errno));
     reader->base = base;
     return 0;
 }
@@ -343,6 +327,7 @@ static void header_copy(struct run_reader *reader)
     reader->header.first_instrument = __atomic_load_n(&header->first_instrument, __ATOMIC_ACQUIRE);
     reader->header.first_comm = __atomic_load_n(&header->first_comm, __ATOMIC_ACQUIRE);
     reader->header.first_thread = __atomic_load_n(&header->first_thread, __ATOMIC_ACQUIRE);
+    reader->header.past = __atomic_load_n(&header->past, __ATOMIC_ACQUIRE);
     reader->header.file_bytes = __atomic_load_n(&header->file_bytes, __ATOMIC_ACQUIRE);
 }
 
@@ -368,9 +353,9 @@ int run_reader_open(struct run_reader *reader, const char *path)
         if (i + 1 < GROWTH_ATTEMPTS)
             run_reader_close(reader);
     }
-    if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 || comms_find(reader) != 0 ||
-        instruments_find(reader) != 0 || blocks_find(reader) != 0 || blocks_sort(reader) != 0 ||
-        stretches_find(reader) != 0 || tables_find(reader) != 0) {
+    if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
+        reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || blocks_find(reader) != 0 ||
+        blocks_sort(reader) != 0 || stretches_find(reader) != 0 || tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
     }
@@ -383,7 +368,7 @@ void run_reader_close(struct run_reader *reader)
         munmap((void *)(uintptr_t)reader->base, reader->mapped_bytes);
     free(reader->chunks);
     free(reader->threads);
-    free(reader->comms);
+    reader_comms_release(reader);
     free(reader->blocks);
     free(reader->comm_blocks);
     reader->comm_blocks = NULL;
@@ -396,9 +381,8 @@ void run_reader_close(struct run_reader *reader)
     reader->base = NULL;
     reader->chunks = NULL;
     reader->threads = NULL;
-    reader->comms = NULL;
     reader->blocks = NULL;
-    reader->chunk_count = reader->thread_count = reader->comm_count = reader->block_count = 0;
+    reader->chunk_count = reader->thread_count = reader->block_count = 0;
 }
 
 struct clock_scale run_reader_scale(const struct run_reader *reader)
@@ -492,7 +476,7 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
     *cursor = (struct event_cursor){.reader = reader, .thread = thread};
     if (thread >= reader->thread_count || !reader->threads[thread])
         return;
-    const uint64_t *cell = object_at(reader, reader->threads[thread]->events_cell, sizeof *cell);
+    const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
     cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
 }
 

@@ -24,11 +24,15 @@ struct run_reader {
     size_t chunk_count;
     const struct thread_record **threads; /* by index; NULL where the file has none */
     size_t thread_count;
-    const struct comm_record **comms; /* by slot; NULL where there is none */
-    size_t comm_count;
+    /* Communicators by number: below slot_count that is the slot of one that has it, the others have lost theirs. In
+     * these records slot and parent are such numbers. NULL where there is none. */
+    const struct comm_record **comms;
+    size_t comm_count, slot_count;
+    struct comm_record *comm_records;  /* copies: a living process uses its records again */
+    size_t *past_of_slot;              /* by slot: the first of those that had it before; one more behind the last */
     const struct tally_block **blocks; /* by communicator */
     size_t block_count;
-    size_t *comm_blocks; /* by slot: index of its first block; one more behind the last */
+    size_t *comm_blocks;                    /* by slot: index of its first block; one more behind the last */
     const struct trace_stretch **stretches; /* of a trace that was switched; the latest first, none overlaps another */
     size_t stretch_count;
     const struct variable_record *variables;
@@ -48,6 +52,14 @@ struct clock_scale run_reader_scale(const struct run_reader *reader);
 const uint64_t *tally_cells(const struct tally_block *block);
 /* "?" for a kind that the file does not name. */
 const char *run_reader_call_name(const struct run_reader *reader, unsigned kind);
+
+/* The number of the communicator that had the slot at that time; 0: none, or it is not known which. */
+uint32_t run_reader_comm_at(const struct run_reader *reader, uint32_t slot, uint64_t ticks);
+/* That of a record. */
+static inline uint32_t run_reader_comm(const struct run_reader *reader, const struct event *event)
+{
+    return run_reader_comm_at(reader, event->comm, event->begin);
+}
 
 /* The instrument with this id, or NULL. */
 const struct instrument_record *run_reader_instrument(const struct run_reader *reader, uint32_t id);

@@ -378,6 +378,12 @@ bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_ev
     return trace_append(run, chunk, packed, bytes);
 }
 
+bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes)
+{
+    struct chunk_header chunk = {.kind = CHUNK_COMMS, .capacity = count, .first_event = first, .packed_bytes = bytes};
+    return trace_append(run, chunk, packed, bytes);
+}
+
 bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit)
 {
     pthread_mutex_lock(&run->lock);

@@ -68,6 +68,9 @@ bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, co
 bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
                              size_t bytes);
 
+/* The same for `count` records of comm_past, from number `first` on, packed into `bytes`. */
+bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes);
+
 /* It has a file in a run directory. */
 static inline bool run_has_file(const struct run *run)
 {

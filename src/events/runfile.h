@@ -11,7 +11,8 @@
  *                 offset (0 = none), so a reader maps the file and adds its base:
  *
  *      header.first_thread -> thread_record -> thread_record -> ...      one a thread that called MPI
- *      header.first_comm   -> comm_record   -> comm_record   -> ...      one a communicator
+ *      header.first_comm   -> comm_record   -> comm_record   -> ...      one a slot: the communicator that has it now
+ *      header.past         -> comm_past                                  the latest of those that had a slot before
  *      header.first_block  -> tally_block   -> tally_block   -> ...      tally cells (which: kind, thread, comm, page)
  *      header.variables    -> variable_record[]                          what the cells mean
  *      header.calls        -> call_record[]                              the names of event kinds
@@ -23,11 +24,17 @@
  *                 first_event. What a trace has behind its last such chunk lies in the ring.
  *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a buffer that packing would not make smaller is kept
  * as CHUNK_TRACE
+ *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut off behind its texts
+ *
+ * Slots of freed communicators are used again, and so are their cells. What the freed one had counted is then added to
+ * the cells of a communicator that stands for all of its kind (COMM_SUM), and its record goes to header.past; of a
+ * trace, on into a CHUNK_COMMS. An event belongs to the communicator in whose time it began: comm_record.since_ticks ..
+ * end_ticks. Those of one slot do not overlap.
  *
  * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked
  * at the front of their list with a release store after they are complete: a reader of a living file sees whole
- * records. The list heads, the cells and the thread states change while the program runs; everything else is written
- * once.
+ * records. The list heads, the cells and the thread states change while the program runs, and so does the record of a
+ * slot (serial is odd meanwhile); everything else is written once.
  *
  * Who may touch it: the process that made it writes (a cell: its one thread; lists and chunks: under the run's lock);
  * any process may read at any time. All integers are in the byte order of the machine that wrote them.
@@ -96,6 +103,8 @@ struct run_header {
     uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
     uint32_t spawned;    /* 1: by another job */
     uint32_t reserved;
+    uint64_t past;         /* struct comm_past; 0 = no slot was used again */
+    uint64_t comm_changes; /* grows before and after the record of a slot goes to another communicator */
 };
 
 /* Which events are kept. */
@@ -114,7 +123,7 @@ struct trace_stretch {
 _Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");
 _Static_assert(LOSS_COUNT <= 16, "header.lost has a place for each cause");
 
-enum chunk_kind { CHUNK_ARENA = 1, CHUNK_TRACE, CHUNK_RING, CHUNK_PACKED };
+enum chunk_kind { CHUNK_ARENA = 1, CHUNK_TRACE, CHUNK_RING, CHUNK_PACKED, CHUNK_COMMS };
 enum { CHUNK_MAGIC = 0x6b6e6863 };
 
 struct chunk_header {
@@ -122,9 +131,9 @@ struct chunk_header {
     uint32_t kind;  /* enum chunk_kind */
     uint64_t bytes; /* with this header; a multiple of the page size */
     uint32_t thread;
-    uint32_t capacity;     /* events */
-    uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED */
-    uint64_t packed_bytes; /* in CHUNK_PACKED */
+    uint32_t capacity;     /* events; in CHUNK_COMMS: records */
+    uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED; in CHUNK_COMMS: number of the first record */
+    uint64_t packed_bytes; /* in CHUNK_PACKED and CHUNK_COMMS */
     uint64_t reserved[3];
 };
 
@@ -150,25 +159,41 @@ struct thread_record {
     struct thread_state state;
 };
 
-enum { COMM_NAME_BYTES = 128 };
+enum { COMM_NAME_BYTES = 128, COMM_LABEL_BYTES = 128 };
 enum comm_flags {
     COMM_INTER = 1,
     COMM_FREED = 2,
     COMM_FOREIGN = 4, /* not all members are processes of this one's MPI_COMM_WORLD */
     COMM_APART = 8,   /* its name does not begin with that of its parent, which may be another one on other ranks */
+    COMM_SUM = 16,    /* no communicator, but what all those of a kind counted that have lost their slots */
 };
 
 struct comm_record {
     uint64_t next;
     uint32_t slot;
-    uint32_t parent; /* slot; 0 = none */
-    int32_t size;    /* processes in the (local) group */
+    uint32_t parent; /* slot, at the time of the creation; 0 = none */
+    int32_t size;    /* processes in the (local) group; COMM_SUM: in the largest */
     int32_t rank;    /* this process's */
     int32_t remote_size;
     uint32_t flags;
     uint64_t created_ticks, freed_ticks;
-    uint64_t group; /* of an inter-communicator: the same in all processes of the (local) group; 0 = not known */
-    char name[COMM_NAME_BYTES]; /* the same on all ranks of the communicator */
+    uint64_t group;       /* of an inter-communicator: the same in all processes of the (local) group; 0 = not known */
+    uint64_t since_ticks; /* events that began then or later belong to it, */
+    uint64_t end_ticks;   /* and none that began later; UINT64_MAX while it has the slot */
+    uint32_t serial;      /* odd while the record changes; changes with each communicator that gets the slot */
+    uint32_t sum;         /* of one that has lost its slot: that of the COMM_SUM which has its figures */
+    uint64_t merged;      /* COMM_SUM: how many are in it */
+    char name[COMM_NAME_BYTES];   /* the same on all ranks of the communicator */
+    char label[COMM_LABEL_BYTES]; /* what MPI_Comm_set_name called it last; "" = nothing */
+};
+
+/* Records of communicators that have lost their slots, number n in place n % capacity. */
+struct comm_past {
+    uint64_t count; /* so many have been written */
+    uint64_t kept;  /* of them in CHUNK_COMMS, or given up */
+    uint64_t capacity;
+    uint64_t reserved[5];
+    struct comm_record records[];
 };
 
 /* 5 is the header's losses, see variables.h */

@@ -1,6 +1,7 @@
 #include "foreign.h"
 
 #include "book.h"
+#include "commreuse.h"
 #include "door.h"
 
 #include <stdlib.h>
@@ -310,6 +311,8 @@ static void release(struct foreign *f)
 {
     if (f->handle != MPI_T_PVAR_HANDLE_NULL)
         door.pvar_handle_free(f->session, &f->handle);
+    if (f->comm)
+        comm_unbind(f->comm);
     free(f->held);
     free(f);
 }
@@ -360,6 +363,8 @@ int foreign_alloc(const struct catalogue_entry *entry, MPI_T_pvar_session sessio
         f->entry = entry;
         f->session = session;
         f->comm = comm;
+        if (comm)
+            comm_bind(comm);
         f->bound = entry->bind != MPI_T_BIND_NO_OBJECT;
         f->kind = kind_of(entry->class);
         f->element_bytes = bytes_of(entry->datatype);

@@ -1,5 +1,6 @@
 #include "registration.h"
 
+#include "commreuse.h"
 #include "hint.h"
 
 #include <stdlib.h>
@@ -94,6 +95,7 @@ static int own_bind(struct registration *fresh, struct event_type *type, void *o
         fresh->comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
         if (!fresh->comm)
             return MPI_T_ERR_INVALID_HANDLE; /* not a communicator that is alive in this process */
+        comm_bind(fresh->comm);
     }
     threshold_set(fresh, info);
     fresh->next = type->registrations; /* in front: who walks the list does not meet what is added meanwhile */
@@ -215,6 +217,8 @@ void registration_unuse(struct registration *registration, struct registration *
         return;
     if (registration->type)
         list_leave(registration);
+    if (registration->comm)
+        comm_unbind(registration->comm);
     registration->next = *finished;
     *finished = registration;
 }

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "commreuse.h"
 #include "door.h"
 
 #include <stdlib.h>
@@ -76,6 +77,8 @@ static void handle_release(struct handle *handle)
         window_release(own.window, own.meter.owner);
     if (own.meter.pairs)
         meter_release(&own.meter);
+    if (own.meter.comm)
+        comm_unbind(own.meter.comm);
     handle->spare = handle_spare;
     handle_spare = handle->index + 1;
 }
@@ -227,6 +230,8 @@ int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
                  : fresh ? handle_bind(of, fresh, entry, obj_handle, count ? count : &ignored)
                          : MPI_T_ERR_OUT_OF_HANDLES;
     if (result == MPI_SUCCESS) {
+        if (fresh->comm) /* nobody else gets its slot while the handle lives */
+            comm_bind(fresh->comm);
         PUT(fresh->session, (uint32_t)(of - sessions));
         PUT(fresh->generation, generation_next(fresh->generation));
         *handle = (MPI_T_pvar_handle)ticket_make(fresh->index, fresh->generation);

@@ -8,6 +8,9 @@
 #define MPIT_NATIVE_NATIVE_H
 
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h> /* persistent collectives of Open MPI 4 */
+#endif
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +19,8 @@
 /* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
     X(Bcast)                                                                                                           \
+    X(Cart_shift)                                                                                                      \
+    X(Cartdim_get)                                                                                                     \
     X(Comm_free)                                                                                                       \
     X(Comm_get_parent)                                                                                                 \
     X(Comm_group)                                                                                                      \
@@ -26,9 +31,11 @@
     X(Comm_split)                                                                                                      \
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
+    X(Dist_graph_neighbors_count)                                                                                      \
     X(Error_class)                                                                                                     \
     X(Finalized)                                                                                                       \
     X(Get_library_version)                                                                                             \
+    X(Graph_neighbors_count)                                                                                           \
     X(Group_free)                                                                                                      \
     X(Group_rank)                                                                                                      \
     X(Group_size)                                                                                                      \
@@ -40,6 +47,7 @@
     X(Query_thread)                                                                                                    \
     X(Recv)                                                                                                            \
     X(Send)                                                                                                            \
+    X(Topo_test)                                                                                                       \
     X(Type_size_x)
 
 struct native {

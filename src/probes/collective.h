@@ -7,8 +7,9 @@
 #ifndef MPIT_PROBES_COLLECTIVE_H
 #define MPIT_PROBES_COLLECTIVE_H
 
-#include "native.h"
 #include "book.h"
+#include "native.h"
+#include "topology.h"
 
 struct coll_bytes {
     uint64_t in, out;
@@ -45,6 +46,11 @@ static inline int64_t count_at(const void *counts, int i, int large)
 
 uint64_t coll_sum(const void *counts, int n, MPI_Datatype type, int large);
 uint64_t coll_sum_types(const void *counts, int n, const MPI_Datatype *types, int large);
+
+/* The same over a process's neighbours: what stands at places that are nobody's moves nothing. */
+uint64_t neighbor_sum(const struct topology *topology, int n, const void *counts, MPI_Datatype type, int large);
+uint64_t neighbor_sum_types(const struct topology *topology, int n, const void *counts, const MPI_Datatype *types,
+                            int large);
 
 #define COLL static inline struct coll_bytes
 #define UNUSED __attribute__((unused))
@@ -195,6 +201,53 @@ COLL coll_exscan(struct coll_place place, UNUSED int large, BUFFERS, int64_t cou
 {
     uint64_t bytes = native_bytes(count, type);
     return (struct coll_bytes){bytes, place.rank > 0 ? bytes : 0}; /* nothing comes before the first rank */
+}
+
+/*
+ * Neighbourhood collectives: blocks from each process that is a source of the topology, and to each that is a
+ * destination. As in the collectives of all, what goes to everybody alike (allgather) is put in once.
+ */
+COLL coll_neighbor_allgather(const struct topology *topology, UNUSED int large, UNUSED const void *sendbuf,
+                             int64_t sendcount, MPI_Datatype sendtype, UNUSED void *recvbuf, int64_t recvcount,
+                             MPI_Datatype recvtype)
+{
+    return (struct coll_bytes){topology->receivers ? native_bytes(sendcount, sendtype) : 0,
+                               topology->senders ? native_bytes(recvcount, recvtype) * (uint64_t)topology->senders : 0};
+}
+
+COLL coll_neighbor_allgatherv(const struct topology *topology, int large, UNUSED const void *sendbuf, int64_t sendcount,
+                              MPI_Datatype sendtype, UNUSED void *recvbuf, const void *recvcounts,
+                              UNUSED const void *displs, MPI_Datatype recvtype)
+{
+    return (struct coll_bytes){topology->receivers ? native_bytes(sendcount, sendtype) : 0,
+                               neighbor_sum(topology, topology->sources, recvcounts, recvtype, large)};
+}
+
+COLL coll_neighbor_alltoall(const struct topology *topology, UNUSED int large, UNUSED const void *sendbuf,
+                            int64_t sendcount, MPI_Datatype sendtype, UNUSED void *recvbuf, int64_t recvcount,
+                            MPI_Datatype recvtype)
+{
+    return (struct coll_bytes){topology->receivers ? native_bytes(sendcount, sendtype) * (uint64_t)topology->receivers
+                                                   : 0,
+                               topology->senders ? native_bytes(recvcount, recvtype) * (uint64_t)topology->senders : 0};
+}
+
+COLL coll_neighbor_alltoallv(const struct topology *topology, int large, UNUSED const void *sendbuf,
+                             const void *sendcounts, UNUSED const void *sdispls, MPI_Datatype sendtype,
+                             UNUSED void *recvbuf, const void *recvcounts, UNUSED const void *rdispls,
+                             MPI_Datatype recvtype)
+{
+    return (struct coll_bytes){neighbor_sum(topology, topology->destinations, sendcounts, sendtype, large),
+                               neighbor_sum(topology, topology->sources, recvcounts, recvtype, large)};
+}
+
+COLL coll_neighbor_alltoallw(const struct topology *topology, int large, UNUSED const void *sendbuf,
+                             const void *sendcounts, UNUSED const void *sdispls, const MPI_Datatype *sendtypes,
+                             UNUSED void *recvbuf, const void *recvcounts, UNUSED const void *rdispls,
+                             const MPI_Datatype *recvtypes)
+{
+    return (struct coll_bytes){neighbor_sum_types(topology, topology->destinations, sendcounts, sendtypes, large),
+                               neighbor_sum_types(topology, topology->sources, recvcounts, recvtypes, large)};
 }
 
 #endif

@@ -55,10 +55,12 @@ static void predefined_add(MPI_Comm comm, const char *name)
         book_comm_add(&facts);
 }
 
-static struct comm *comm_add(MPI_Comm child, const struct comm *parent, const struct comm_origin *origin)
+/* `since`: when its first event began, or before. */
+static struct comm *comm_add(MPI_Comm child, const struct comm *parent, const struct comm_origin *origin,
+                             uint64_t since)
 {
     char name[COMM_NAME_BYTES];
-    struct comm_facts facts = {.parent = parent ? parent->slot : 0, .name = name};
+    struct comm_facts facts = {.parent = parent ? parent->slot : 0, .name = name, .since = since};
     if (!facts_learn(child, &facts))
         return NULL;
     comm_name_make(child, parent, origin, &facts, name);
@@ -78,7 +80,7 @@ void comm_parent_add(void)
     MPI_Comm parent = native.comm_null;
     if (native.Comm_get_parent(&parent) == MPI_SUCCESS && parent != native.comm_null &&
         !book_comm_find(abi_handle_of_comm(parent)))
-        comm_add(parent, NULL, &origin);
+        comm_add(parent, NULL, &origin, 0);
 }
 
 struct view *comm_view_learn(struct log *log, MPI_Comm comm)
@@ -88,7 +90,7 @@ struct view *comm_view_learn(struct log *log, MPI_Comm comm)
     struct view *view = comm_view(log, comm);
     if (view || comm == native.comm_null || book_is_full() || book_comm_find(handle))
         return view; /* known and without cells: there was no memory for them */
-    struct comm_facts facts = {.name = name};
+    struct comm_facts facts = {.name = name, .since = log->state->since}; /* the call that it is met in is not over */
     if (!facts_learn(comm, &facts))
         return NULL;
     comm_name_unknown(comm, &facts, name);
@@ -106,10 +108,12 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
     if (child == native.comm_null)
         return;
     struct comm *stale = book_comm_find(abi_handle_of_comm(child));
-    if (stale) /* freed out of mpit's sight, and its handle is used again */
+    if (stale) { /* freed out of mpit's sight, and its handle is used again */
         book_comm_retire(stale);
+        book_comm_release(stale);
+    }
     uint32_t parent_slot = parent ? parent->comm->slot : 0;
-    struct comm *comm = comm_add(child, parent ? parent->comm : NULL, origin);
+    struct comm *comm = comm_add(child, parent ? parent->comm : NULL, origin, log->own.tally.end);
     struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;
     if (!view)
         return;

@@ -441,20 +441,31 @@ static void started_record(struct completion *c, struct request *request)
 {
     struct log *log = c->probe.log;
     struct view *view = request_view(log, request);
-    bool send = request->posted.type == REQUEST_SEND;
-    struct event event = {.begin = c->probe.begin,
-                          .duration = request->posted.kind,
-                          .peer = request->posted.peer,
-                          .kind = send ? RECORD_SEND_POSTED : RECORD_RECV_POSTED,
-                          .tag = request->posted.tag,
-                          .bytes = request->posted.bytes};
-    if (send)
-        event.kind |= size_flag(request->posted.bytes);
-    if (view && event.peer >= 0)
-        view_page_select(view, event.peer);
+    struct event event = {.begin = c->probe.begin, .duration = request->posted.kind, .peer = request->posted.peer};
+    if (request->posted.type == REQUEST_COLL) { /* its bytes are counted when it is complete */
+        event.kind = RECORD_COLL_POSTED;
+    } else {
+        bool send = request->posted.type == REQUEST_SEND;
+        event.kind = send ? RECORD_SEND_POSTED | size_flag(request->posted.bytes) : RECORD_RECV_POSTED;
+        event.tag = request->posted.tag;
+        event.bytes = request->posted.bytes;
+        if (view && event.peer >= 0)
+            view_page_select(view, event.peer);
+    }
     request->posted.begin = c->probe.begin;
     request->active = true;
     log_record(log, view, &event, 0);
+}
+
+void starting_announce(int count, const MPI_Request *requests)
+{
+    struct log *log = log_get();
+    for (int i = 0; log && requests && i < count; i++) {
+        uint64_t handle = abi_handle_of_request(requests[i]);
+        struct request request;
+        if (request_look(handle, &request) && request.posted.type == REQUEST_COLL)
+            raise_begin(log, request_view(log, &request), request.posted.kind);
+    }
 }
 
 /* Open MPI starts a persistent request whose last message is not quite gone as a new one, under a new handle. */

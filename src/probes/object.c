@@ -1,5 +1,16 @@
 #include "shapes.h"
 
+#include "commreuse.h"
+
+void object_made(struct comm_map **objects, uint64_t handle, struct comm *comm)
+{
+    struct comm *stale = book_object_find(objects, handle); /* of one that was freed out of sight */
+    comm_hold(comm);
+    book_object_set(objects, handle, comm);
+    if (stale)
+        comm_let_go(stale);
+}
+
 void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
                   int32_t peer, uint64_t bytes)
 {
@@ -27,4 +38,6 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
     if (result != MPI_SUCCESS && view)
         book_object_set(objects, handle, view->comm);
     object_leave(probe, shape, kind, view, result, PEER_NONE, 0);
+    if (result == MPI_SUCCESS && view)
+        comm_let_go(view->comm);
 }

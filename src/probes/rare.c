@@ -2,6 +2,7 @@
  * The rare side of the wrappers, out of line: calls that failed, inside of other calls, on communicators that were made
  * out of sight; and shapes that no program is in a hurry with.
  */
+#include "commreuse.h"
 #include "raising.h"
 #include "shapes.h"
 
@@ -142,6 +143,15 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     log_record(log, view, &received, 0);
 }
 
+/* What it was posted on keeps its slot until the request is released. */
+static struct request *request_holding(struct request *request, const struct posted *posted)
+{
+    request->holds = posted->view != NULL;
+    if (request->holds)
+        comm_hold(posted->view->comm);
+    return request;
+}
+
 struct request *request_of(struct probe *probe, const struct posted *posted)
 {
     struct request *request = request_make(probe->log), *more;
@@ -149,7 +159,7 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
         return NULL;
     request_fill(request, posted);
     if (posted->type < REQUEST_MORE)
-        return request;
+        return request_holding(request, posted);
     more = request_make(probe->log);
     if (!more) {
         request_release_one(probe->log, request);
@@ -157,7 +167,7 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
     }
     request->posted.more = request_number(more);
     *request_more(request) = (struct request_more){.spare = NULL};
-    return request;
+    return request_holding(request, posted);
 }
 
 /* A send and a receive under one request. */

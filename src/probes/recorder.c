@@ -2,6 +2,7 @@
 #include "recorder.h"
 
 #include "communicator.h"
+#include "commreuse.h"
 #include "gate.h"
 #include "instruments.h"
 #include "job.h"
@@ -210,6 +211,7 @@ static void facts_learn(struct log *log)
     knobs_scale(book.scale.mult);
     native_types_find();
     umq_pending_count = request_pending_count;
+    comm_is_pending = request_front_has;
 }
 
 /* MPI is initialized, in one way or the other. */

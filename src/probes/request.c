@@ -129,6 +129,14 @@ void request_spare_give(struct log *log)
     log->spare_count = 0;
 }
 
+bool request_front_has(const struct comm *comm)
+{
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        if (request_front[i].handle && request_front[i].posted.view && request_front[i].posted.view->comm == comm)
+            return true;
+    return false;
+}
+
 static void shard_wait(struct shard *shard)
 {
     do
@@ -381,6 +389,16 @@ struct request *request_peek(uint64_t handle)
             break;
     }
     return NULL;
+}
+
+bool request_look(uint64_t handle, struct request *copy)
+{
+    struct shard *shard = shard_lock(hash_of(handle));
+    const struct request *request = request_peek(handle);
+    if (request)
+        *copy = *request;
+    shard_unlock(shard);
+    return request != NULL;
 }
 
 uint64_t request_begin(uint64_t handle)

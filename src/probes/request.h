@@ -26,6 +26,7 @@
 #ifndef MPIT_PROBES_REQUEST_H
 #define MPIT_PROBES_REQUEST_H
 
+#include "commreuse.h"
 #include "log.h"
 
 enum request_type {
@@ -74,8 +75,9 @@ struct request {
         struct request *spare; /* the next one to use again */
     };
     struct posted_request posted;
-    uint16_t comm; /* slot; 0: its figures are lost, or it is on none */
-    bool persistent, active;
+    uint16_t comm;                  /* slot; 0: its figures are lost, or it is on none */
+    bool persistent : 1, holds : 1; /* holds: its communicator (commreuse.h); one that lived in front does not */
+    bool active;
     uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket; 0: none */
     uint32_t younger; /* next one of the same handle; of the youngest: the oldest */
 };
@@ -179,7 +181,10 @@ HOT void request_release(struct log *log, struct request *request)
 {
     if (__builtin_expect(request->posted.type >= REQUEST_MORE, 0))
         request_release_one(log, (struct request *)(void *)request_more(request));
+    struct comm *comm = request->holds ? book.comms[request->comm] : NULL;
     request_release_one(log, request);
+    if (comm)
+        comm_let_go(comm);
 }
 
 /* Fills an empty request with what was posted; its struct request_more, if it has one, is there already. */
@@ -193,7 +198,7 @@ HOT void request_fill(struct request *request, const struct posted *posted)
                                               .kind = posted->kind,
                                               .type = posted->type};
     request->comm = posted->view ? (uint16_t)posted->view->slot : 0;
-    request->persistent = false;
+    request->persistent = request->holds = false;
     request->active = true;
 }
 
@@ -202,6 +207,9 @@ HOT struct view *request_view(struct log *log, const struct request *request)
 {
     return request->comm ? view_of(&log->own, book.comms[request->comm]) : NULL;
 }
+
+/* Does one that lives in front refer to the communicator? */
+bool request_front_has(const struct comm *comm);
 
 /* Puts a request into the table: one that is known under this handle, or was posted inside of another call. */
 void request_put(struct request *request, uint64_t handle);
@@ -213,6 +221,8 @@ struct request *request_take(struct log *log, uint64_t handle, const void *where
 
 /* The inactive persistent request of this handle, left in the table. Not under MPI_THREAD_MULTIPLE. */
 struct request *request_peek(uint64_t handle);
+/* A copy of the inactive persistent request of this handle; false: there is none. */
+bool request_look(uint64_t handle, struct request *copy);
 struct umq_pending;
 /* Adds up the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a signal. */
 void request_pending_count(const struct comm *comm, struct umq_pending *pending);

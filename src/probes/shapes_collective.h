@@ -1,5 +1,5 @@
 /*
- * Shapes of collectives, blocking and nonblocking.
+ * Shapes of collectives: blocking, nonblocking and persistent, of a whole communicator and of neighbours.
  */
 #ifndef MPIT_PROBES_SHAPES_COLLECTIVE_H
 #define MPIT_PROBES_SHAPES_COLLECTIVE_H
@@ -24,6 +24,11 @@
 #define COLL_ROOT_reduce_scatter_block(...) PEER_NONE
 #define COLL_ROOT_scan(...) PEER_NONE
 #define COLL_ROOT_exscan(...) PEER_NONE
+#define COLL_ROOT_neighbor_allgather(...) PEER_NONE
+#define COLL_ROOT_neighbor_allgatherv(...) PEER_NONE
+#define COLL_ROOT_neighbor_alltoall(...) PEER_NONE
+#define COLL_ROOT_neighbor_alltoallv(...) PEER_NONE
+#define COLL_ROOT_neighbor_alltoallw(...) PEER_NONE
 
 HOT void collective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
                           struct coll_bytes bytes)
@@ -47,15 +52,34 @@ static inline void icollective_leave(struct probe *probe, enum call kind, struct
     posted_finish(probe->log);
 }
 
+/* A persistent collective is made: a call, and nothing is collected before it is started. */
+static inline void coll_init_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
+                                   struct coll_bytes bytes, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = root};
+    struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event, request);
+    posted.bytes = bytes.in;
+    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
+    if (made) {
+        request_more(made)->bytes_out = bytes.out;
+        made->persistent = true;
+        made->active = false;
+        request_keep(probe, made, abi_handle_of_request(*request));
+    }
+    probe_leave(probe, FOLD_COLL_INIT, call_table[kind].op, view, result, event, 0);
+    posted_finish(probe->log);
+}
+
 /* Somebody wants to know that it begins. */
 void collective_announce(enum call kind, MPI_Comm comm);
 
-/* The generator hands `comm` (and `request`) over first, so that the rest are the operation's own arguments. */
-#define SHAPE_COLL(kind, name, op, large, call, comm, ...)                                                             \
+/* What all of them do. `where`: the place in the communicator, or the neighbours; `leave`: what becomes of the bytes.
+ * The generator hands `comm` (and `request`) over first, so that the rest are the operation's own arguments. */
+#define COLL_BODY(kind, name, op, large, call, comm, request, begins, where, leave, ...)                               \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct view *view;                                                                                             \
-        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
+        if (begins && __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                 \
             collective_announce(kind, comm);                                                                           \
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
@@ -63,26 +87,29 @@ void collective_announce(enum call kind, MPI_Comm comm);
         view_settle(&probe, result, comm, &view);                                                                      \
         struct coll_bytes bytes = {0, 0};                                                                              \
         if (result == MPI_SUCCESS && view)                                                                             \
-            bytes = coll_##op(coll_place(view->comm), large __VA_OPT__(, ) __VA_ARGS__);                               \
-        collective_leave(&probe, kind, view, result, COLL_ROOT_##op(__VA_ARGS__), bytes);                              \
+            bytes = coll_##op(where(view, comm), large __VA_OPT__(, ) __VA_ARGS__);                                    \
+        leave(&probe, kind, view, result, COLL_ROOT_##op(__VA_ARGS__), bytes, request);                                \
         return result;                                                                                                 \
     } while (0)
 
+#define COLL_OF_ALL(view, comm) coll_place((view)->comm)
+#define COLL_OF_NEIGHBORS(view, comm) topology_of((view)->comm, comm)
+#define COLL_LEAVE(probe, kind, view, result, root, bytes, none)                                                       \
+    collective_leave(probe, kind, view, result, root, bytes)
+
+#define SHAPE_COLL(kind, name, op, large, call, comm, ...)                                                             \
+    COLL_BODY(kind, name, op, large, call, comm, NULL, true, COLL_OF_ALL, COLL_LEAVE __VA_OPT__(, ) __VA_ARGS__)
+#define SHAPE_NEIGHBOR(kind, name, op, large, call, comm, ...)                                                         \
+    COLL_BODY(kind, name, op, large, call, comm, NULL, true, COLL_OF_NEIGHBORS, COLL_LEAVE, __VA_ARGS__)
 #define SHAPE_ICOLL(kind, name, op, large, call, comm, request, ...)                                                   \
-    do {                                                                                                               \
-        struct probe probe;                                                                                            \
-        struct view *view;                                                                                             \
-        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
-            collective_announce(kind, comm);                                                                           \
-        if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
-            return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
-        view_settle(&probe, result, comm, &view);                                                                      \
-        struct coll_bytes bytes = {0, 0};                                                                              \
-        if (result == MPI_SUCCESS && view)                                                                             \
-            bytes = coll_##op(coll_place(view->comm), large __VA_OPT__(, ) __VA_ARGS__);                               \
-        icollective_leave(&probe, kind, view, result, COLL_ROOT_##op(__VA_ARGS__), bytes, request);                    \
-        return result;                                                                                                 \
-    } while (0)
+    COLL_BODY(kind, name, op, large, call, comm, request, true, COLL_OF_ALL,                                           \
+              icollective_leave __VA_OPT__(, ) __VA_ARGS__)
+#define SHAPE_INEIGHBOR(kind, name, op, large, call, comm, request, ...)                                               \
+    COLL_BODY(kind, name, op, large, call, comm, request, true, COLL_OF_NEIGHBORS, icollective_leave, __VA_ARGS__)
+#define SHAPE_COLL_INIT(kind, name, op, large, call, comm, request, ...)                                               \
+    COLL_BODY(kind, name, op, large, call, comm, request, false, COLL_OF_ALL,                                          \
+              coll_init_leave __VA_OPT__(, ) __VA_ARGS__)
+#define SHAPE_NEIGHBOR_INIT(kind, name, op, large, call, comm, request, ...)                                           \
+    COLL_BODY(kind, name, op, large, call, comm, request, false, COLL_OF_NEIGHBORS, coll_init_leave, __VA_ARGS__)
 
 #endif

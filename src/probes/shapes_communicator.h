@@ -116,7 +116,7 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
 {
     struct log *log = probe->log;
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    struct comm *parent = view ? book.comms[view->comm->parent] : NULL;
+    struct comm *parent = view ? view->comm->up : NULL;
     probe_leave(probe, FOLD_COMM, 0, parent ? view_of(&log->own, parent) : NULL, result, event, 0);
     if (result == MPI_SUCCESS && view) {
         struct event destroyed = {.begin = log->own.tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};
@@ -125,6 +125,8 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
         book_comm_restore(view->comm);
     }
     raise_finish(log);
+    if (result == MPI_SUCCESS && view)
+        book_comm_release(view->comm);
 }
 
 #define SHAPE_COMM_FREE(kind, name, detail, large, call, comm_pointer)                                                 \
@@ -140,6 +142,26 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
         int result = (*next.name)call;                                                                                 \
         probe.log->freeing = outer;                                                                                    \
         comm_free_leave(&probe, kind, view, result);                                                                   \
+        return result;                                                                                                 \
+    } while (0)
+
+static inline void comm_name_leave(struct probe *probe, enum call kind, MPI_Comm comm, const char *text, int result)
+{
+    struct view *view = comm_view(probe->log, comm);
+    view_settle(probe, result, comm, &view);
+    if (result == MPI_SUCCESS && view && text)
+        book_comm_label(view->comm, text, COMM_LABEL_BYTES);
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, (struct event){.kind = (uint16_t)kind, .peer = PEER_NONE}, 0);
+    raise_finish(probe->log);
+}
+
+#define SHAPE_COMM_NAME(kind, name, detail, large, call, comm, text)                                                   \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        comm_name_leave(&probe, kind, comm, text, result);                                                             \
         return result;                                                                                                 \
     } while (0)
 

@@ -27,6 +27,8 @@ static inline bool object_enter(struct probe *probe, enum call kind, struct comm
     return true;
 }
 
+/* It was made on this communicator, which it holds until it is freed. */
+void object_made(struct comm_map **objects, uint64_t handle, struct comm *comm);
 void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
                   int32_t peer, uint64_t bytes);
 /* The same for one that returned a request. */
@@ -44,7 +46,7 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
         int result = (*next.name)call;                                                                                 \
         view_settle(&probe, result, comm, &view);                                                                      \
         if (result == MPI_SUCCESS && view)                                                                             \
-            book_object_set(objects, OBJECT_HANDLE(*object), view->comm);                                              \
+            object_made(objects, OBJECT_HANDLE(*object), view->comm);                                                  \
         object_leave(&probe, shape, kind, view, result, PEER_NONE, 0);                                                 \
         return result;                                                                                                 \
     } while (0)
@@ -101,6 +103,23 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
     OBJECT_CALL(FOLD_IO, &book.files, kind, name, call, fh, PEER_NONE, 0)
 #define SHAPE_FILE_POST(kind, name, detail, large, call, fh, request)                                                  \
     OBJECT_POST(FOLD_IO, &book.files, kind, name, call, fh, PEER_NONE, 0, request)
+
+/* Acts on a name: there is no file, and no communicator that could be charged. */
+static inline void file_deleted(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
+#define SHAPE_FILE_DELETE(kind, name, detail, large, call)                                                             \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        file_deleted(&probe, kind, result);                                                                            \
+        return result;                                                                                                 \
+    } while (0)
 
 #define SHAPE_FILE_TRANSFER(kind, name, detail, large, call, fh, status)                                               \
     do {                                                                                                               \

@@ -120,9 +120,14 @@ HOT struct halves halves_of(struct probe *probe, int result, int dest, int sendt
     SHAPE_ISENDRECV(kind, name, detail, large, call, buf, count, type, dest, sendtag, buf, count, type, source,        \
                     recvtag, comm, request)
 
+/* Somebody wants to know that persistent collectives begin. */
+void starting_announce(int count, const MPI_Request *requests);
+
 #define SHAPE_START(kind, name, detail, large, call, request)                                                          \
     do {                                                                                                               \
         struct completion c;                                                                                           \
+        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
+            starting_announce(1, request);                                                                             \
         wrapper_entered();                                                                                             \
         if (!completion_enter_one(&c, kind, request))                                                                  \
             return NEXT(name) call;                                                                                    \
@@ -134,6 +139,8 @@ HOT struct halves halves_of(struct probe *probe, int result, int dest, int sendt
 #define SHAPE_STARTALL(kind, name, detail, large, call, count, requests)                                               \
     do {                                                                                                               \
         struct completion c;                                                                                           \
+        if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
+            starting_announce(count, requests);                                                                        \
         wrapper_entered();                                                                                             \
         if (!completion_enter(&c, kind, count, requests, false))                                                       \
             return NEXT(name) call;                                                                                    \

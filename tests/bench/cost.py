@@ -3,6 +3,8 @@
 
     cost.py BUILD [--pairs N] [--iterations N] [--mpi openmpi|mpich] [--json] [--quick] [--memory-calls N]
 
+A row for each class of calls says whether they all cost the same; these run on one process, in tallies alone.
+
 Times are medians over pairs of runs, and given in pairs of clock reads (two reads of the time stamp counter) that are
 measured in the same sitting: machines are shared and noisy, ratios hold. Instructions are counted by callgrind over
 two run lengths, subtracted. --quick: fewer and shorter runs, for a smoke test. Instructions and
@@ -11,6 +13,7 @@ the growth of memory repeat and are judged; times are only shown.
 import argparse
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -60,6 +63,31 @@ class Bench:
             shutil.rmtree(extra["MPIT_OUTPUT"])
         return float(out[0]), int(out[1]), int(out[2])
 
+    def classes(self, how, n):
+        """class -> (nanoseconds an iteration, calls an iteration)"""
+        extra = dict(self.extra(how), OMPI_MCA_osc="pt2pt,sm", TMPDIR=self.work)
+        place = lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        out = subprocess.run([self.program, "classes", str(n)], env=environment(extra), capture_output=True, text=True,
+                             check=True, preexec_fn=place).stdout
+        if "MPIT_OUTPUT" in extra:
+            shutil.rmtree(extra["MPIT_OUTPUT"])
+        return {name: (float(ns), int(calls)) for name, ns, calls, _ in map(str.split, out.splitlines())}
+
+    def class_instructions(self, how, n):
+        """class -> instructions of a call"""
+        extra = dict(self.extra(how), OMPI_MCA_osc="pt2pt,sm", TMPDIR=self.work)
+        path = f"{self.work}/callgrind"
+        line = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={path}", "--toggle-collect=measured",
+                self.program, "classes", str(n)]
+        said = subprocess.run(line, env=environment(extra), capture_output=True, text=True, check=True).stdout
+        calls = {name: int(calls) * int(iterations) for name, _, calls, iterations in map(str.split, said.splitlines())}
+        table = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", path], capture_output=True,
+                               text=True, check=True).stdout
+        found = {name: int(count.replace(",", "")) for count, name in
+                 re.findall(r"^\s*([\d,]+) .*:loop_(\w+)", table, re.M)}
+        os.remove(path)
+        return {name: found[name] / calls[name] for name in calls}
+
     def instructions(self, how, n):
         extra = self.extra(how)
         line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.program, "self", str(n)]
@@ -91,6 +119,29 @@ def times(bench, pairs, n, result):
                                    "max_ns": round(max(added), 1), "ratio": round(statistics.median(ratio), 2)})
 
 
+# What a row is; an iteration's calls are taken together.
+CLASSES = {"sendrecv": "p2p, blocking: Sendrecv", "single": "p2p, nonblocking: Irecv + Send + Wait",
+           "waitall": "p2p, several at once: Irecv + Isend + Waitall", "persistent": "persistent: Startall + Waitall of 2",
+           "probe": "probe: Iprobe", "collective": "collective: Allreduce",
+           "icollective": "collective, nonblocking: Iallreduce + Wait",
+           "pcollective": "collective, persistent: Start + Wait", "neighbor": "collective: Neighbor_alltoall",
+           "rma": "rma: Put + Win_flush", "io": "io: File_get_size", "comm": "communicator: dup + free"}
+
+
+def class_costs(bench, pairs, n, clock, counted, result):
+    """what a call of each class costs more, all on one process: the shortest of the runs with and without"""
+    runs = [(bench.classes("bare", n), bench.classes("summary", n)) for _ in range(pairs)]
+    bare, recorded = bench.class_instructions("bare", counted), bench.class_instructions("summary", counted)
+    result["classes"] = []
+    for name, title in CLASSES.items():
+        calls = runs[0][0][name][1]
+        shortest = [min(run[i][name][0] for run in runs) / calls for i in (0, 1)]
+        added = shortest[1] - shortest[0]
+        result["classes"].append({"class": name, "title": title, "added_ns": round(added, 1),
+                                  "clock_pairs": round(added / clock, 2), "bare_ns": round(shortest[0], 1),
+                                  "instructions": round(recorded[name] - bare[name], 1)})
+
+
 def memory(bench, calls, result):
     """KiB that the recorder adds to a rank after few and after many calls"""
     added = {}
@@ -107,6 +158,9 @@ def show(result):
     for r in result["rows"]:
         spread = f"{r['min_ns']} .. {r['max_ns']}"
         print(f"  {r['title']:42} {r['how']:8} {r['added_ns']:7} {r['clock_pairs']:12} {spread:>16} {r['ratio']:7}")
+    print(f"  {'added by a call of each class':50} {'ns':>7} {'clock pairs':>12} {'instructions':>13} {'bare ns':>9}")
+    for r in result["classes"]:
+        print(f"  {r['title']:50} {r['added_ns']:7} {r['clock_pairs']:12} {r['instructions']:13} {r['bare_ns']:9}")
     for how, count in result["instructions"].items():
         print(f"  instructions, a third of Isend + Recv + Wait, {how}: {count}")
     for calls, kib in result.get("memory_added_kib", {}).items():
@@ -134,6 +188,8 @@ def main():
             short, long = (20000, 60000) if options.quick else (50000, 150000)
             result["instructions"][how] = round(bench.instructions_added("summary" if how == "tallies" else how, short,
                                                                          long), 1)
+        class_costs(bench, 3 if options.quick else options.pairs, 10000 if options.quick else options.iterations // 2,
+                    result["clock_pair_ns"], 2000 if options.quick else 10000, result)
         memory(bench, 3 * 10 ** 6 if options.quick else options.memory_calls, result)
         shutil.rmtree(bench.work)
         results.append(result)

@@ -4,7 +4,8 @@
     coverage.py CALLS_TABLE UNRECORDED_TABLE PREPROCESSED_MPI_H WRAPPERS_C
 
 Every function MPI_* that the header declares is either in calls.table, and then has a wrapper, or in unrecorded.table,
-under a reason. NAME stands for NAME_c, too. Exit status 1 if one is in neither or in both, or has no wrapper.
+under a reason. NAME stands for NAME_c, too. MPIX_NAME_init, as Open MPI 4 calls its persistent collectives, stands for
+MPI_NAME_init. Exit status 1 if one is in neither or in both, or has no wrapper.
 """
 import re
 import sys
@@ -39,7 +40,7 @@ def declared_read(path):
     # "typedef" before the name
     found = set()
     for statement in re.split(r"[;{}]", text):
-        match = re.match(r"\s*(?:extern\s+)?\w+\s+\**(MPI_[A-Z]\w*)\s*\(", statement)
+        match = re.match(r"\s*(?:extern\s+)?\w+\s+\**(MPI_[A-Z]\w*|MPIX_\w+_init)\s*\(", statement)
         if match and not statement.lstrip().startswith("typedef"):
             found.add(match.group(1))
     return found
@@ -49,7 +50,7 @@ def main():
     if len(sys.argv) != 5:
         sys.exit(__doc__)
     table, groups = table_names(sys.argv[1]), groups_read(sys.argv[2])
-    declared, wrapped = declared_read(sys.argv[3]), set(re.findall(r"^GATE\((MPI_\w+)\);", open(sys.argv[4]).read(), re.M))
+    declared, wrapped = declared_read(sys.argv[3]), set(re.findall(r"^GATE\((MPIX?_\w+)\);", open(sys.argv[4]).read(), re.M))
     listed = [name for _, names in groups.values() for name in names]
     faults = [f"{name} stands in calls.table and in unrecorded.table" for name in sorted(table & set(listed))]
     faults += [f"{name} stands twice in unrecorded.table" for name in sorted({n for n in listed if listed.count(n) > 1})]
@@ -57,7 +58,7 @@ def main():
         faults.append(f"{sys.argv[3]} declares {len(declared)} functions: it was not read right")
     count = {}
     for name in sorted(declared):
-        plain = name[:-2] if name.endswith("_c") and name[:-2] in declared else name
+        plain = name[:-2] if name.endswith("_c") and name[:-2] in declared else name.replace("MPIX_", "MPI_")
         if plain in table:
             count["recorded"] = count.get("recorded", 0) + 1
             if name not in wrapped:

@@ -5,70 +5,12 @@
  * against mpit_call_count, mpit_rma_bytes, mpit_io_bytes and the times. Exit status 0: all agree; 1: they do not; 77:
  * mpit is not there, the calls were made all the same.
  */
-#include <mpi.h>
-#include <stdint.h>
+#include "callbook.h"
+#include "filecalls.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { ELEMENTS = 100, CALLS = 96 };
-
-static struct {
-    const char *name;
-    unsigned long long count;
-} calls[CALLS];
-
-static int rank, size, failures, absent;
-
-static void counted(int code, const char *name)
-{
-    int i = 0;
-    if (code != MPI_SUCCESS) {
-        fprintf(stderr, "%d: %s returned %d\n", rank, name, code);
-        MPI_Abort(MPI_COMM_WORLD, 3);
-    }
-    while (calls[i].name && strcmp(calls[i].name, name) != 0)
-        i++;
-    calls[i].name = name;
-    calls[i].count++;
-}
-
-#define CALL(function, ...) counted(function(__VA_ARGS__), #function)
-
-static void check(unsigned long long is, unsigned long long expected, const char *what)
-{
-    if (is == expected)
-        return;
-    failures++;
-    printf("process %d: %s is %llu, the program counted %llu\n", rank, what, is, expected);
-}
-
-struct watch {
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    int count;
-};
-
-static struct watch watch_open(const char *name, int class, MPI_Comm *comm)
-{
-    struct watch w = {.count = 0};
-    int index;
-    if (MPI_T_pvar_get_index(name, class, &index) != MPI_SUCCESS) {
-        absent = 1;
-        return w;
-    }
-    MPI_T_pvar_session_create(&w.session);
-    if (MPI_T_pvar_handle_alloc(w.session, index, comm, &w.handle, &w.count) != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 4);
-    MPI_T_pvar_start(w.session, w.handle);
-    return w;
-}
-
-static void watch_read(const struct watch *w, unsigned long long *values)
-{
-    if (MPI_T_pvar_read(w->session, w->handle, values) != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 5);
-}
+enum { ELEMENTS = 100 };
 
 /* Every operation on a window of `comm`, in each kind of epoch; returns the bytes that were accessed at targets. */
 static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
@@ -96,6 +38,13 @@ static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
     CALL(MPI_Win_complete, win);
     CALL(MPI_Win_wait, win);
     bytes += 2 * sizeof(double);
+
+    int ended = 0;
+    CALL(MPI_Win_post, all, 0, win);
+    CALL(MPI_Win_start, all, 0, win);
+    CALL(MPI_Win_complete, win);
+    while (!ended)
+        CALL(MPI_Win_test, win, &ended);
 
     CALL(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, peer, 0, win);
     CALL(MPI_Fetch_and_op, &one, &before, MPI_DOUBLE, peer, 50, MPI_SUM, win);
@@ -138,8 +87,7 @@ static void graphs_use(MPI_Comm comm)
     CALL(MPI_Dist_graph_create, comm, 1, &rank, &one, &next, &one, MPI_INFO_NULL, 0, &made);
     CALL(MPI_Barrier, made);
     CALL(MPI_Comm_free, &made);
-    CALL(MPI_Dist_graph_create_adjacent, comm, 1, &before, &one, 1, &next, &one, MPI_INFO_NULL, 0,
-         &made);
+    CALL(MPI_Dist_graph_create_adjacent, comm, 1, &before, &one, 1, &next, &one, MPI_INFO_NULL, 0, &made);
     CALL(MPI_Barrier, made);
     CALL(MPI_Comm_free, &made);
 }
@@ -190,33 +138,12 @@ static unsigned long long file_use(MPI_Comm comm, const char *name)
     return items * sizeof(int);
 }
 
-static void calls_check(const struct watch *w)
+static void disconnected_use(MPI_Comm comm)
 {
-    unsigned long long *seen = calloc((size_t)w->count, sizeof *seen);
-    MPI_T_enum list;
-    int index, verbosity, class, bind, readonly, continuous, atomic, items, length;
-    MPI_Datatype type;
-    char name[128];
-    int name_length = 0, text_length = 0;
-    watch_read(w, seen);
-    MPI_T_pvar_get_index("mpit_current_call", MPI_T_PVAR_CLASS_STATE, &index);
-    MPI_T_pvar_get_info(index, NULL, &name_length, &verbosity, &class, &type, &list, NULL, &text_length, &bind,
-                        &readonly, &continuous, &atomic);
-    MPI_T_enum_get_info(list, &items, NULL, &name_length);
-    for (int c = 0; calls[c].name; c++) {
-        int found = 0;
-        for (int i = 0; i < items && i < w->count; i++) {
-            int value;
-            length = sizeof name;
-            MPI_T_enum_get_item(list, i, &value, name, &length);
-            if (strcmp(name, calls[c].name) == 0) {
-                found = 1;
-                check(seen[value], calls[c].count, name);
-            }
-        }
-        check((unsigned long long)found, 1, calls[c].name);
-    }
-    free(seen);
+    MPI_Comm made;
+    CALL(MPI_Comm_dup, comm, &made);
+    CALL(MPI_Barrier, made);
+    CALL(MPI_Comm_disconnect, &made);
 }
 
 static void figures_check(const struct watch *of_comm, const struct watch *of_world, unsigned long long bytes,
@@ -233,27 +160,18 @@ static void figures_check(const struct watch *of_comm, const struct watch *of_wo
         watch_read(&of_comm[i], &value);
         check(value > 0, 1, "that time and bytes were charged");
     }
-    calls_check(count);
-    unsigned long long lost[64] = {0};
-    struct watch losses = watch_open("mpit_events_lost", MPI_T_PVAR_CLASS_COUNTER, NULL);
-    if (losses.count <= 64)
-        watch_read(&losses, lost);
-    for (int i = 0; i < losses.count && i < 64; i++)
-        check(lost[i], 0, "mpit_events_lost");
+    callbook_compare(count);
 }
 
 int main(int argc, char **argv)
 {
-    int provided;
+    char title[128];
     unsigned long long bytes = 0, io;
     if (argc != 2) {
         fprintf(stderr, "usage: objects FILE\n");
         return 2;
     }
-    MPI_Init(&argc, &argv);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    callbook_begin(&argc, &argv);
     MPI_Comm comm;
     struct watch count = watch_open("mpit_call_count", MPI_T_PVAR_CLASS_COUNTER, NULL);
     CALL(MPI_Comm_dup, MPI_COMM_WORLD, &comm);
@@ -287,15 +205,11 @@ int main(int argc, char **argv)
         CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, i % 2 ? world : comm, &win);
         CALL(MPI_Win_free, &win);
     }
-    io = file_use(comm, argv[1]);
+    io = file_use(comm, argv[1]) + filecalls_use(comm, argv[1]);
+    disconnected_use(comm);
     if (!absent)
         figures_check(of_comm, of_world, bytes, io, &count);
-    int all = 0;
-    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
-        printf("%d processes: %llu bytes at windows, %llu bytes of files, %d mismatches\n", size, bytes, io, all);
     MPI_Comm_free(&comm);
-    MPI_T_finalize();
-    MPI_Finalize();
-    return absent ? 77 : all != 0;
+    snprintf(title, sizeof title, "%llu bytes at windows, %llu bytes of files", bytes, io);
+    return callbook_end(title);
 }

@@ -186,7 +186,9 @@ subroutine communicators(world)
   INCLUDED
   COMM :: world, copy, later, half, ring
   REQUEST :: posted
-  integer :: neighbours(2), lefts(1), rights(1), own(1), error
+  integer :: neighbours(2), lefts(1), rights(1), own(1), error, one(1) = 1, none(1) = 0, dims(1), outer(2), inner(2)
+  logical :: periods(1) = .false.
+  COMM :: row
   lefts = left
   rights = right
   own = rank
@@ -204,6 +206,18 @@ subroutine communicators(world)
                                       .false., ring, error)
   call MPI_Neighbor_allgather(own, 1, MPI_INTEGER, neighbours, 1, MPI_INTEGER, ring, error)
   call expect(neighbours(1) == left, __LINE__)
+  call MPI_Neighbor_alltoallv(own, one, none, MPI_INTEGER, neighbours, one, none, MPI_INTEGER, ring, error)
+  call MPI_Ineighbor_alltoall(own, 1, MPI_INTEGER, neighbours, 1, MPI_INTEGER, ring, posted, error)
+  call MPI_Wait(posted, MPI_STATUS_IGNORE, error)
+  call expect(neighbours(1) == left, __LINE__)
+  dims = nranks
+  call MPI_Cart_create(copy, 1, dims, periods, .false., row, error)
+  outer = rank
+  inner = -1
+  call MPI_Neighbor_alltoall(outer, 1, MPI_INTEGER, inner, 1, MPI_INTEGER, row, error)
+  if (rank > 0) call expect(inner(1) == rank - 1, __LINE__)
+  if (rank == 0) call expect(inner(1) == -1, __LINE__)
+  call MPI_Comm_free(row, error)
   call MPI_Comm_free(ring, error)
   call MPI_Comm_free(half, error)
   call MPI_Comm_free(later, error)

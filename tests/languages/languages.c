@@ -128,9 +128,9 @@ static void collectives(MPI_Comm comm)
 
 static void communicators(void)
 {
-    MPI_Comm copy, later, half, ring;
+    MPI_Comm copy, later, half, ring, row;
     MPI_Request request;
-    int neighbours[2] = {0, 0};
+    int neighbours[2] = {0, 0}, one = 1, none = 0, outer[2] = {rank, rank}, inner[2] = {-1, -1};
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
     MPI_Comm_idup(copy, &later, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -143,6 +143,14 @@ static void communicators(void)
     MPI_Dist_graph_create_adjacent(copy, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
     MPI_Neighbor_allgather(&rank, 1, MPI_INT, neighbours, 1, MPI_INT, ring);
     EXPECT(neighbours[0] == left);
+    MPI_Neighbor_alltoallv(&rank, &one, &none, MPI_INT, neighbours, &one, &none, MPI_INT, ring);
+    MPI_Ineighbor_alltoall(&rank, 1, MPI_INT, neighbours, 1, MPI_INT, ring, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT(neighbours[0] == left);
+    MPI_Cart_create(copy, 1, &size, &none, 0, &row);
+    MPI_Neighbor_alltoall(outer, 1, MPI_INT, inner, 1, MPI_INT, row);
+    EXPECT(inner[0] == rank - 1); /* rank 0: nothing came */
+    MPI_Comm_free(&row);
     MPI_Comm_free(&ring);
     MPI_Comm_free(&half);
     MPI_Comm_free(&later);

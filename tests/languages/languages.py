@@ -110,7 +110,14 @@ def communicators():
     neighbours = ints(0, 0)
     ring.Neighbor_allgather([ints(rank), MPI.INT], [neighbours, 1, MPI.INT])
     assert neighbours[0] == left
-    for comm in (ring, half, later, copy):
+    ring.Neighbor_alltoallv([ints(rank), [1], [0], MPI.INT], [neighbours, [1], [0], MPI.INT])
+    ring.Ineighbor_alltoall([ints(rank), 1, MPI.INT], [neighbours, 1, MPI.INT]).Wait()
+    assert neighbours[0] == left
+    row = copy.Create_cart([size], [False])
+    inner = ints(-1, -1)
+    row.Neighbor_alltoall([ints(rank, rank), 1, MPI.INT], [inner, 1, MPI.INT])
+    assert inner[0] == rank - 1
+    for comm in (row, ring, half, later, copy):
         comm.Free()
 
 

@@ -211,6 +211,52 @@ static void freed_send_leaves_no_pending_bytes(void **state)
     assert_int_equal(cells.p2p_done, 0);
 }
 
+/* Nothing waited for it: it has no share in the time of the last call that completed something. */
+static void missed_end_lowers_levels_and_takes_no_time(void **state)
+{
+    (void)state;
+    FOLD_COMPLETED(.begin = 5, .duration = 5, .kind = CALL_MPI_Wait, .peer = 0, .tag = 1);
+    FOLD_EVENT(.begin = 10, .duration = 1, .kind = CALL_MPI_Isend, .comm = 1, .peer = 2, .bytes = 8);
+    FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_FREED | EVENT_FAILED, .comm = 1, .peer = 2,
+               .bytes = 8);
+    FOLD_EVENT(.begin = 20, .duration = 1, .kind = CALL_MPI_Irecv, .comm = 1, .peer = PEER_ANY, .bytes = 8);
+    FOLD_EVENT(.begin = 20, .duration = CALL_MPI_Irecv, .kind = RECORD_FREED | EVENT_FAILED, .comm = 1,
+               .peer = PEER_ANY, .tag = 1);
+    level_check(&shared.sends, 0, 1, 0);
+    level_check(&shared.bytes, 0, 8, 0);
+    level_check(&shared.recvs, 0, 1, 0);
+    assert_int_equal(cells.wait_time, 0);
+    assert_int_equal(cells.p2p_done, 0);
+}
+
+/* One request, two messages: the time of the call goes to it once. */
+static void nonblocking_sendrecv_is_two_messages_and_one_request(void **state)
+{
+    (void)state;
+    FOLD_COMPLETED(.begin = 100, .duration = 10, .kind = CALL_MPI_Isendrecv, .peer = 2, .tag = 1);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_SEND_POSTED, .comm = 1, .peer = 1,
+               .bytes = 4);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_RECV_POSTED, .comm = 1, .peer = 2,
+               .bytes = 9);
+    assert_int_equal(cells.p2p_time, 10);
+    level_check(&shared.sends, 1, 1, 0);
+    level_check(&shared.recvs, 1, 1, 0);
+    FOLD_COMPLETED(.begin = 120, .duration = 30, .kind = CALL_MPI_Wait, .peer = 1, .tag = 1);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_HALF_DONE, .comm = 1, .peer = 1,
+               .bytes = 4);
+    assert_int_equal(cells.wait_time, 0);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_RECV_DONE, .comm = 1, .peer = 2,
+               .bytes = 9);
+    assert_int_equal(cells.wait_time, 30);
+    assert_int_equal(cells.p2p_done, 2);
+    assert_int_equal(cells.transfer_time, 100);
+    messages_check(page.peer[1].send, 1, 4);
+    messages_check(page.peer[2].recv, 1, 9);
+    level_check(&shared.sends, 0, 1, 0);
+    level_check(&shared.bytes, 0, 4, 0);
+    level_check(&shared.recvs, 0, 1, 0);
+}
+
 static void freed_collective_touches_no_level(void **state)
 {
     (void)state;
@@ -262,6 +308,43 @@ static void started_requests_share_the_time_of_their_start(void **state)
     FOLD_EVENT(.begin = 100, .kind = RECORD_RECV_POSTED, .comm = 1, .peer = PEER_PROC_NULL, .bytes = 16);
     level_check(&shared.sends, 1, 1, 0);
     level_check(&shared.recvs, 1, 1, 0);
+}
+
+static void persistent_collective_is_one_operation_each_time_it_is_started(void **state)
+{
+    (void)state;
+    FOLD_EVENT(.begin = 50, .duration = 4, .kind = CALL_MPI_Allreduce_init, .comm = 1, .peer = PEER_NONE);
+    assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4);
+    assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 0);
+    assert_true(cells.span_first == LOW_NEUTRAL);
+    for (unsigned i = 1; i <= 2; i++) {
+        FOLD_COMPLETED(.begin = 100 * i, .duration = 7, .kind = CALL_MPI_Startall, .peer = 2, .tag = 2);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Allreduce_init, .kind = RECORD_COLL_POSTED, .comm = 1,
+                   .peer = PEER_NONE);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Neighbor_alltoall_init, .kind = RECORD_COLL_POSTED, .comm = 1,
+                   .peer = PEER_NONE);
+        assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], i - 1);
+        FOLD_COMPLETED(.begin = 100 * i + 10, .duration = 6, .kind = CALL_MPI_Waitall, .peer = 2, .tag = 2);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Allreduce_init, .kind = RECORD_COLL_DONE, .comm = 1,
+                   .peer = PEER_NONE, .tag = 8, .bytes = 8);
+        FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Neighbor_alltoall_init, .kind = RECORD_COLL_DONE, .comm = 1,
+                   .peer = PEER_NONE, .tag = 20, .bytes = 12);
+        assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], i);
+        assert_int_equal(cells.coll_count[COLLECTIVE_NEIGHBOR_ALLTOALL], i);
+        assert_int_equal(cells.coll_bytes, 48 * i);
+        assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4 + 4 * i); /* its share of 7, with what is left */
+        assert_int_equal(cells.coll_time[COLLECTIVE_NEIGHBOR_ALLTOALL], 3 * i);
+        assert_int_equal(cells.wait_time, 6 * i);
+    }
+    assert_int_equal(cells.span_first, 100);
+    assert_int_equal(cells.span_last, 216);
+    FOLD_COMPLETED(.begin = 300, .duration = 2, .kind = CALL_MPI_Request_free, .peer = 1, .tag = 1);
+    FOLD_EVENT(.begin = 290, .duration = CALL_MPI_Allreduce_init, .kind = RECORD_FREED, .comm = 1, .peer = PEER_NONE,
+               .bytes = 8);
+    assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 2);
+    assert_int_equal(cells.wait_time, 14);
+    level_check(&shared.sends, 0, 0, 0);
+    level_check(&shared.bytes, 0, 0, 0);
 }
 
 static void probe_takes_time_and_is_no_communication(void **state)
@@ -416,10 +499,13 @@ int main(void)
         TEST(completion_of_nothing_is_the_process_alone),
         TEST(cancelled_receive_is_a_call_and_no_message),
         TEST(freed_send_leaves_no_pending_bytes),
+        TEST(missed_end_lowers_levels_and_takes_no_time),
+        TEST(nonblocking_sendrecv_is_two_messages_and_one_request),
         TEST(freed_collective_touches_no_level),
         TEST(both_halves_of_a_sendrecv_are_messages),
         TEST(span_covers_the_receive_of_a_sendrecv_to_nobody),
         TEST(started_requests_share_the_time_of_their_start),
+        TEST(persistent_collective_is_one_operation_each_time_it_is_started),
         TEST(probe_takes_time_and_is_no_communication),
         TEST(collective_counts_what_went_in_and_out),
         TEST(wide_event_takes_time_and_bytes_from_its_extension),

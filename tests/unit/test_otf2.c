@@ -208,6 +208,33 @@ static void requests_of_one_startall_are_told_apart(void **state)
     assert_int_equal(seen.recvs, 1);
 }
 
+static void persistent_collectives_are_requests_of_their_starts(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 2; r++) {
+        rank_make(r, 2);
+        PUT(r, 1990, 5, CALL_MPI_Bcast_init, .peer = 0);
+        PUT_IN(0, r, 2000, 10, CALL_MPI_Startall, .peer = 3, .tag = 3);
+        PUT(r, 2000, CALL_MPI_Neighbor_alltoall_init, RECORD_COLL_POSTED, .peer = PEER_NONE);
+        PUT(r, 2000, CALL_MPI_Bcast_init, RECORD_COLL_POSTED, .peer = 0);
+        PUT(r, 2000, CALL_MPI_Barrier_init, RECORD_COLL_POSTED, .peer = PEER_NONE);
+        PUT_IN(0, r, 2100, 10, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+        PUT(r, 2000, CALL_MPI_Barrier_init, RECORD_COLL_DONE, .peer = PEER_NONE);
+        PUT(r, 2000, CALL_MPI_Neighbor_alltoall_init, RECORD_COLL_DONE, .peer = PEER_NONE, .tag = 6, .bytes = 5);
+        PUT_IN(0, r, 2200, 10, CALL_MPI_Request_free, .peer = 1, .tag = 1);
+        PUT(r, 2000, CALL_MPI_Bcast_init, RECORD_FREED, .peer = 0, .bytes = 8);
+        PUT(r, 2300, 10, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE, .tag = 2, .bytes = 3);
+        rank_end(r, RUN_FINALIZED);
+    }
+    assert_int_equal(convert(2), 0);
+    assert_int_equal(report.warning_count, 0);
+    archive_judge(true);
+    assert_int_equal(seen.collective_requests, 6);
+    assert_int_equal(seen.collective_completes, 4);
+    assert_int_equal(seen.cancels, 2);
+    assert_int_equal(seen.isend_completes, 0);
+}
+
 static void request_may_complete_on_another_thread(void **state)
 {
     (void)state;
@@ -488,6 +515,7 @@ int main(void)
         TEST(regions_are_entered_before_what_is_inside),
         TEST(region_that_crosses_a_call_ends_with_it),
         TEST(requests_of_one_startall_are_told_apart),
+        TEST(persistent_collectives_are_requests_of_their_starts),
         TEST(request_may_complete_on_another_thread),
         TEST(collectives_and_communicators_stand_in_pairs),
         TEST(nested_calls_stand_inside_of_their_caller),

@@ -106,7 +106,9 @@ static uint64_t reading_walk(void)
         assert_true(inside(reader.chunks[i], reader.chunks[i]->bytes));
     for (size_t i = 0; i < reader.comm_count; i++)
         if (reader.comms[i]) {
-            assert_true(inside(reader.comms[i], sizeof *reader.comms[i]) && reader.comms[i]->slot == i);
+            assert_int_equal(reader.comms[i]->slot, i);
+            assert_true(reader.comms[i]->parent < reader.comm_count);
+            sum += strlen(reader.comms[i]->label);
             sum += strlen(reader.comms[i]->name);
         }
     for (size_t i = 0; i < reader.block_count; i++) {
@@ -331,7 +333,7 @@ static void chunk_that_is_none_is_an_error(void **state)
     chunk->kind = 0;
     ERROR_CHECK("kind");
     restore(state);
-    chunk->kind = CHUNK_PACKED + 1;
+    chunk->kind = CHUNK_COMMS + 1;
     ERROR_CHECK("kind");
     const uint64_t sizes[] = {0, 32, chunk->bytes + 1, UINT64_MAX, UINT64_MAX << 12};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

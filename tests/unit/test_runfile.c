@@ -476,6 +476,23 @@ static void what_comes_after_the_end_lives_in_memory(void **state)
     read_back();
 }
 
+static void run_that_goes_on_grows_in_its_file(void **state)
+{
+    (void)state;
+    uint64_t offset;
+    open_with(MEGABYTE, 0);
+    run_close(&run, RUN_FINALIZED, true);
+    assert_int_not_equal(run.header->end_ticks, 0);
+    run_reopen(&run);
+    assert_int_equal(run.header->phase, RUN_RUNNING);
+    assert_int_equal(run.header->end_ticks, 0);
+    assert_non_null(run_alloc(&run, MEGABYTE / 4, &offset));
+    assert_int_not_equal(offset, 0);
+    assert_true(file_size(run.path) >= offset);
+    run_close(&run, RUN_FINALIZED, true);
+    read_back();
+}
+
 static void *losses_count(void *argument)
 {
     for (int i = 0; i < 50000; i++)
@@ -594,6 +611,7 @@ int main(void)
         TEST(file_size_limit_is_a_full_disk_and_no_signal),
         TEST(no_space_for_the_header_is_a_problem_and_no_file),
         TEST(what_comes_after_the_end_lives_in_memory),
+        TEST(run_that_goes_on_grows_in_its_file),
         TEST(losses_of_all_threads_are_counted),
         TEST(file_that_grows_is_read_without_an_error),
     };

@@ -1,0 +1,119 @@
+#include "commsum.h"
+
+#include "fold.h"
+#include "variables.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WORDS(type) (sizeof(type) / sizeof(uint64_t))
+#define WORD_AT(type, field) (offsetof(type, field) / sizeof(uint64_t))
+
+static void words_add(uint64_t *to, const uint64_t *from, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        uint64_t value = cell_load(&from[i]);
+        if (value)
+            cell_store(&to[i], cell_load(&to[i]) + value);
+    }
+}
+
+static void words_clear(uint64_t *cells, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        if (cell_load(&cells[i]))
+            cell_store(&cells[i], 0);
+}
+
+/* Between the two lie the end of the last communication, and the extremes. */
+#define FIRST_SPECIAL WORD_AT(struct comm_cells, span_last)
+#define BEHIND_SPECIAL WORD_AT(struct comm_cells, coll_bytes)
+
+void comm_cells_sum(struct comm_cells *to, const struct comm_cells *from)
+{
+    words_add((uint64_t *)to, (const uint64_t *)from, 0, FIRST_SPECIAL);
+    words_add((uint64_t *)to, (const uint64_t *)from, BEHIND_SPECIAL, WORDS(struct comm_cells));
+    cell_raise(&to->span_last, cell_load(&from->span_last));
+    cell_lower(&to->span_first, cell_load(&from->span_first));
+    cell_lower(&to->message_low, cell_load(&from->message_low));
+    cell_raise(&to->message_high, cell_load(&from->message_high));
+}
+
+void comm_cells_clear(struct comm_cells *cells)
+{
+    words_clear((uint64_t *)cells, 0, FIRST_SPECIAL);
+    words_clear((uint64_t *)cells, BEHIND_SPECIAL, WORDS(struct comm_cells));
+    cell_store(&cells->span_last, 0);
+    cell_store(&cells->span_first, LOW_NEUTRAL);
+    cell_store(&cells->message_low, LOW_NEUTRAL);
+    cell_store(&cells->message_high, 0);
+}
+
+void peer_cells_sum(struct peer_cells *to, const struct peer_cells *from)
+{
+    words_add((uint64_t *)to, (const uint64_t *)from, 0, WORDS(struct peer_cells));
+}
+
+void peer_cells_clear(struct peer_cells *cells)
+{
+    words_clear((uint64_t *)cells, 0, WORDS(struct peer_cells));
+}
+
+static void level_sum(struct level_cells *to, const struct level_cells *from)
+{
+    cell_store(&to->now, cell_load(&to->now) + cell_load(&from->now));
+    cell_raise(&to->high, cell_load(&from->high));
+    cell_lower(&to->low, cell_load(&from->low));
+}
+
+static void level_clear(struct level_cells *level)
+{
+    cell_store(&level->now, 0);
+    cell_store(&level->high, 0);
+    cell_store(&level->low, 0);
+}
+
+void shared_cells_sum(struct shared_cells *to, const struct shared_cells *from)
+{
+    level_sum(&to->sends, &from->sends);
+    level_sum(&to->recvs, &from->recvs);
+    level_sum(&to->bytes, &from->bytes);
+    for (unsigned i = 0; i < EXTREME_COUNT; i++) {
+        uint64_t value = cell_load(&from->closed[i]);
+        if (extreme_neutral((enum extreme)i) == 0)
+            cell_raise(&to->closed[i], value);
+        else
+            cell_lower(&to->closed[i], value);
+    }
+}
+
+void shared_cells_clear(struct shared_cells *cells)
+{
+    level_clear(&cells->sends);
+    level_clear(&cells->recvs);
+    level_clear(&cells->bytes);
+    for (unsigned i = 0; i < EXTREME_COUNT; i++)
+        cell_store(&cells->closed[i], extreme_neutral((enum extreme)i));
+}
+
+/* A name that was too long has its begin hashed (probes/communicator.h): what its last part says is left of it. */
+static const char *name_hashed(const char *name)
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+    const char *last = strrchr(name, '/');
+    return digits == 16 && strncmp(name + digits, "...", 3) == 0 ? (last ? last : "") : NULL;
+}
+
+void comm_pattern(char pattern[COMM_NAME_BYTES], const char *name)
+{
+    const char *end = name_hashed(name);
+    size_t used = end ? (size_t)snprintf(pattern, COMM_NAME_BYTES, "*...") : 0;
+    for (const char *at = end ? end : name; *at && used + 2 < COMM_NAME_BYTES;) {
+        pattern[used++] = *at;
+        if (*at++ != '#' && at[-1] != ':')
+            continue;
+        pattern[used++] = '*';
+        at += strcspn(at, "/#:");
+    }
+    pattern[used] = '\0';
+}

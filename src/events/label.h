@@ -1,0 +1,20 @@
+/*
+ * Labels: what a program calls its communicators with MPI_Comm_set_name. They are anybody's bytes, so they are cleaned
+ * before they are shown.
+ */
+#ifndef MPIT_EVENTS_LABEL_H
+#define MPIT_EVENTS_LABEL_H
+
+#include "runfile.h"
+
+/* Copies the text at `from`, of at most `most` bytes, as far as it fits; what is no UTF-8, or would move a terminal's
+ * cursor or turn its direction, becomes '?'. The copy ends with NUL, and not inside of a character. */
+void label_clean(char *to, size_t size, const char *from, size_t most);
+
+enum { COMM_TITLE_BYTES = COMM_NAME_BYTES + COMM_LABEL_BYTES + 4 };
+
+/* The communicator in one line: its name, which is the same on all ranks, and behind it in quotes its label, if it has
+ * one. */
+const char *comm_title(char title[COMM_TITLE_BYTES], const char *name, const char *label);
+
+#endif

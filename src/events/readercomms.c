@@ -1,0 +1,254 @@
+#include "readercomms.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SLOTS = 1 << 16, COPY_ATTEMPTS = 1000 };
+
+/* All records that have been found, as they stand in the file. */
+struct found {
+    struct comm_record *list;
+    size_t count, room;
+};
+
+static struct comm_record *found_add(struct found *found)
+{
+    if (found->count == found->room) {
+        size_t room = found->room ? 2 * found->room : 64;
+        struct comm_record *list = realloc(found->list, room * sizeof *list);
+        if (!list)
+            return NULL;
+        found->list = list;
+        found->room = room;
+    }
+    return &found->list[found->count++];
+}
+
+static bool record_is_sound(const struct comm_record *record)
+{
+    return record->slot != 0 && record->slot < MAX_SLOTS && record->sum < MAX_SLOTS &&
+           record->since_ticks <= record->end_ticks && memchr(record->name, '\0', sizeof record->name) &&
+           memchr(record->label, '\0', sizeof record->label);
+}
+
+/* A living process may be changing it. One that was killed meanwhile leaves it as it is. */
+static void record_copy(struct comm_record *copy, const struct comm_record *record)
+{
+    for (int i = 0; i < COPY_ATTEMPTS; i++) {
+        uint32_t before = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE);
+        memcpy(copy, record, sizeof *copy);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (!(before & 1) && __atomic_load_n(&record->serial, __ATOMIC_RELAXED) == before)
+            break;
+    }
+}
+
+/* Those that have a slot, by the slot in front; then the others. */
+static int slots_find(struct run_reader *reader, struct found *found, bool seen[MAX_SLOTS])
+{
+    for (uint64_t offset = reader->header.first_comm, next; offset; offset = next) {
+        const struct comm_record *record = reader_object(reader, offset, sizeof *record);
+        if (!record)
+            return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
+        struct comm_record *copy = found_add(found);
+        if (!copy)
+            return reader_fail(reader, "has more communicators than memory can hold");
+        record_copy(copy, record);
+        if (!record_is_sound(copy))
+            return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
+        if (seen[copy->slot]) /* the list may run in a circle, too */
+            return reader_fail(reader, "is damaged: communicator slot %u stands twice", copy->slot);
+        seen[copy->slot] = true;
+        copy->end_ticks = UINT64_MAX;
+        next = copy->next;
+        if (copy->slot >= reader->slot_count)
+            reader->slot_count = copy->slot + 1u;
+    }
+    return 0;
+}
+
+/* Takes a text out of what is left; false: it does not end there, or is too long. */
+static bool text_take(char *to, size_t size, const char **from, size_t *left)
+{
+    size_t bytes = strnlen(*from, *left) + 1;
+    if (bytes > *left || bytes > size)
+        return false;
+    memcpy(to, *from, bytes);
+    *from += bytes;
+    *left -= bytes;
+    return true;
+}
+
+static bool record_unpack(struct comm_record *record, const char *packed, size_t bytes, size_t *taken)
+{
+    size_t fixed = offsetof(struct comm_record, name);
+    if (bytes < fixed)
+        return false;
+    const char *at = packed + fixed;
+    size_t left = bytes - fixed;
+    memset(record, 0, sizeof *record);
+    memcpy(record, packed, fixed);
+    if (!text_take(record->name, sizeof record->name, &at, &left) ||
+        !text_take(record->label, sizeof record->label, &at, &left))
+        return false;
+    *taken = ((size_t)(at - packed) + 7) / 8 * 8;
+    return *taken <= bytes;
+}
+
+static int chunk_take(struct run_reader *reader, const struct chunk_header *chunk, struct found *found)
+{
+    const char *packed = (const char *)(chunk + 1);
+    for (size_t at = 0, i = 0, taken; i < chunk->capacity; i++, at += taken) {
+        struct comm_record record;
+        if (!record_unpack(&record, packed + at, chunk->packed_bytes - at, &taken) || !record_is_sound(&record))
+            return reader_fail(reader, "is damaged: record %zu of the communicators in the chunk at byte %zu", i,
+                               (size_t)((const char *)chunk - reader->base));
+        struct comm_record *copy = found_add(found);
+        if (!copy)
+            return reader_fail(reader, "has more communicators than memory can hold");
+        *copy = record;
+    }
+    return 0;
+}
+
+/* The latest ones. What a living process overwrites meanwhile is left out. */
+static int ring_take(struct run_reader *reader, struct found *found)
+{
+    uint64_t offset = reader->header.past;
+    const struct comm_past *past = offset ? reader_object(reader, offset, sizeof *past) : NULL;
+    uint64_t capacity = past ? past->capacity : 0;
+    if (offset && (!past || capacity == 0 || capacity > MAX_SLOTS ||
+                   !reader_object(reader, offset, sizeof *past + capacity * sizeof past->records[0])))
+        return reader_fail(reader, "is damaged: its past communicators lie outside of it");
+    if (!offset)
+        return 0;
+    uint64_t kept = __atomic_load_n(&past->kept, __ATOMIC_ACQUIRE);
+    uint64_t count = __atomic_load_n(&past->count, __ATOMIC_ACQUIRE);
+    uint64_t first = count > capacity ? count - capacity : 0;
+    if (reader->header.traced != TRACED_NOT && kept > first)
+        first = kept; /* what was kept is in the chunks */
+    for (uint64_t n = first; n < count; n++) {
+        struct comm_record record = past->records[n % capacity];
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (n + capacity <= __atomic_load_n(&past->count, __ATOMIC_ACQUIRE))
+            continue;
+        if (!record_is_sound(&record))
+            return reader_fail(reader, "is damaged: past communicator %llu", (unsigned long long)n);
+        struct comm_record *copy = found_add(found);
+        if (!copy)
+            return reader_fail(reader, "has more communicators than memory can hold");
+        *copy = record;
+    }
+    return 0;
+}
+
+static int past_order(const void *one, const void *other)
+{
+    const struct comm_record *a = one, *b = other;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    return (a->since_ticks > b->since_ticks) - (a->since_ticks < b->since_ticks);
+}
+
+/* Those of one slot follow each other, and the one that has it is the last. */
+static int past_check(struct run_reader *reader, const struct comm_record *past, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool last = i + 1 == count || past[i + 1].slot != past[i].slot;
+        const struct comm_record *has = past[i].slot < reader->slot_count ? reader->comms[past[i].slot] : NULL;
+        if (!has || has->flags & COMM_SUM)
+            return reader_fail(reader, "is damaged: a past communicator had slot %u, which is none", past[i].slot);
+        uint64_t next = last ? has->since_ticks : past[i + 1].since_ticks;
+        if (next <= past[i].end_ticks)
+            return reader_fail(reader, "is damaged: two communicators had slot %u at the same time", past[i].slot);
+        const struct comm_record *sum = past[i].sum < reader->slot_count ? reader->comms[past[i].sum] : NULL;
+        if (!sum || !(sum->flags & COMM_SUM))
+            return reader_fail(reader, "is damaged: a past communicator of slot %u is in no sum", past[i].slot);
+    }
+    return 0;
+}
+
+/* Numbers instead of slots: those of who had them when the communicator was created. */
+static void parents_number(struct run_reader *reader, struct comm_record *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i].parent = run_reader_comm_at(reader, list[i].parent, list[i].created_ticks);
+}
+
+static int numbers_give(struct run_reader *reader, struct found *found, size_t current)
+{
+    size_t past = found->count - current;
+    struct comm_record *list = found->list;
+    reader->comm_count = reader->slot_count + past;
+    reader->comms = calloc(reader->comm_count + 1, sizeof *reader->comms);
+    reader->past_of_slot = calloc(reader->slot_count + 2, sizeof *reader->past_of_slot);
+    if (!reader->comms || !reader->past_of_slot)
+        return reader_fail(reader, "has more communicators than memory can hold");
+    for (size_t i = 0; i < current; i++)
+        reader->comms[list[i].slot] = &list[i];
+    if (past)
+        qsort(list + current, past, sizeof *list, past_order);
+    if (past_check(reader, list + current, past) != 0)
+        return -1;
+    for (size_t i = 0; i < past; i++)
+        reader->past_of_slot[list[current + i].slot + 1]++;
+    for (size_t slot = 0; slot <= reader->slot_count; slot++)
+        reader->past_of_slot[slot + 1] += reader->past_of_slot[slot];
+    for (size_t i = 0; i < past; i++) {
+        reader->comms[reader->slot_count + i] = &list[current + i];
+        list[current + i].slot = (uint32_t)(reader->slot_count + i);
+    }
+    parents_number(reader, list, found->count);
+    return 0;
+}
+
+int reader_comms_find(struct run_reader *reader)
+{
+    struct found found = {0};
+    bool *seen = calloc(MAX_SLOTS, sizeof *seen);
+    int result =
+        seen ? slots_find(reader, &found, seen) : reader_fail(reader, "has more communicators than memory can hold");
+    free(seen);
+    size_t current = found.count;
+    for (size_t i = 0; result == 0 && i < reader->chunk_count; i++)
+        if (reader->chunks[i]->kind == CHUNK_COMMS)
+            result = chunk_take(reader, reader->chunks[i], &found);
+    if (result == 0)
+        result = ring_take(reader, &found);
+    if (result == 0)
+        result = numbers_give(reader, &found, current);
+    reader->comm_records = found.list;
+    return result;
+}
+
+void reader_comms_release(struct run_reader *reader)
+{
+    free(reader->comms);
+    free(reader->comm_records);
+    free(reader->past_of_slot);
+    reader->comms = NULL;
+    reader->comm_records = NULL;
+    reader->past_of_slot = NULL;
+    reader->comm_count = reader->slot_count = 0;
+}
+
+uint32_t run_reader_comm_at(const struct run_reader *reader, uint32_t slot, uint64_t ticks)
+{
+    if (slot >= reader->slot_count || !reader->comms[slot])
+        return 0;
+    if (ticks >= reader->comms[slot]->since_ticks)
+        return slot;
+    size_t low = reader->past_of_slot[slot], high = reader->past_of_slot[slot + 1];
+    while (low < high) { /* the last one that had it since then or before is below `low` in the end */
+        size_t middle = low + (high - low) / 2;
+        if (reader->comms[reader->slot_count + middle]->since_ticks <= ticks)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == reader->past_of_slot[slot])
+        return 0;
+    const struct comm_record *last = reader->comms[reader->slot_count + low - 1];
+    return ticks <= last->end_ticks ? last->slot : 0;
+}

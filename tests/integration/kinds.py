@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Is every function that has a wrapper called, and counted, by some test program?
+
+    kinds.py BUILD MPI
+
+Runs the programs of PROGRAMS with mpit-run and adds up what the summaries count; what has a wrapper for this MPI and is
+never counted fails. A new function is called by one of these programs, or by a new one that gets a line here. The
+programs hold the counts against their own; here it is only asked whether there is one. Exit status 1 if any is missing.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+# program, processes, arguments, options of mpit-run; {work} is a folder of this run. With a trace the summary is made
+# when all is over, so that it has MPI_Finalize.
+PROGRAMS = [
+    ("heat", 2, [], ["--trace"]),
+    ("traffic", 2, ["1", "60"], []),
+    ("objects", 2, ["{work}/file"], []),
+    ("collectives", 2, [], []),
+    ("requests", 2, [], []),
+    ("listener", 2, [], []),
+]
+# Ends the program: test_tools.sh looks for what it leaves behind.
+NOT_HERE = {"MPI_Abort"}
+LIMIT_SECONDS = 240
+
+
+def wrapped(path):
+    """names of the table's functions that this MPI has: NAME_c and the extension MPIX_NAME count as NAME"""
+    names = re.findall(r"^GATE\((MPIX?_\w+)\);", open(path).read(), re.M)
+    return {re.sub(r"_c$", "", name.replace("MPIX_", "MPI_")) for name in names}
+
+
+def environment():
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_osc="pt2pt,sm")
+    return {name: value for name, value in env.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
+
+
+def run(build, mpi, work, program, ranks, arguments, options):
+    """name -> count, of the whole job"""
+    output = f"{work}/run-{program}"
+    line = [f"{build}/bin/mpit-run", "--quiet", *options, "--output", output, f"mpirun.{mpi}", "-n", str(ranks),
+            f"{build}/tests/{program}-{mpi}", *(a.format(work=work) for a in arguments)]
+    with subprocess.Popen(line, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, start_new_session=True) as job:
+        try:
+            said, _ = job.communicate(timeout=LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            said = job.communicate()[0] + f"\nnot through after {LIMIT_SECONDS} s"
+    if job.returncode != 0:
+        sys.exit(f"not ok {program}-{mpi} with {ranks} processes (status {job.returncode})\n{said[-2000:]}")
+    out = subprocess.run([f"{build}/bin/mpit-dump", "--json", output], capture_output=True, text=True)
+    if out.returncode != 0:
+        sys.exit(f"not ok mpit-dump {program}-{mpi}\n{out.stderr}")
+    found = {}
+    for one in json.loads(out.stdout)["jobs"]:
+        for name, call in one["calls"].items():
+            found[name] = found.get(name, 0) + call["count"]
+    return found
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    build, mpi = os.path.abspath(sys.argv[1]), sys.argv[2]
+    missing = wrapped(f"{build}/src/{mpi}/wrappers.c") - NOT_HERE
+    total = len(missing)
+    with tempfile.TemporaryDirectory(prefix="mpit-kinds-") as work:
+        for program, ranks, arguments, options in PROGRAMS:
+            found = run(build, mpi, work, program, ranks, arguments, options)
+            here = {name for name, count in found.items() if count > 0}
+            print(f"{program}: {len(here)} functions, {len(missing & here)} of them for the first time")
+            missing -= here
+    print(f"{total - len(missing)} of {total} functions were counted")
+    for name in sorted(missing):
+        print(f"not ok no program calls {name}")
+    sys.exit(1 if missing else 0)
+
+
+main()

@@ -1,0 +1,486 @@
+/* Slots of freed communicators: used again, by whom not, and what becomes of figures and names. One book serves all. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "book.h"
+#include "commmap.h"
+#include "commreuse.h"
+#include "commsum.h"
+#include "label.h"
+#include "reader.h"
+#include "runfixture.h"
+#include "tracing.h"
+#include "variables.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char directory[64];
+static uint64_t handle_last = 0x1000;
+static struct ledger *ledger;
+static struct comm *world;
+static uint64_t sent; /* on all communicators */
+
+static int book_setup(void **state)
+{
+    (void)state;
+    struct run_problem problem;
+    clock_open();
+    fixture_directory_make(directory);
+    if (run_open(&book.run, directory, UINT64_C(4) << 30, 0, &problem) != 0 || book.run.fd < 0 || book_open() != 0)
+        return -1;
+    tracing_begin(true);
+    ledger = book_thread_add(1);
+    world = book_comm_add(&(struct comm_facts){.handle = 1, .size = 100, .name = "WORLD"});
+    return ledger && world ? 0 : -1;
+}
+
+static int book_teardown(void **state)
+{
+    (void)state;
+    run_close(&book.run, RUN_FINALIZED, false);
+    fixture_directory_remove(directory);
+    return 0;
+}
+
+static struct comm *comm_named(const char *name, int32_t size)
+{
+    struct comm *comm = book_comm_add(&(struct comm_facts){
+        .handle = handle_last += 0x40, .parent = world->slot, .size = size, .name = name, .since = clock_now()});
+    assert_non_null(comm);
+    return comm;
+}
+
+static struct comm *comm_numbered(unsigned number)
+{
+    char name[64];
+    snprintf(name, sizeof name, "WORLD/dup#%u", number);
+    return comm_named(name, 100);
+}
+
+static void send_from(struct ledger *from, struct comm *comm, int32_t peer)
+{
+    struct view *view = view_of(from, comm);
+    struct event event = {
+        .begin = clock_now(), .kind = CALL_MPI_Send, .comm = (uint16_t)comm->slot, .peer = peer, .bytes = 8};
+    view_page_select(view, peer);
+    fold(&from->tally, &view->tally, &event, NULL);
+}
+
+static void send(struct comm *comm, int32_t peer)
+{
+    send_from(ledger, comm, peer);
+    sent++;
+}
+
+static void comm_free(struct comm *comm)
+{
+    book_comm_retire(comm);
+    book_comm_release(comm);
+}
+
+static void cycles(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct comm *comm = comm_numbered(i);
+        send(comm, (int32_t)(i % PEERS_PER_PAGE)); /* one page for each slot */
+        comm_free(comm);
+    }
+}
+
+static uint64_t value_of(const char *name, enum variable_class class, const struct comm *comm)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < variable_count; i++)
+        if (variables[i].record.class == class && strcmp(variables[i].record.name, name) == 0)
+            book_values(&variables[i], comm, &value, 1);
+    return value;
+}
+
+static uint64_t sends_of(const struct comm *comm)
+{
+    return value_of("mpit_send_count", VARIABLE_COUNTER, comm);
+}
+
+static uint64_t sends_of_all(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t slot = 1; slot < book.comm_count; slot++)
+        sum += sends_of(book.comms[slot]);
+    return sum;
+}
+
+static const struct comm *comm_called(const char *name)
+{
+    for (uint32_t slot = 1; slot < book.comm_count; slot++)
+        if (strcmp(book.comms[slot]->name, name) == 0)
+            return book.comms[slot];
+    return NULL;
+}
+
+static void many_cycles_take_what_few_take(void **state)
+{
+    (void)state;
+    cycles(COMMS_KEPT + 10);
+    uint32_t slots = book.comm_count;
+    uint64_t memory = book.run.memory_bytes;
+    cycles(20000);
+    assert_int_equal(book.comm_count, slots);
+    assert_int_equal(book.run.memory_bytes, memory);
+    assert_true(slots < COMMS_KEPT + 10);
+    assert_int_equal(sends_of_all(), sent);
+    const struct comm *sum = comm_called("WORLD/dup#*");
+    assert_non_null(sum);
+    assert_int_equal(sum->record->flags, COMM_SUM);
+    assert_int_equal(sum->record->merged + COMMS_KEPT + 1, COMMS_KEPT + 10 + 20000);
+    assert_int_equal(sends_of(sum), sum->record->merged);
+    assert_int_equal(value_of("mpit_message_bytes", VARIABLE_HIGHWATERMARK, sum), 8);
+}
+
+static void figures_of_the_next_one_begin_at_nothing(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_numbered(7);
+    assert_int_equal(sends_of(comm), 0);
+    assert_int_equal(comm->creations, 0);
+    assert_string_equal(comm->record->label, "");
+    for (int peer = 0; peer < 100; peer++)
+        send(comm, peer);
+    book_comm_label(comm, "seven", 5);
+    comm->creations = 5;
+    comm_free(comm);
+    cycles(2 * COMMS_KEPT);
+    assert_int_equal(sends_of_all(), sent);
+    for (uint32_t slot = 1; slot < book.comm_count; slot++)
+        if (strcmp(book.comms[slot]->name, "WORLD/dup#*") != 0) {
+            assert_true(sends_of(book.comms[slot]) <= 1);
+            assert_string_equal(book.comms[slot]->record->label, "");
+        }
+}
+
+/* Cycles as long as would be enough, and looks whether it is still there. */
+static bool is_left_alone(const struct comm *comm, uint64_t sends)
+{
+    char name[COMM_NAME_BYTES];
+    memcpy(name, comm->name, sizeof name);
+    cycles(4 * COMMS_KEPT);
+    return strcmp(comm->name, name) == 0 && comm->freed && sends_of(comm) == sends;
+}
+
+static void who_is_referred_to_is_left_alone(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_named("WORLD/held#1", 100);
+    send(comm, 1);
+    comm_hold(comm); /* a window */
+    comm_bind(comm); /* a handle */
+    comm_free(comm);
+    assert_true(is_left_alone(comm, 1));
+    comm_let_go(comm);
+    assert_true(is_left_alone(comm, 1));
+    comm_unbind(comm);
+    assert_false(is_left_alone(comm, 1));
+    assert_int_equal(sends_of(comm_called("WORLD/held#*")), 1);
+}
+
+static const struct comm *pending;
+
+static bool is_pending(const struct comm *comm)
+{
+    return comm == pending;
+}
+
+static void who_is_pending_or_entered_is_left_alone(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_named("WORLD/late#1", 100);
+    struct ledger *other = book_thread_add(2);
+    pending = comm;
+    comm_is_pending = is_pending;
+    comm_free(comm);
+    assert_true(is_left_alone(comm, 0));
+    other->record->state = (struct thread_state){.call = CALL_MPI_Recv, .comm = comm->slot};
+    pending = NULL;
+    assert_true(is_left_alone(comm, 0));
+    send_from(other, comm, 1); /* it returns */
+    sent++;
+    other->record->state.call = CALL_NONE;
+    assert_false(is_left_alone(comm, 1));
+    assert_int_equal(sends_of_all(), sent);
+    comm_is_pending = NULL;
+}
+
+static void parents_outlive_their_children(void **state)
+{
+    (void)state;
+    struct comm *parent = comm_named("WORLD/parent#1", 100);
+    struct comm *child = book_comm_add(&(struct comm_facts){
+        .handle = handle_last += 0x40, .parent = parent->slot, .size = 1, .name = "child", .since = clock_now()});
+    assert_ptr_equal(child->up, parent);
+    comm_free(parent);
+    assert_true(is_left_alone(parent, 0));
+    comm_free(child);
+    assert_false(is_left_alone(parent, 0));
+}
+
+/* Else an event could belong to either. */
+static void slot_of_one_that_is_younger_than_the_call_is_not_taken(void **state)
+{
+    (void)state;
+    uint64_t early = clock_now();
+    for (int i = 0; i < 3; i++)
+        cycles(COMMS_KEPT);
+    uint32_t slots = book.comm_count;
+    struct comm *comm = book_comm_add(
+        &(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = "early", .since = early});
+    assert_int_equal(comm->slot, slots);
+    comm = book_comm_add(&(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = "unknown"});
+    assert_int_equal(comm->slot, slots + 1);
+}
+
+static void refused_end_changes_nothing(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_numbered(1);
+    book_comm_retire(comm);
+    book_comm_restore(comm);
+    cycles(4 * COMMS_KEPT);
+    assert_ptr_equal(book_comm_find(comm->handle), comm);
+    comm_free(comm);
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------------
+ */
+
+static void every_event_finds_its_name(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000 };
+    static uint64_t ticks[NAMES];
+    static uint32_t slots[NAMES];
+    struct run_reader reader;
+    for (unsigned i = 0; i < NAMES; i++) {
+        struct comm *comm = comm_numbered(1000000 + i);
+        book_comm_label(comm, "a label", 7);
+        ticks[i] = clock_now();
+        slots[i] = comm->slot;
+        comm_free(comm);
+    }
+    if (run_reader_open(&reader, book.run.path) != 0)
+        fail_msg("%s", reader.error);
+    for (unsigned i = 0; i < NAMES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "WORLD/dup#%u", 1000000 + i);
+        uint32_t number = run_reader_comm_at(&reader, slots[i], ticks[i]);
+        assert_int_not_equal(number, 0);
+        assert_string_equal(reader.comms[number]->name, name);
+        assert_string_equal(reader.comms[number]->label, "a label");
+        assert_int_equal(reader.comms[number]->parent, world->slot);
+    }
+    assert_int_equal(run_reader_comm_at(&reader, 0, ticks[0]), 0);
+    assert_int_equal(run_reader_comm_at(&reader, 65535, ticks[0]), 0);
+    run_reader_close(&reader);
+}
+
+static void damaged_past_is_an_error_or_a_reading(void **state)
+{
+    (void)state;
+    struct run_reader reader;
+    char path[128];
+    snprintf(path, sizeof path, "%s/damaged", directory);
+    assert_int_equal(run_reader_open(&reader, book.run.path), 0);
+    size_t bytes = reader.bytes, past = reader.header.past, count = 0;
+    char *copy = malloc(bytes);
+    memcpy(copy, reader.base, bytes);
+    size_t chunks[4096];
+    for (size_t i = 0; i < reader.chunk_count && count < 4096; i++)
+        if (reader.chunks[i]->kind == CHUNK_COMMS)
+            chunks[count++] = (size_t)((const char *)reader.chunks[i] - reader.base);
+    run_reader_close(&reader);
+    assert_true(count > 10 && past);
+    srand(3);
+    unsigned errors = 0, readings = 0;
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(pwrite(fd, copy, bytes, 0), (ssize_t)bytes);
+    for (unsigned i = 0; i < 1500; i++) {
+        size_t from = i % 3 ? chunks[(size_t)rand() % count] : past;
+        size_t at = from + (size_t)rand() % (i % 5 ? 4096 : 128);
+        char changed = (char)(copy[at] ^ (1 + rand() % 255));
+        assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
+        if (run_reader_open(&reader, path) == 0) {
+            for (uint32_t slot = 0; slot < reader.slot_count; slot += 7)
+                assert_true(run_reader_comm_at(&reader, slot, (uint64_t)rand() << 20) < reader.comm_count);
+            run_reader_close(&reader);
+            readings++;
+        } else {
+            assert_true(reader.error[0]);
+            errors++;
+        }
+        assert_int_equal(pwrite(fd, &copy[at], 1, (off_t)at), 1);
+    }
+    assert_true(errors > 100 && readings > 100);
+    close(fd);
+    unlink(path);
+    free(copy);
+}
+
+static void patterns_leave_out_what_tells_apart(void **state)
+{
+    (void)state;
+    const char *const pairs[][2] = {
+        {"MPI_COMM_WORLD/dup#17", "MPI_COMM_WORLD/dup#*"},
+        {"MPI_COMM_WORLD/split#3:-4", "MPI_COMM_WORLD/split#*:*"},
+        {"MPI_COMM_WORLD/create#3:00ab/dup#1", "MPI_COMM_WORLD/create#*:*/dup#*"},
+        {"unnamed:0123456789abcdef", "unnamed:*"},
+        {"0123456789abcdef...3/dup#4/dup#5", "*.../dup#*"},
+        {"test", "test"},
+        {"", ""},
+    };
+    char pattern[COMM_NAME_BYTES], again[COMM_NAME_BYTES], longest[COMM_NAME_BYTES];
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        comm_pattern(pattern, pairs[i][0]);
+        assert_string_equal(pattern, pairs[i][1]);
+    }
+    memset(longest, '#', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    comm_pattern(again, longest);
+    assert_true(strlen(again) < sizeof again);
+}
+
+static void labels_are_made_harmless(void **state)
+{
+    (void)state;
+    const char *const pairs[][2] = {
+        {"ocean", "ocean"},
+        {"a\tb\n\x1b[1m", "a?b??[1m"},
+        {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+        {"\xff\xc3", "??"},
+        {"\xc0\x80\xed\xa0\x80", "?????"},
+        {"\xe2\x80\xae"
+         "x",
+         "?x"},
+        {"\xc2\x9b"
+         "31m",
+         "?31m"},
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+    };
+    char clean[COMM_LABEL_BYTES], title[COMM_TITLE_BYTES];
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        label_clean(clean, sizeof clean, pairs[i][0], COMM_LABEL_BYTES);
+        assert_string_equal(clean, pairs[i][1]);
+    }
+    label_clean(clean, 4, "ab\xc3\xbc", 10); /* not inside of a character */
+    assert_string_equal(clean, "ab");
+    label_clean(clean, 5, "ab\xc3\xbc", 3); /* nor behind what may be read */
+    assert_string_equal(clean, "ab?");
+    assert_string_equal(comm_title(title, "W/dup#1", ""), "W/dup#1");
+    assert_string_equal(comm_title(title, "W/dup#1", "o\n"), "W/dup#1 \"o?\"");
+}
+
+static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
+{
+    (void)state;
+    static struct comm_map *map; /* there is no end to one */
+    uint64_t lasting = 0x7000000, replaced = 1;
+    assert_int_equal(comm_map_set(&map, lasting, world), 0);
+    for (uint64_t i = 1; i <= 200000; i++) {
+        const struct comm_map *before = map;
+        assert_int_equal(comm_map_set(&map, i * 16, world), 0);
+        if (i > 8)
+            assert_int_equal(comm_map_set(&map, (i - 8) * 16, NULL), 0);
+        replaced += map != before;
+        assert_ptr_equal(comm_map_find(&map, i * 16), world);
+        assert_ptr_equal(comm_map_find(&map, lasting), world);
+        if (i > 8)
+            assert_null(comm_map_find(&map, (i - 8) * 16));
+    }
+    assert_int_equal(replaced, 1); /* the first one */
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------
+ */
+
+enum { THREADS = 4, ROUNDS = 3000 };
+
+static void *make_and_free(void *argument)
+{
+    struct ledger *own = book_thread_add(1);
+    uint64_t handle = ((uint64_t)(uintptr_t)argument + 1) << 40;
+    for (int i = 0; i < ROUNDS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "WORLD/thread#%d", i);
+        struct comm *comm = book_comm_add(&(struct comm_facts){
+            .handle = handle += 64, .parent = world->slot, .size = 100, .name = name, .since = clock_now()});
+        send_from(own, comm, i % 100);
+        if (i % 3 == 0)
+            comm_hold(comm);
+        comm_free(comm);
+        if (i % 3 == 0) {
+            send_from(own, comm, 1);
+            comm_let_go(comm);
+        }
+    }
+    return NULL;
+}
+
+static void threads_lose_nothing_between_them(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    book.concurrent = true;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, make_and_free, (void *)(uintptr_t)i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    book.concurrent = false;
+    sent += THREADS * (ROUNDS + ROUNDS / 3);
+    assert_int_equal(sends_of_all(), sent);
+    assert_true(book.comm_count < 3 * COMMS_KEPT);
+}
+
+/* The last one: the memory is gone, and what was freed is all that there is. */
+static void without_memory_those_that_are_kept_are_used(void **state)
+{
+    (void)state;
+    uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM];
+    book.run.memory_limit = book.run.memory_bytes;
+    unsigned made = 0;
+    for (char name[64]; made < 5000; made++) {
+        snprintf(name, sizeof name, "WORLD/dup#%u", made);
+        if (!book_comm_add(
+                &(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = name, .since = clock_now()}))
+            break;
+    }
+    assert_true(made >= COMMS_KEPT);
+    assert_int_equal(book.run.header->lost[LOSS_UNKNOWN_COMM], lost + 1);
+    assert_int_equal(sends_of_all(), sent);
+    assert_true(book_is_full());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_cycles_take_what_few_take),
+        cmocka_unit_test(figures_of_the_next_one_begin_at_nothing),
+        cmocka_unit_test(who_is_referred_to_is_left_alone),
+        cmocka_unit_test(who_is_pending_or_entered_is_left_alone),
+        cmocka_unit_test(parents_outlive_their_children),
+        cmocka_unit_test(slot_of_one_that_is_younger_than_the_call_is_not_taken),
+        cmocka_unit_test(refused_end_changes_nothing),
+        cmocka_unit_test(every_event_finds_its_name),
+        cmocka_unit_test(damaged_past_is_an_error_or_a_reading),
+        cmocka_unit_test(patterns_leave_out_what_tells_apart),
+        cmocka_unit_test(labels_are_made_harmless),
+        cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
+        cmocka_unit_test(threads_lose_nothing_between_them),
+        cmocka_unit_test(without_memory_those_that_are_kept_are_used),
+    };
+    return cmocka_run_group_tests(tests, book_setup, book_teardown);
+}

@@ -143,6 +143,7 @@ static void disconnected_use(MPI_Comm comm)
     MPI_Comm made;
     CALL(MPI_Comm_get_parent, &made);
     CALL(MPI_Comm_dup, comm, &made);
+    CALL(MPI_Comm_set_name, made, "to be disconnected");
     CALL(MPI_Barrier, made);
     CALL(MPI_Comm_disconnect, &made);
 }

@@ -77,7 +77,7 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
     case RECORD_COLL_POSTED:
         if (event->duration < CALL_COUNT)
             cell_add(&comm->cells->coll_time[call_table[event->duration].op], fold_share(tally));
-        fold_span(comm, event->begin, tally->end);
+        fold_span_posted(tally, comm, event);
         break;
     case RECORD_COLL_DONE:
         cell_add(&comm->cells->wait_time, fold_share(tally));

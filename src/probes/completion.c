@@ -540,9 +540,9 @@ static void started_record(struct completion *c, struct request *request)
     log_record(log, view, &event, 0);
 }
 
-void starting_announce(int count, const MPI_Request *requests)
+void starting_announce(enum call kind, int count, const MPI_Request *requests)
 {
-    struct log *log = log_get();
+    struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
     for (int i = 0; log && requests && i < count; i++) {
         uint64_t handle = abi_handle_of_request(requests[i]);
         struct request request;

@@ -121,13 +121,13 @@ HOT struct halves halves_of(struct probe *probe, int result, int dest, int sendt
                     recvtag, comm, request)
 
 /* Somebody wants to know that persistent collectives begin. */
-void starting_announce(int count, const MPI_Request *requests);
+void starting_announce(enum call kind, int count, const MPI_Request *requests);
 
 #define SHAPE_START(kind, name, detail, large, call, request)                                                          \
     do {                                                                                                               \
         struct completion c;                                                                                           \
         if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
-            starting_announce(1, request);                                                                             \
+            starting_announce(kind, 1, request);                                                                       \
         wrapper_entered();                                                                                             \
         if (!completion_enter_one(&c, kind, request))                                                                  \
             return NEXT(name) call;                                                                                    \
@@ -140,7 +140,7 @@ void starting_announce(int count, const MPI_Request *requests);
     do {                                                                                                               \
         struct completion c;                                                                                           \
         if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
-            starting_announce(count, requests);                                                                        \
+            starting_announce(kind, count, requests);                                                                  \
         wrapper_entered();                                                                                             \
         if (!completion_enter(&c, kind, count, requests, false))                                                       \
             return NEXT(name) call;                                                                                    \

@@ -109,7 +109,7 @@ def times(bench, pairs, n, result):
     clock = statistics.median(bench.run("bare", "clock", 10 * n, 1)[0] for _ in range(max(3, pairs)))
     result["clock_pair_ns"] = round(clock, 1)
     for loop, ranks, title in rows:
-        for how in ("tallies", "untimed", "trace"):
+        for how in ("tallies", "untimed", "trace") if loop == "self" else ("tallies", "trace"):
             added, ratio = [], []
             for _ in range(pairs):
                 bare, calls, _ = bench.run("bare", loop, n, ranks)

@@ -4,8 +4,9 @@
     kinds.py BUILD MPI CALLS_TABLE
 
 Runs the programs of PROGRAMS with mpit-run and adds up what the summaries count; what has a wrapper for this MPI and is
-never counted fails. A new function is called by one of these programs, or by a new one that gets a line here. The
-programs hold the counts against their own; here it is only asked whether there is one. Exit status 1 if any is missing.
+never counted fails; but for the class "other", which is counted only while mpit_record_local_calls is on. A new function
+is called by one of these programs, or by a new one that gets a line here. The programs hold the counts against their
+own; here it is only asked whether there is one. Exit status 1 if any is missing.
 """
 import json
 import os
@@ -39,6 +40,12 @@ def wrapped(path):
     """names of the table's functions that this MPI has: NAME_c and the extension MPIX_NAME count as NAME"""
     names = re.findall(r"^GATE\((MPIX?_\w+)\);", open(path).read(), re.M)
     return {re.sub(r"_c$", "", name.replace("MPIX_", "MPI_")) for name in names}
+
+
+def recorded(path):
+    """names that are counted without being asked for"""
+    lines = [line.split("#")[0].split() for line in open(path)]
+    return {words[0] for words in lines if words and words[1] != "other"}
 
 
 def environment():
@@ -75,10 +82,10 @@ def run(build, mpi, work, program, ranks, arguments, options):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     build, mpi = os.path.abspath(sys.argv[1]), sys.argv[2]
-    missing = wrapped(f"{build}/src/{mpi}/wrappers.c") - NOT_HERE - NOT_THERE.get(mpi, set())
+    missing = wrapped(f"{build}/src/{mpi}/wrappers.c") & recorded(sys.argv[3]) - NOT_HERE - NOT_THERE.get(mpi, set())
     total = len(missing)
     with tempfile.TemporaryDirectory(prefix="mpit-kinds-") as work:
         for program, ranks, arguments, options in PROGRAMS + ONLY.get(mpi, []):

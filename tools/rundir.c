@@ -135,6 +135,7 @@ static void run_file_add(struct run_dir *dir, const char *path)
         problem_add(dir, "%s %s", path, reader.error);
         return;
     }
+    run_reader_rest(&reader);
     struct run_job *job = job_of(dir, reader.header.job);
     job->files = array_grow(job->files, job->file_count, sizeof *job->files);
     job->file_names = array_grow(job->file_names, job->file_count, sizeof *job->file_names);
@@ -225,6 +226,7 @@ static struct summary *files_summary(const struct run_job *job)
         struct summary *part = calloc(1, sizeof *part);
         if (!part || summary_of_run(part, &job->files[i]) != 0)
             err(1, "no memory");
+        run_reader_rest(&job->files[i]);
         if (!whole) {
             whole = part;
             continue;

@@ -363,6 +363,11 @@ int run_reader_open(struct run_reader *reader, const char *path)
     return 0;
 }
 
+void run_reader_rest(const struct run_reader *reader)
+{
+    madvise((void *)(uintptr_t)reader->base, reader->mapped_bytes, MADV_DONTNEED);
+}
+
 void run_reader_close(struct run_reader *reader)
 {
     if (reader->base)

@@ -47,6 +47,8 @@ struct run_reader {
 /* Returns 0, or -1 with reader->error set; the reader needs no closing then. */
 int run_reader_open(struct run_reader *reader, const char *path);
 void run_reader_close(struct run_reader *reader);
+/* Gives the file's pages back to the system until they are looked at again: a job may have very many files. */
+void run_reader_rest(const struct run_reader *reader);
 
 struct clock_scale run_reader_scale(const struct run_reader *reader);
 const uint64_t *tally_cells(const struct tally_block *block);

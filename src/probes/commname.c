@@ -108,13 +108,13 @@ static struct members members_learn(MPI_Comm comm, bool inter, const struct comm
 static void members_tell(const struct members *members, const struct comm_facts *facts, char text[GROUP_TEXT_BYTES])
 {
     bool inter = facts->remote_size > 0;
-    uint32_t a = (uint32_t)members->hash[0], b = (uint32_t)members->hash[1];
+    uint64_t a = members->hash[0], b = members->hash[1];
     int32_t small = facts->size < facts->remote_size ? facts->size : facts->remote_size;
     int32_t large = facts->size < facts->remote_size ? facts->remote_size : facts->size;
     if (members->hashed && inter)
-        snprintf(text, GROUP_TEXT_BYTES, "%08" PRIx32 "+%08" PRIx32, a < b ? a : b, a < b ? b : a);
+        snprintf(text, GROUP_TEXT_BYTES, "%016" PRIx64 "+%016" PRIx64, a < b ? a : b, a < b ? b : a);
     else if (members->hashed)
-        snprintf(text, GROUP_TEXT_BYTES, "%08" PRIx32, a);
+        snprintf(text, GROUP_TEXT_BYTES, "%016" PRIx64, a);
     else if (inter)
         snprintf(text, GROUP_TEXT_BYTES, "n%" PRId32 "+%" PRId32, small, large);
     else
@@ -159,16 +159,22 @@ static bool names_extend(void)
     return true;
 }
 
-/* The how manieth it is of this name: 1, 2, ...; 0 without memory. */
+/* A program that makes each communicator with a tag of its own may not grow the table for ever. */
+enum { NAMES_MOST = 1 << 16 };
+
+/* The how manieth it is of this name: 1, 2, ...; 0 for a new one without memory, or beyond NAMES_MOST. */
 static uint32_t name_number(const char *name)
 {
     uint64_t hash = text_hash(name);
     uint32_t number = 0;
+    hash = hash ? hash : 1;
     pthread_mutex_lock(&names.lock);
-    if (2 * (names.used + 1) <= names.size || names_extend()) {
-        struct name_count *place = name_place(names.places, names.size, hash ? hash : 1);
+    struct name_count *place = names.size ? name_place(names.places, names.size, hash) : NULL;
+    if ((!place || !place->hash) && names.used < NAMES_MOST && 2 * (names.used + 1) > names.size)
+        place = names_extend() ? name_place(names.places, names.size, hash) : NULL;
+    if (place && (place->hash || names.used < NAMES_MOST)) {
         names.used += !place->hash;
-        place->hash = hash ? hash : 1;
+        place->hash = hash;
         number = ++place->count;
     }
     pthread_mutex_unlock(&names.lock);

@@ -16,18 +16,18 @@ FIELDS = ["send_count", "send_bytes", "recv_count", "recv_bytes", "coll_count", 
 
 
 def group_hash(ranks):
-    """FNV-1a over the ranks, 64 bits; its lower half in hexadecimal"""
+    """FNV-1a over the ranks, 64 bits"""
     value = 0xcbf29ce484222325
     for rank in ranks:
         value = (value ^ rank) * 0x100000001b3 % 2**64
-    return value % 2**32
+    return value
 
 
 def name_of(label):
     """{0,1} becomes its hash; of two with a plus between them the smaller comes first"""
     def hashed(match):
         groups = [group_hash(int(r) for r in g.split(",")) for g in re.findall(r"\{([\d,]+)\}", match.group(0))]
-        return "+".join(f"{g:08x}" for g in sorted(groups))
+        return "+".join(f"{g:016x}" for g in sorted(groups))
     return re.sub(r"\{[\d,]+\}(\+\{[\d,]+\})?", hashed, label)
 
 

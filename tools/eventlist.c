@@ -57,7 +57,8 @@ static bool is_call(const struct event *event)
 /* The communicator that had the slot at that time. */
 static const char *comm_name(char title[COMM_TITLE_BYTES], const struct run_reader *file, unsigned slot, uint64_t ticks)
 {
-    uint32_t number = run_reader_comm_at(file, slot, ticks);
+    /* without a time nobody can tell who had a slot that was used again */
+    uint32_t number = ticks || !file->header.past ? run_reader_comm_at(file, slot, ticks) : 0;
     return number ? comm_title(title, file->comms[number]->name, file->comms[number]->label) : "-";
 }
 
@@ -211,6 +212,11 @@ static void record_print(const struct listing *listing, const struct stream *str
     }
     if ((kind < RECORD_SEND_DONE || kind > RECORD_FREED) && kind != RECORD_HALF_DONE)
         return;
+    if (!event->begin) { /* its posting was not timed */
+        fprintf(listing->out, "%*s  posted by %s\n", listing->seconds_columns + 24, "",
+                run_reader_call_name(file, event->duration));
+        return;
+    }
     fprintf(listing->out, "%*s  posted at %.9f by %s\n", listing->seconds_columns + 24, "",
             (double)timeline_ns(&listing->line, file, event->begin) * 1e-9,
             run_reader_call_name(file, event->duration));

@@ -127,6 +127,9 @@ void outcome_show(const struct outcome *outcome)
         warnx("no OTF2 archive: %s", error);
     if (!outcome->quiet)
         fprintf(stderr, "\nmpit-run: recorded in %s%s; mpit-dump %s shows it\n", given,
-                converted ? " (OTF2 archive: otf2/traces.otf2)" : "", given);
+                !converted          ? ""
+                : dir.job_count > 1 ? " (OTF2 archives: otf2/JOB/traces.otf2)"
+                                    : " (OTF2 archive: otf2/traces.otf2)",
+                given);
     run_dir_close(&dir);
 }

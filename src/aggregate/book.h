@@ -51,6 +51,7 @@ struct comm {
     struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
     bool freed, foreign;   /* foreign: with processes of other worlds */
+    bool queued;           /* it is freed, and waits to be used again */
     uint32_t holds, bound; /* who refers to it (commreuse.h) */
     uint64_t quiet_ticks;  /* no event of it began later: when the last of `holds` had gone */
     struct comm *behind;   /* of those that are freed and wait to be used again */

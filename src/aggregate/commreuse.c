@@ -25,6 +25,7 @@ static void queue_push(struct comm *comm)
 {
     struct comm_queue *queue = &book.freed[comm_room(comm->size, comm->remote_size)];
     comm->behind = NULL;
+    comm->queued = true;
     if (queue->last)
         queue->last->behind = comm;
     else
@@ -40,6 +41,7 @@ static struct comm *queue_pop(struct comm_queue *queue)
     if (!comm)
         return NULL;
     queue->first = comm->behind;
+    comm->queued = false;
     if (!queue->first)
         queue->last = NULL;
     queue->count--;
@@ -53,7 +55,8 @@ void comm_abandoned(struct comm *comm)
     comm->quiet_ticks = clock_now();
     if (book_is_short()) /* there is a place again */
         __atomic_store_n(&book.full_limit, 0, __ATOMIC_RELAXED);
-    queue_push(comm);
+    if (!comm->queued) /* somebody may have held it once more */
+        queue_push(comm);
     pthread_mutex_unlock(&book.lock);
 }
 
@@ -69,7 +72,8 @@ static bool comm_is_entered(const struct comm *comm)
 
 static bool comm_is_unused(const struct comm *comm, uint64_t since)
 {
-    return comm->quiet_ticks < since && !__atomic_load_n(&comm->bound, __ATOMIC_ACQUIRE) && !comm_is_entered(comm) &&
+    return comm->quiet_ticks < since && !__atomic_load_n(&comm->holds, __ATOMIC_ACQUIRE) &&
+           !__atomic_load_n(&comm->bound, __ATOMIC_ACQUIRE) && !comm_is_entered(comm) &&
            !(comm_is_pending && comm_is_pending(comm));
 }
 
@@ -227,6 +231,8 @@ static struct comm *unused_take(struct comm_queue *queue, const struct comm_fact
 {
     for (int i = 0; i < ATTEMPTS_MOST && queue->count > (needed ? 0 : COMMS_KEPT); i++) {
         struct comm *comm = queue_pop(queue);
+        if (!comm)
+            break;
         if (comm_is_unused(comm, facts->since))
             return comm;
         queue_push(comm);

@@ -330,7 +330,9 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
     memcpy(summary->program, header->program, sizeof summary->program);
     for (size_t i = 0; i < reader->thread_count; i++)
         threads += reader->threads[i] != NULL;
-    uint64_t end = header->end_ticks ? header->end_ticks : last_ticks(reader);
+    uint64_t end = header->finalize_ticks ? header->finalize_ticks
+                   : header->end_ticks    ? header->end_ticks
+                                          : last_ticks(reader);
     selection_fill(summary, header, run_reader_scale(reader), end);
     return part_fill(summary, &(struct figures){reader},
                      (struct part_facts){header->init_ticks, end, header->world_rank, threads});

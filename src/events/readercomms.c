@@ -118,9 +118,16 @@ static int chunk_take(struct run_reader *reader, const struct chunk_header *chun
     return 0;
 }
 
+/* What is in a slot. */
+struct place {
+    uint64_t since_ticks;
+    bool is_sum;
+};
+
 /* The latest ones. What a living process overwrites meanwhile is left out. */
-static int ring_take(struct run_reader *reader, struct found *found)
+static int ring_take(struct run_reader *reader, struct found *found, const struct place *places)
 {
+    bool lives = reader->header.phase != RUN_FINALIZED;
     uint64_t offset = reader->header.past;
     const struct comm_past *past = offset ? reader_object(reader, offset, sizeof *past) : NULL;
     uint64_t capacity = past ? past->capacity : 0;
@@ -137,10 +144,12 @@ static int ring_take(struct run_reader *reader, struct found *found)
     for (uint64_t n = first; n < count; n++) {
         struct comm_record record = past->records[n % capacity];
         LOADS_IN_ORDER();
-        if (n + capacity <= __atomic_load_n(&past->count, __ATOMIC_ACQUIRE))
+        if (lives && n + capacity <= __atomic_load_n(&past->count, __ATOMIC_ACQUIRE))
             continue;
         if (!record_is_sound(&record))
             return reader_fail(reader, "is damaged: past communicator %llu", (unsigned long long)n);
+        if (lives && (record.since_ticks >= places[record.slot].since_ticks || !places[record.sum].is_sum))
+            continue; /* it lost its slot, or its sum was made, behind the copies of these */
         struct comm_record *copy = found_add(found);
         if (!copy)
             return reader_fail(reader, "has more communicators than memory can hold");
@@ -220,8 +229,14 @@ int reader_comms_find(struct run_reader *reader)
     for (size_t i = 0; result == 0 && i < reader->chunk_count; i++)
         if (reader->chunks[i]->kind == CHUNK_COMMS)
             result = chunk_take(reader, reader->chunks[i], &found);
+    struct place *places = calloc(MAX_SLOTS, sizeof *places);
+    if (!places)
+        result = reader_fail(reader, "has more communicators than memory can hold");
+    for (size_t i = 0; result == 0 && i < current; i++)
+        places[found.list[i].slot] = (struct place){found.list[i].since_ticks, (found.list[i].flags & COMM_SUM) != 0};
     if (result == 0)
-        result = ring_take(reader, &found);
+        result = ring_take(reader, &found, places);
+    free(places);
     if (result == 0)
         result = numbers_give(reader, &found, current);
     reader->comm_records = found.list;

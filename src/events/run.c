@@ -439,6 +439,6 @@ void run_reopen(struct run *run)
     pthread_mutex_lock(&run->lock);
     run->broken = false;
     pthread_mutex_unlock(&run->lock);
-    run->header->end_ticks = run->header->end_realtime_ns = 0;
+    run->header->end_ticks = run->header->end_realtime_ns = run->header->finalize_ticks = 0;
     __atomic_store_n(&run->header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
 }

@@ -111,8 +111,9 @@ struct run_header {
     uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
     uint32_t spawned;    /* 1: by another job */
     uint32_t reserved;
-    uint64_t past;         /* struct comm_past; 0 = no slot was used again */
-    uint64_t comm_changes; /* grows before and after the record of a slot goes to another communicator */
+    uint64_t finalize_ticks; /* when MPI_Finalize began that was the end of the run; 0: none has */
+    uint64_t past;           /* struct comm_past; 0 = no slot was used again */
+    uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
 };
 
 /* Which events are kept. */

@@ -114,7 +114,9 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
     }
     /* a call that is not recorded or not timed has left no time */
     bool timed = !quiet && RELAXED_LOAD(&knob_sampling) == 1;
-    uint64_t now = timed ? log->own.tally.end : clock_now();
+    if (!timed && !quiet)
+        log_end_now(log);
+    uint64_t now = quiet ? clock_now() : log->own.tally.end;
     uint32_t parent_slot = parent ? parent->comm->slot : 0;
     struct comm *comm = comm_add(child, parent ? parent->comm : NULL, origin, now);
     struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;

@@ -37,6 +37,7 @@ static void thread_end(void *value)
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     log->entered = 0;
     log->freeing = NULL;
+    log->scratch_lent = 0;
     __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
     pthread_mutex_lock(&logs_lock);
     log->next = idle_logs;

@@ -50,16 +50,16 @@ bool matched_enter(struct probe *probe, struct matched *matched, enum call kind,
     return true;
 }
 
-/* The message is received, or a request stands for it; else the program keeps it. */
-static void matched_settle(struct probe *probe, const struct matched *matched, int result, const MPI_Message *message)
+/* The message is received, or a request stands for it; else the program keeps it. Returns what is to be released when
+ * the call's event is written: until then it holds the communicator. */
+static struct request *matched_settle(const struct matched *matched, int result, const MPI_Message *message)
 {
-    bool gone = receive_arrived(result) || message_key(message) != matched->handle;
-    if (matched->request && gone)
-        request_release(probe->log, matched->request);
-    else if (matched->request)
+    bool gone = receive_arrived(result) || (message && message_key(message) != matched->handle);
+    if (matched->request && !gone)
         request_put(matched->request, matched->handle);
     if (!matched->view && !matched->no_process && result == MPI_SUCCESS)
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
+    return gone ? matched->request : NULL;
 }
 
 void mreceived_leave(struct probe *probe, const struct matched *matched, enum call kind, int result, int64_t count,
@@ -67,11 +67,13 @@ void mreceived_leave(struct probe *probe, const struct matched *matched, enum ca
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     bool arrived = receive_arrived(result);
-    matched_settle(probe, matched, result, message);
+    struct request *over = matched_settle(matched, result, message);
     if (arrived)
         received_event(&event, matched->view, matched->no_process ? MPI_PROC_NULL : 0, room_of(result, count, type),
                        status);
     probe_leave(probe, FOLD_RECV, 0, matched->view, arrived ? MPI_SUCCESS : result, event, 0);
+    if (over)
+        request_release(probe->log, over);
 }
 
 void imreceive_leave(struct probe *probe, const struct matched *matched, enum call kind, int result, int64_t count,
@@ -80,11 +82,13 @@ void imreceive_leave(struct probe *probe, const struct matched *matched, enum ca
     struct event event = {.kind = (uint16_t)kind, .peer = matched->peer, .tag = matched->tag};
     if (matched->no_process)
         event.peer = PEER_PROC_NULL;
-    matched_settle(probe, matched, result, message);
+    struct request *over = matched_settle(matched, result, message);
     if (result == MPI_SUCCESS) {
         event.bytes = log_bytes(probe->log, count, type);
         request_post(probe, matched->view, kind, REQUEST_RECV, &event, request);
     }
     probe_leave(probe, FOLD_POST_RECV, 0, matched->view, result, event, 0);
     posted_finish(probe->log);
+    if (over)
+        request_release(probe->log, over);
 }

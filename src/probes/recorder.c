@@ -318,6 +318,8 @@ bool recorder_finish(struct probe *probe)
     if (!mine)
         return false;
     if (recorded) {
+        if (world_is_last)
+            book.run.header->finalize_ticks = clock_now();
         instrument_publish();
         instruments_sample(log_get());
     }

@@ -51,7 +51,7 @@ static void wrapped_set(size_t i)
         way_set(w->gate_profiled, passes ? w->profiled : w->way == PROFILED_WRAPPER ? body : w->route);
 }
 
-void switchboard_set(void)
+static void switches_set(void)
 {
     if (__atomic_load_n(&passed, __ATOMIC_SEQ_CST))
         return;
@@ -65,6 +65,18 @@ void switchboard_set(void)
         return;
     __atomic_store_n(&header->sampling, sampling, __ATOMIC_RELAXED);
     __atomic_store_n(&header->sampling_changed, 1, __ATOMIC_RELAXED);
+}
+
+/* Again when somebody has come in meanwhile: who is last sees what all have changed. Signal handlers come by, too. */
+void switchboard_set(void)
+{
+    static unsigned version;
+    unsigned before;
+    __atomic_add_fetch(&version, 1, __ATOMIC_SEQ_CST);
+    do {
+        before = __atomic_load_n(&version, __ATOMIC_SEQ_CST);
+        switches_set();
+    } while (__atomic_load_n(&version, __ATOMIC_SEQ_CST) != before);
 }
 
 void switchboard_open(void)

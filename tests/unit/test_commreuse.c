@@ -289,6 +289,66 @@ static void every_event_finds_its_name(void **state)
     run_reader_close(&reader);
 }
 
+/* Of a finished run nobody overwrites the ring any more: the oldest in it counts, too. */
+static void finished_runs_name_all_of_the_ring(void **state)
+{
+    (void)state;
+    enum { STEPS = 300 };
+    static uint64_t ticks[STEPS];
+    static uint32_t slots[STEPS];
+    char path[128];
+    snprintf(path, sizeof path, "%s/finished", directory);
+    unsigned full = 0;
+    for (unsigned i = 0; i < STEPS; i++) {
+        struct comm *comm = comm_numbered(2000000 + i);
+        ticks[i] = clock_now();
+        slots[i] = comm->slot;
+        comm_free(comm);
+        struct run_reader reader;
+        assert_int_equal(run_reader_open(&reader, book.run.path), 0);
+        const struct comm_past *past = (const void *)(reader.base + reader.header.past);
+        if (past->count - past->kept < past->capacity) {
+            run_reader_close(&reader);
+            continue;
+        }
+        full++;
+        size_t bytes = reader.bytes;
+        char *copy = malloc(bytes);
+        memcpy(copy, reader.base, bytes);
+        run_reader_close(&reader);
+        ((struct run_header *)(void *)copy)->phase = RUN_FINALIZED;
+        FILE *file = fopen(path, "wb");
+        assert_non_null(file);
+        assert_int_equal(fwrite(copy, 1, bytes, file), bytes);
+        assert_int_equal(fclose(file), 0);
+        free(copy);
+        if (run_reader_open(&reader, path) != 0)
+            fail_msg("%s", reader.error);
+        for (unsigned k = 0; k <= i; k++)
+            if (run_reader_comm_at(&reader, slots[k], ticks[k]) == 0)
+                fail_msg("communicator %u of %u has no name", k, i);
+        run_reader_close(&reader);
+    }
+    assert_true(full > 0);
+    unlink(path);
+}
+
+/* A matched message lets go of its communicator, and the request that stands for it takes hold of it. */
+static void freed_one_that_is_held_once_more_waits_once(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_numbered(3000000);
+    comm_hold(comm);
+    comm_free(comm);
+    uint32_t waiting = book.freed_count;
+    comm_let_go(comm);
+    assert_int_equal(book.freed_count, waiting + 1);
+    comm_hold(comm);
+    assert_true(is_left_alone(comm, 0));
+    comm_let_go(comm);
+    assert_int_equal(book.freed_count, waiting + 1);
+}
+
 static void damaged_past_is_an_error_or_a_reading(void **state)
 {
     (void)state;
@@ -475,6 +535,8 @@ int main(void)
         cmocka_unit_test(slot_of_one_that_is_younger_than_the_call_is_not_taken),
         cmocka_unit_test(refused_end_changes_nothing),
         cmocka_unit_test(every_event_finds_its_name),
+        cmocka_unit_test(finished_runs_name_all_of_the_ring),
+        cmocka_unit_test(freed_one_that_is_held_once_more_waits_once),
         cmocka_unit_test(damaged_past_is_an_error_or_a_reading),
         cmocka_unit_test(patterns_leave_out_what_tells_apart),
         cmocka_unit_test(labels_are_made_harmless),

@@ -293,7 +293,7 @@ static void every_event_finds_its_name(void **state)
 static void finished_runs_name_all_of_the_ring(void **state)
 {
     (void)state;
-    enum { STEPS = 300 };
+    enum { STEPS = 1100 };
     static uint64_t ticks[STEPS];
     static uint32_t slots[STEPS];
     char path[128];

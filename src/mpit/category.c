@@ -233,7 +233,7 @@ static int native_list(enum member_kind kind, int native_index, int len, int *in
     }
 }
 
-/* Our index of a member, or -1 when it has not entered, and so is none for now. */
+/* Our index of a member, or -1 as long as it has not entered. */
 static int native_member(enum member_kind kind, int native_index)
 {
     switch (kind) {

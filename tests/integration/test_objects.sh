@@ -12,25 +12,6 @@ export OMPI_MCA_osc=pt2pt,sm
 
 for mpi in openmpi mpich; do
     [ -x "$build/tests/objects-$mpi" ] || continue
-    for ranks in 1 2 4; do
-        run=$work/run-$mpi-$ranks
-        record="$build/bin/mpit-run --quiet --otf2 --output $run"
-        if launch $mpi $ranks "$build/tests/objects-$mpi" "$work/file" >"$work/out" 2>&1 </dev/null; then
-            ok "objects-$mpi: $(tail -n 1 "$work/out")"
-        else
-            not_ok "objects-$mpi with $ranks processes (status $?)" "$work/out"
-        fi
-        if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
-            ok "replayed trace equals the tallies: $mpi with $ranks processes"
-        else
-            not_ok "replayed trace equals the tallies: $mpi with $ranks processes" "$work/out"
-        fi
-        if "$build/tests/otf2_check" "$run/otf2" >"$work/out" 2>&1; then
-            ok "the archive holds: $mpi with $ranks processes"
-        else
-            not_ok "the archive holds: $mpi with $ranks processes" "$work/out"
-        fi
-        rm -rf "$run"
-    done
+    for ranks in 1 2 4; do counted_run objects $ranks "$work/file"; done
 done
 verdict

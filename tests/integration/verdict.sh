@@ -3,6 +3,8 @@
 #   ok NAME                     says that a promise was kept
 #   not_ok NAME [FILE]          says that it was not, with what FILE holds
 #   verdict                     the closing line; fails if anything did
+#   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
+#   counted_run NAME RANKS...   a program that counts for itself: recorded, replayed, its archive checked ($build, $mpi)
 
 set -u
 export LC_ALL=C
@@ -35,4 +37,27 @@ launch() {
     local mpi=$1 ranks=$2
     shift 2
     timeout --kill-after=10 "${limit:-120}" ${record:-} "mpirun.$mpi" -n "$ranks" "$@"
+}
+
+# counted_run NAME RANKS [ARGUMENT...]
+counted_run() {
+    local name=$1 ranks=$2 run=$work/run-$mpi-$2 record
+    shift 2
+    record="$build/bin/mpit-run --quiet --otf2 --output $run"
+    if launch "$mpi" "$ranks" "$build/tests/$name-$mpi" "$@" >"$work/out" 2>&1 </dev/null; then
+        ok "$name-$mpi: $(tail -n 1 "$work/out")"
+    else
+        not_ok "$name-$mpi with $ranks processes (status $?)" "$work/out"
+    fi
+    if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
+        ok "replayed trace equals the tallies: $mpi with $ranks processes"
+    else
+        not_ok "replayed trace equals the tallies: $mpi with $ranks processes" "$work/out"
+    fi
+    if "$build/tests/otf2_check" "$run/otf2" >"$work/out" 2>&1; then
+        ok "the archive holds: $mpi with $ranks processes"
+    else
+        not_ok "the archive holds: $mpi with $ranks processes" "$work/out"
+    fi
+    rm -rf "$run"
 }

@@ -147,6 +147,7 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
     for (size_t i = 0; i < lanes->count; i++) {
         struct analysis_lane *lane = &lanes->list[i];
         path_drop(&lanes->analysis->paths, lane->path);
+        path_drop(&lanes->analysis->paths, lane->probe.path);
         message_drop(&lanes->analysis->matching, lane->sent);
         receive_drop(&lanes->analysis->matching, lane->receive);
         free(lane->call.parts);

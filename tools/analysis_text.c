@@ -78,6 +78,7 @@ static void messages_print(const struct analysis *analysis, FILE *out)
     fprintf(out, "  %s matched\n", text_of_count(a, matching->matched));
     for (int reason = 0; reason < UNMATCHED_REASONS; reason++)
         doubt_print(analysis->unmatched[reason], unmatched_texts[reason].text, out);
+    doubt_print(matching->uneven, "matched messages have other sizes at their ends: they were cut off", out);
     doubt_print(analysis->open_receives, "receives were posted and did not get a message", out);
     doubt_print(analysis->unplaced, "whose communicator or peer is not known", out);
     doubt_print(matching->matched - analysis->decided,

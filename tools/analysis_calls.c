@@ -410,7 +410,7 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
     if (known == CAUSE_UNKNOWN)
-        lanes->analysis->unknown_waits++;
+        (*(gathering->form == FORM_UNKNOWN ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
     if (known == CAUSE_KNOWN)
         blame_offer(blame, gathering_pattern(gathering), gathering->comm, &cause, gathering);
 }

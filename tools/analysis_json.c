@@ -231,7 +231,8 @@ json_t *analysis_json(const struct analysis *analysis)
     member(object, "messages", messages_json(analysis));
     member(object, "waits", waits_json(analysis, &analysis->waits));
     member(object, "causes", waits_json(analysis, &analysis->causes));
-    member(object, "unknown_waits", number(analysis->unknown_waits));
+    member(object, "left_early", number(analysis->left_early));
+    member(object, "neighbours", number(analysis->neighbours));
     member(object, "unanalysed", number(analysis->unanalysed));
     member(object, "ranks", ranks_json(analysis));
     member(object, "collectives", collectives_json(analysis));

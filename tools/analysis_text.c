@@ -131,7 +131,9 @@ static int waits_print(const struct analysis *analysis, FILE *out)
         fprintf(out, "  cannot be told\n");
         return 0;
     }
-    doubt_print(analysis->unknown_waits, "visits of collectives of which it is not known who was waited for", out);
+    doubt_print(analysis->neighbours,
+                "visits of collectives among neighbours: whom they waited for is not in the trace", out);
+    doubt_print(analysis->left_early, "visits of collectives ended before all had come: no wait is counted", out);
     doubt_print(analysis->unanalysed, "messages and collectives behind a gap are not analysed", out);
     if (analysis->waits.count == 0) {
         fprintf(out, "  none\n");

@@ -288,7 +288,8 @@ static void collectives_wait_as_their_kind_does(void **state)
     assert_int_equal(caused(WAIT_AT_NXN, CALL_MPI_Allreduce, 1), 500);
     assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 0), 250);
     assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 2), 150);
-    assert_int_equal(analysis.unknown_waits, 3);
+    assert_int_equal(analysis.neighbours, 3);
+    assert_int_equal(analysis.left_early, 0);
     assert_int_equal(analysis.operations.count, 6);
     assert_int_equal(analysis.lasts.count, 6);
     release(3);
@@ -351,6 +352,22 @@ static void what_has_one_end_is_counted_with_its_reason(void **state)
     assert_int_equal(analysis.unplaced, 1);
     assert_int_equal(analysis.matching.matched, 0);
     assert_false(analysis.has_path);
+    release(3);
+}
+
+static void at_one_time_begins_come_first(void **state)
+{
+    (void)state;
+    ranks_make(3);
+    for (int r = 0; r < 3; r++) /* the last one comes when the first one leaves */
+        PUT(r, 2000 + (uint64_t)r * 500, 1000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    PUT(2, 7000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 5);
+    PUT(0, 8000, 10, CALL_MPI_Send, .peer = 2, .tag = 5);
+    analyse(3);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 1000);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 1000);
+    assert_int_equal(analysis.left_early, 0);
+    assert_int_equal(analysis.decided, 1);
     release(3);
 }
 
@@ -426,6 +443,7 @@ int main(void)
         TEST(collectives_wait_as_their_kind_does),
         TEST(persistent_and_partitioned_messages_match),
         TEST(what_has_one_end_is_counted_with_its_reason),
+        TEST(at_one_time_begins_come_first),
         TEST(message_from_the_future_is_told),
         TEST(selection_leaves_out_waits_and_not_matches),
         TEST(memory_does_not_grow_with_the_trace),

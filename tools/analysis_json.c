@@ -71,7 +71,7 @@ static json_t *messages_json(const struct analysis *analysis)
     member(object, "open_receives", number(analysis->open_receives));
     member(object, "unplaced", number(analysis->unplaced));
     member(object, "uneven", number(analysis->matching.uneven));
-    member(object, "undecided", number(analysis->matching.matched - analysis->decided));
+    member(object, "undecided", number(analysis->matching.matched - analysis->matching.unseen - analysis->decided));
     member(object, "received_before_sent", number(analysis->matching.early));
     member(object, "received_before_sent_most_ns", number(analysis->matching.early_most_ns));
     return object;

@@ -81,7 +81,7 @@ static void messages_print(const struct analysis *analysis, FILE *out)
     doubt_print(matching->uneven, "matched messages have other sizes at their ends: they were cut off", out);
     doubt_print(analysis->open_receives, "receives were posted and did not get a message", out);
     doubt_print(analysis->unplaced, "whose communicator or peer is not known", out);
-    doubt_print(matching->matched - analysis->decided,
+    doubt_print(matching->matched - matching->unseen - analysis->decided,
                 "whose sender was not known when the receive returned: waits for them are not counted", out);
     if (matching->early)
         fprintf(out,

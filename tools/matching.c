@@ -149,6 +149,7 @@ static void pair(struct matching *matching, struct message *message, struct rece
     receive->begun = message->begun;
     path_hold(receive->begun.path);
     matching->matched++;
+    matching->unseen += receive->done_ns == UINT64_MAX;
     matching->uneven += receive->bytes != UINT64_MAX && receive->bytes != message->bytes;
     if (receive->done_ns < message->begun.ns) {
         uint64_t ns = message->begun.ns - receive->done_ns;

@@ -202,6 +202,35 @@ static void cancelled_receive_gets_nothing(void **state)
     release(2);
 }
 
+/* A receive that was freed takes its message all the same; of one from anybody nobody knows which. */
+static void freed_receive_takes_its_message(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    PUT(0, 2100, 10, CALL_MPI_Request_free, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_FREED, .peer = 1, .tag = 1);
+    PUT(0, 3000, 300, CALL_MPI_Recv, .peer = 1, .tag = 5, .bytes = 2);
+    PUT(0, 4000, 5, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = 6);
+    PUT(0, 4100, 10, CALL_MPI_Request_free, .tag = 1);
+    PUT(0, 4000, CALL_MPI_Irecv, RECORD_FREED, .peer = PEER_ANY, .tag = 1);
+    PUT(0, 5000, 300, CALL_MPI_Recv, .peer = 1, .tag = 6, .bytes = 2);
+    PUT(1, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 1);
+    PUT(1, 3100, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 2);
+    PUT(1, 4200, 10, CALL_MPI_Send, .peer = 0, .tag = 6, .bytes = 1);
+    PUT(1, 5100, 10, CALL_MPI_Send, .peer = 0, .tag = 6, .bytes = 2);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 2);
+    assert_int_equal(analysis.matching.uneven, 0);
+    assert_int_equal(analysis.matching.unseen, 1);
+    assert_int_equal(analysis.decided, 1);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
+    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_UNTOLD], 1);
+    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_UNTOLD], 2);
+    assert_int_equal(unmatched_all(), 3);
+    release(2);
+}
+
 static void late_receiver_holds_up_the_sender(void **state)
 {
     (void)state;
@@ -437,6 +466,7 @@ int main(void)
         TEST(order_is_that_of_posting),
         TEST(receive_from_anybody_decides_late),
         TEST(cancelled_receive_gets_nothing),
+        TEST(freed_receive_takes_its_message),
         TEST(late_receiver_holds_up_the_sender),
         TEST(waitall_waits_for_the_last),
         TEST(probe_leads_the_path_to_the_sender),

@@ -384,6 +384,38 @@ static void what_has_one_end_is_counted_with_its_reason(void **state)
     release(3);
 }
 
+/* Everybody waits for the other group, and ranks are those of the other group. */
+static void inter_communicator_waits_for_the_other_group(void **state)
+{
+    static const uint64_t enter[] = {2500, 2000, 2900};
+    (void)state;
+    ranks_make(3);
+    for (int r = 0; r < 3; r++) {
+        comm_make(r, (struct comm_record){.slot = 3,
+                                          .parent = WORLD,
+                                          .size = r == 0 ? 1 : 2,
+                                          .rank = r == 2,
+                                          .remote_size = r == 0 ? 2 : 1,
+                                          .flags = COMM_INTER,
+                                          .name = "inter"});
+        PUT_IN(3, r, enter[r], 1000, CALL_MPI_Barrier, .peer = PEER_NONE);
+        /* rank 2 is the root, for rank 0; rank 1 has no part in it */
+        PUT_IN(3, r, enter[r] + 3000, 1000, CALL_MPI_Bcast, .peer = r == 0 ? 1 : r == 1 ? PEER_PROC_NULL : PEER_ROOT);
+    }
+    PUT_IN(3, 0, 8000, 500, CALL_MPI_Recv, .peer = 1, .tag = 1, .bytes = 4);
+    PUT_IN(3, 2, 8100, 20, CALL_MPI_Send, .peer = 0, .tag = 1, .bytes = 4);
+    analyse(3);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 400);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 1), 500);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 2), 0);
+    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 0), 400);
+    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 1), 0);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
+    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 100);
+    assert_int_equal(analysis.left_early, 0);
+    release(3);
+}
+
 static void at_one_time_begins_come_first(void **state)
 {
     (void)state;
@@ -474,6 +506,7 @@ int main(void)
         TEST(persistent_and_partitioned_messages_match),
         TEST(what_has_one_end_is_counted_with_its_reason),
         TEST(at_one_time_begins_come_first),
+        TEST(inter_communicator_waits_for_the_other_group),
         TEST(message_from_the_future_is_told),
         TEST(selection_leaves_out_waits_and_not_matches),
         TEST(memory_does_not_grow_with_the_trace),

@@ -3,12 +3,14 @@
  */
 #define _GNU_SOURCE
 #include "archive.h"
+#include "compaction.h"
 #include "eventlist.h"
 #include "options.h"
 #include "replay.h"
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "units.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -26,6 +28,7 @@ static const char help[] =
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
+    "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --help, --version\n"
     "\n"
@@ -33,7 +36,7 @@ static const char help[] =
     "\n"
     "Example:  mpit-run --trace --output run mpirun -n 4 ./app && mpit-dump --otf2 archive run\n";
 
-enum mode { MODE_NONE, MODE_SUMMARY, MODE_JSON, MODE_EVENTS, MODE_OTF2, MODE_VERIFY, MODE_HELP, MODE_VERSION };
+enum mode { MODE_NONE, MODE_SUMMARY, MODE_JSON, MODE_EVENTS, MODE_OTF2, MODE_VERIFY, MODE_COMPACT, MODE_HELP, MODE_VERSION };
 
 struct request {
     enum mode mode;
@@ -46,7 +49,8 @@ static struct request request_read(int argc, char *argv[])
     static const struct option options[] = {
         {"summary", no_argument, NULL, MODE_SUMMARY}, {"json", no_argument, NULL, MODE_JSON},
         {"events", no_argument, NULL, MODE_EVENTS},   {"otf2", required_argument, NULL, MODE_OTF2},
-        {"verify", no_argument, NULL, MODE_VERIFY},   {"help", no_argument, NULL, MODE_HELP},
+        {"verify", no_argument, NULL, MODE_VERIFY},   {"compact", no_argument, NULL, MODE_COMPACT},
+        {"help", no_argument, NULL, MODE_HELP},
         {"version", no_argument, NULL, MODE_VERSION}, {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
     opterr = 0;
@@ -58,7 +62,7 @@ static struct request request_read(int argc, char *argv[])
         if (option == ':' || option == '?')
             option_reject(option, argv);
         if (request.mode != MODE_NONE && request.mode != (enum mode)option)
-            usage_reject("only one of --summary, --json, --events, --otf2 and --verify at a time");
+            usage_reject("only one of --summary, --json, --events, --otf2, --compact and --verify at a time");
         request.mode = (enum mode)option;
         if (option == MODE_OTF2)
             request.target = optarg;
@@ -134,6 +138,30 @@ static int events(const struct run_dir *dir)
     return status;
 }
 
+static int compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
+    int failed = compaction_run(dir, 0, &result, error);
+    if (result.done) {
+        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
+               text_of_bytes(after, result.bytes_after));
+        if (result.calls)
+            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
+                   result.calls);
+        putchar('\n');
+    }
+    if (result.already)
+        printf("%zu files were compact already\n", result.already);
+    if (result.unended)
+        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
+    if (!result.done && !result.already && !result.unended && !failed)
+        printf("only a summary is left of this run: there is nothing to make compact\n");
+    if (failed)
+        warnx("%s", error);
+    return failed ? 1 : 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     char error[512] = "";
@@ -150,6 +178,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return verify(dir);
     case MODE_EVENTS:
         return events(dir);
+    case MODE_COMPACT:
+        return compact(dir);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);

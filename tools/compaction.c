@@ -252,17 +252,15 @@ static int out_open(struct work *work, const struct stat *st)
 static int out_put(struct work *work)
 {
     struct compact_header *header = &work->header;
-    *header = (struct compact_header){.version = COMPACT_VERSION,
-                                      .byte_order = RUN_BYTE_ORDER,
-                                      .image_bytes = work->run->bytes};
+    *header = (struct compact_header){
+        .version = COMPACT_VERSION, .byte_order = RUN_BYTE_ORDER, .image_bytes = work->run->bytes};
     memcpy(header->magic, COMPACT_MAGIC, sizeof header->magic);
     if (put(work, header, sizeof *header) != 0 || image_put(work) != 0)
         return -1;
     for (uint32_t thread = 0; thread < work->run->thread_count; thread++)
         if (thread_put(work, thread) != 0)
             return -1;
-    if (fflush(work->out) != 0 ||
-        pwrite(fileno(work->out), header, sizeof *header, 0) != (ssize_t)sizeof *header)
+    if (fflush(work->out) != 0 || pwrite(fileno(work->out), header, sizeof *header, 0) != (ssize_t)sizeof *header)
         return fail(work, "%s cannot be made compact: %s", work->path, strerror(errno));
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "rundir.h"
 
 struct compaction {
-    size_t done, already, unended; /* files: made compact; that were; whose process did not reach its end */
+    size_t done, already, unended;      /* files: made compact; that were; whose process did not reach its end */
     uint64_t bytes_before, bytes_after; /* of those that were done */
     uint64_t events, calls;             /* in those that were done */
 };

@@ -36,7 +36,17 @@ static const char help[] =
     "\n"
     "Example:  mpit-run --trace --output run mpirun -n 4 ./app && mpit-dump --otf2 archive run\n";
 
-enum mode { MODE_NONE, MODE_SUMMARY, MODE_JSON, MODE_EVENTS, MODE_OTF2, MODE_VERIFY, MODE_COMPACT, MODE_HELP, MODE_VERSION };
+enum mode {
+    MODE_NONE,
+    MODE_SUMMARY,
+    MODE_JSON,
+    MODE_EVENTS,
+    MODE_OTF2,
+    MODE_VERIFY,
+    MODE_COMPACT,
+    MODE_HELP,
+    MODE_VERSION
+};
 
 struct request {
     enum mode mode;
@@ -46,12 +56,15 @@ struct request {
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"summary", no_argument, NULL, MODE_SUMMARY}, {"json", no_argument, NULL, MODE_JSON},
-        {"events", no_argument, NULL, MODE_EVENTS},   {"otf2", required_argument, NULL, MODE_OTF2},
-        {"verify", no_argument, NULL, MODE_VERIFY},   {"compact", no_argument, NULL, MODE_COMPACT},
-        {"help", no_argument, NULL, MODE_HELP},
-        {"version", no_argument, NULL, MODE_VERSION}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
+                                            {"json", no_argument, NULL, MODE_JSON},
+                                            {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"otf2", required_argument, NULL, MODE_OTF2},
+                                            {"verify", no_argument, NULL, MODE_VERIFY},
+                                            {"compact", no_argument, NULL, MODE_COMPACT},
+                                            {"help", no_argument, NULL, MODE_HELP},
+                                            {"version", no_argument, NULL, MODE_VERSION},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {

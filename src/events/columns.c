@@ -228,7 +228,8 @@ static bool times_get(struct columns_cursor *cursor, const struct unpacked *unpa
     uint64_t gap, duration;
     if (is_record(event)) {
         size_t back;
-        if (!back_get(cursor, COLUMN_POSTED, &back) || back > PACK_BACK_MOST || back > unpacked->count - unpacked->before)
+        if (!back_get(cursor, COLUMN_POSTED, &back) || back > PACK_BACK_MOST ||
+            back > unpacked->count - unpacked->before)
             return false;
         if (back) {
             event->begin = unpacked->last[(unpacked->count - back) & PACK_BACK_MOST].begin;

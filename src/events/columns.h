@@ -34,7 +34,8 @@ struct columns {
     /* while a block is written */
     uint64_t waiting; /* bits that do not fill 32 yet */
     unsigned waiting_bits;
-    uint32_t seen[1 << PACK_BACK_BITS], begun[1 << PACK_BACK_BITS]; /* 1 + number, by hash of the fields, of the begin */
+    uint32_t seen[1 << PACK_BACK_BITS],
+        begun[1 << PACK_BACK_BITS]; /* 1 + number, by hash of the fields, of the begin */
 };
 
 /* Writes the columns of `count` events, at most COLUMNS_EVENTS. */

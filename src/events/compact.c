@@ -20,8 +20,8 @@ static int image_make(struct run_reader *reader, const struct compact_header *he
         header->image_bytes > UINT64_C(1) << 46)
         return reader_fail(reader, "has a damaged header (an image of %llu bytes)",
                            (unsigned long long)header->image_bytes);
-    void *image = mmap(NULL, header->image_bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *image =
+        mmap(NULL, header->image_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (image == MAP_FAILED)
         return reader_fail(reader, "needs more memory than there is (%llu bytes)",
                            (unsigned long long)header->image_bytes);
@@ -36,6 +36,7 @@ static int piece_unpack(struct run_reader *reader, const struct chunk_header *ch
     if (bytes > PIECE_MOST || at > reader->bytes || bytes > reader->bytes - at || bytes > IMAGE_MOST - *sum)
         return reader_fail(reader, "is damaged: a piece of its image lies outside of it");
     *sum += bytes;
+    reader->written = *sum;
     char *to = (char *)(uintptr_t)reader->base + at;
     size_t got = ZSTD_decompress(to, bytes, chunk + 1, chunk->packed_bytes);
     if (ZSTD_isError(got))

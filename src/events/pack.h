@@ -27,7 +27,7 @@ size_t events_pack(struct pack_table *table, const struct event *events, uint32_
 
 /* What has come out of blocks. */
 struct unpacked {
-    uint64_t count, before; /* events; of them before the block that is read now */
+    uint64_t count, before;                /* events; of them before the block that is read now */
     struct event last[PACK_BACK_MOST + 1]; /* event n at n modulo the length; event 0 is the first */
 };
 

@@ -82,7 +82,8 @@ static bool capacity_fits(const struct chunk_header *chunk)
         return chunk->packed_bytes <= room && chunk->capacity && chunk->capacity <= chunk->packed_bytes / PACK_LEAST;
     if (chunk->kind == CHUNK_COMMS)
         return chunk->packed_bytes <= room;
-    return chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_GONE || (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
+    return chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_GONE ||
+           (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
 }
 
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk)
@@ -105,7 +106,7 @@ static int chunks_find(struct run_reader *reader)
         if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
                                (unsigned long long)offset);
-        if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_GONE)
+        if (chunk->kind < CHUNK_ARENA || chunk->kind > (reader->file ? CHUNK_GONE : CHUNK_COMMS))
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
                                chunk->kind);
         if (!capacity_fits(chunk))
@@ -210,7 +211,7 @@ static bool block_kind_is_known(uint32_t kind)
 static int blocks_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.first_block;
-    size_t most = reader->bytes / sizeof(struct tally_block); /* more can only be a loop */
+    size_t most = reader->written / sizeof(struct tally_block);
     while (offset) {
         const struct tally_block *block = reader_object(reader, offset, sizeof *block);
         if (!block || !block_kind_is_known(block->kind) ||
@@ -240,7 +241,7 @@ static int stretches_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.traced == TRACED_IN_PART ? reader->header.first_stretch : 0;
     uint64_t later = UINT64_MAX;
-    size_t most = reader->bytes / sizeof(struct trace_stretch); /* more can only be a loop */
+    size_t most = reader->written / sizeof(struct trace_stretch);
     while (offset) {
         const struct trace_stretch *stretch = reader_object(reader, offset, sizeof *stretch);
         if (!stretch || stretch->begin_ticks > stretch->end_ticks || stretch->end_ticks > later ||
@@ -322,7 +323,7 @@ static int file_map(struct run_reader *reader, const char *path)
         close(fd);
         return reader_fail(reader, "is no mpit run file (only %lld bytes long)", (long long)st.st_size);
     }
-    reader->bytes = reader->mapped_bytes = (size_t)st.st_size;
+    reader->bytes = reader->mapped_bytes = reader->written = (size_t)st.st_size;
     void *base = mmap(NULL, reader->bytes, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (base == MAP_FAILED)

@@ -20,6 +20,7 @@ struct run_reader {
     const char *base; /* the run file, mapped read-only; of a compact one (compact.h) its image */
     size_t bytes;     /* of it that are in use */
     size_t mapped_bytes;
+    size_t written;   /* of its bytes that are no holes: more objects than fit in there can only be a loop */
     const void *file; /* a compact file, mapped read-only; else NULL */
     size_t file_bytes;
     struct run_header header; /* a copy, so that a living process cannot change what was checked */

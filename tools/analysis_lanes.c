@@ -162,6 +162,7 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
         path_drop(&lanes->analysis->paths, lane->probe.path);
         message_drop(&lanes->analysis->matching, lane->sent);
         receive_drop(&lanes->analysis->matching, lane->receive);
+        call_stream_close(&lane->stream);
         free(lane->call.parts);
         free(lane->left);
     }

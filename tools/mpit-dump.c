@@ -4,12 +4,14 @@
 #define _GNU_SOURCE
 #include "analysis_report.h"
 #include "archive.h"
+#include "compaction.h"
 #include "eventlist.h"
 #include "options.h"
 #include "replay.h"
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "units.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -29,6 +31,7 @@ static const char help[] =
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
+    "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --help, --version\n"
     "\n"
@@ -51,6 +54,7 @@ enum mode {
     MODE_OTF2,
     MODE_VERIFY,
     MODE_ANALYZE,
+    MODE_COMPACT,
     MODE_HELP,
     MODE_VERSION
 };
@@ -98,7 +102,7 @@ static void mode_set(struct request *request, enum mode mode)
     else if (mode == MODE_ANALYZE && request->mode == MODE_JSON)
         *request = (struct request){.mode = MODE_ANALYZE, .json = true, .selection = request->selection};
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --analyze, --otf2 and --verify at a time");
+        usage_reject("only one of --summary, --json, --events, --analyze, --otf2, --compact and --verify at a time");
     else
         request->mode = mode;
 }
@@ -111,6 +115,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
+                                            {"compact", no_argument, NULL, MODE_COMPACT},
                                             {"ranks", required_argument, NULL, OPTION_RANKS},
                                             {"window", required_argument, NULL, OPTION_WINDOW},
                                             {"comm", required_argument, NULL, OPTION_COMM},
@@ -219,14 +224,9 @@ static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct req
               job->file_count ? analysis.report.error
                               : "no events are left to analyse; mpit-run --trace keeps every event");
         *status = 1;
-    } else if (request->json) {
-        json = analysis_json(&analysis);
-        result = json ? 0 : -1;
-    } else {
-        result = analysis_print(&analysis, stdout);
-    }
-    if (result != 0 && !*status)
+    } else if (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0) {
         errx(1, "no memory to show the analysis");
+    }
     analysis_release(&analysis);
     return json;
 }
@@ -253,6 +253,30 @@ static int analyze(const struct run_dir *dir, const struct request *request)
     return status;
 }
 
+static int compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
+    int failed = compaction_run(dir, 0, &result, error);
+    if (result.done) {
+        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
+               text_of_bytes(after, result.bytes_after));
+        if (result.calls)
+            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
+                   result.calls);
+        putchar('\n');
+    }
+    if (result.already)
+        printf("%zu files were compact already\n", result.already);
+    if (result.unended)
+        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
+    if (!result.done && !result.already && !result.unended && !failed)
+        printf("only a summary is left of this run: there is nothing to make compact\n");
+    if (failed)
+        warnx("%s", error);
+    return failed ? 1 : 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     char error[512] = "";
@@ -271,6 +295,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return events(dir, &request->selection);
     case MODE_ANALYZE:
         return analyze(dir, request);
+    case MODE_COMPACT:
+        return compact(dir);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);

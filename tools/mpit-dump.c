@@ -35,7 +35,7 @@ static const char help[] =
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --help, --version\n"
     "\n"
-    "With --events and --analyze, only a part of it (several of one kind: any of them; of different kinds: all):\n"
+    "With --events and --analyze, only a part of it (--ranks and --comm: once or more; what is shown fits all kinds):\n"
     "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
     "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
     "                     200ms:, :3s; either may be missing\n"

@@ -67,6 +67,11 @@ selected() {
         ! "$dump" --analyze --window 3:2 "$work/waits" 2>"$work/err" && grep -q 'no window' "$work/err"
 }
 
+# refused RUN TEXT: nothing is analysed, with this reason
+refused() {
+    ! "$dump" --analyze "$1" >"$work/text" 2>"$work/err" && grep -q "$2" "$work/err" || { cat "$work/text" "$work/err"; return 1; }
+}
+
 # says WHAT RUN: the analysis as text has such a line
 says() { "$dump" --analyze "$2" 2>&1 | tee "$work/text" | grep -qE "$1" || { cat "$work/text"; return 1; }; }
 
@@ -85,5 +90,7 @@ for mpi in openmpi mpich; do
     judged "$mpi: no path through a gap" says 'cannot be told: the trace of a rank has a gap' "$work/cut"
     MPIT_FILTER=-MPI_Isend recorded part $mpi 2 "$build/tests/heat-$mpi" --rows 64 --columns 64 --steps 20
     judged "$mpi: no messages without their sends" says '^  cannot be matched' "$work/part"
+    record="$build/bin/mpit-run --quiet --output $work/none" launch $mpi 2 "$build/tests/waits-$mpi" --crash 10 >"$work/log" 2>&1
+    judged "$mpi: a crash without a trace is not analysed" refused "$work/none" 'holds no trace'
 done
 verdict

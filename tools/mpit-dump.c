@@ -3,6 +3,8 @@
  */
 #define _GNU_SOURCE
 #include "archive.h"
+#include "check.h"
+#include "check_rules.h"
 #include "eventlist.h"
 #include "options.h"
 #include "replay.h"
@@ -27,27 +29,57 @@ static const char help[] =
     "               the last ones of each thread, if any are left, and exit status 1\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
+    "  --check ARCHIVE\n"
+    "               judges an OTF2 archive of whomever (its directory or .otf2 file): each finding with rule,\n"
+    "               place, time and record; with --json as JSON. Exit status 0: sound, warnings do not count,\n"
+    "               1: errors, 2: it cannot be read\n"
+    "  --check-rules  the rules that --check judges by\n"
     "  --help, --version\n"
     "\n"
     "A file that cannot be read is named and left out; the exit status is then 1.\n"
     "\n"
     "Example:  mpit-run --trace --output run mpirun -n 4 ./app && mpit-dump --otf2 archive run\n";
 
-enum mode { MODE_NONE, MODE_SUMMARY, MODE_JSON, MODE_EVENTS, MODE_OTF2, MODE_VERIFY, MODE_HELP, MODE_VERSION };
+enum mode {
+    MODE_NONE,
+    MODE_SUMMARY,
+    MODE_JSON,
+    MODE_EVENTS,
+    MODE_OTF2,
+    MODE_VERIFY,
+    MODE_CHECK,
+    MODE_RULES,
+    MODE_HELP,
+    MODE_VERSION
+};
 
 struct request {
     enum mode mode;
+    bool json;          /* beside MODE_CHECK */
     const char *target; /* of MODE_OTF2 */
     const char *run;
 };
 
+/* One at a time, but for --json with --check. */
+static void mode_choose(struct request *request, enum mode mode)
+{
+    bool with_check =
+        (mode == MODE_JSON && request->mode == MODE_CHECK) || (mode == MODE_CHECK && request->mode == MODE_JSON);
+    if (with_check)
+        request->json = true;
+    else if (request->mode != MODE_NONE && request->mode != mode)
+        usage_reject("only one of --summary, --json, --events, --otf2, --verify and --check at a time");
+    request->mode = with_check ? MODE_CHECK : mode;
+}
+
 static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {
-        {"summary", no_argument, NULL, MODE_SUMMARY}, {"json", no_argument, NULL, MODE_JSON},
-        {"events", no_argument, NULL, MODE_EVENTS},   {"otf2", required_argument, NULL, MODE_OTF2},
-        {"verify", no_argument, NULL, MODE_VERIFY},   {"help", no_argument, NULL, MODE_HELP},
-        {"version", no_argument, NULL, MODE_VERSION}, {NULL, 0, NULL, 0}};
+        {"summary", no_argument, NULL, MODE_SUMMARY},   {"json", no_argument, NULL, MODE_JSON},
+        {"events", no_argument, NULL, MODE_EVENTS},     {"otf2", required_argument, NULL, MODE_OTF2},
+        {"verify", no_argument, NULL, MODE_VERIFY},     {"check", no_argument, NULL, MODE_CHECK},
+        {"check-rules", no_argument, NULL, MODE_RULES}, {"help", no_argument, NULL, MODE_HELP},
+        {"version", no_argument, NULL, MODE_VERSION},   {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
@@ -57,9 +89,12 @@ static struct request request_read(int argc, char *argv[])
             text_and_exit("mpit-dump " MPIT_VERSION "\n");
         if (option == ':' || option == '?')
             option_reject(option, argv);
-        if (request.mode != MODE_NONE && request.mode != (enum mode)option)
-            usage_reject("only one of --summary, --json, --events, --otf2 and --verify at a time");
-        request.mode = (enum mode)option;
+        if (option == MODE_RULES) {
+            check_rules_print(stdout);
+            output_close();
+            exit(0);
+        }
+        mode_choose(&request, (enum mode)option);
         if (option == MODE_OTF2)
             request.target = optarg;
     }
@@ -165,6 +200,11 @@ int main(int argc, char *argv[])
     struct request request = request_read(argc, argv);
     struct run_dir dir;
     char error[512];
+    if (request.mode == MODE_CHECK) {
+        int status = check_run(request.run, request.json);
+        output_close();
+        return status;
+    }
     if (request.mode == MODE_OTF2 && archive_target_check(request.target, error) != 0)
         errx(1, "%s", error);
     int opened = run_dir_open(&dir, request.run, error);

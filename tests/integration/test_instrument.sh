@@ -82,7 +82,7 @@ examples() {
     says "  shows the region" '^  workqueue_transfer +2 '
     says "  shows the counter" '^  workqueue_puts +COUNTER +240 +120 \(0\)'
     check "  the archive is sound" "$build/bin/mpit-dump" --check --json "$dir/traced/otf2"
-    says "  and has regions" '"user_enters": 2,'
+    says "  and has regions" '"user_enters": 2$'
     says "  and samples" '"samples": [1-9]'
     check "$mpi: mpit-list shows the library's variables" "$build/bin/mpit-list" --mpi "$mpi" \
         --load "$dir/libworkqueue.so" 'workqueue*'

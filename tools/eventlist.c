@@ -350,6 +350,8 @@ int events_print(const struct run_job *job, FILE *out)
             fprintf(out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
                     listing.streams[i].file->header.world_rank, listing.streams[i].thread,
                     listing.streams[i].cursor.missing);
+    for (size_t i = 0; i < listing.count; i++)
+        event_cursor_close(&listing.streams[i].cursor);
     free(listing.streams);
     return 0;
 }

@@ -5,12 +5,14 @@
 #include "archive.h"
 #include "check.h"
 #include "check_rules.h"
+#include "compaction.h"
 #include "eventlist.h"
 #include "options.h"
 #include "replay.h"
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "units.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -28,6 +30,7 @@ static const char help[] =
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
+    "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --check ARCHIVE\n"
     "               judges an OTF2 archive of whomever (its directory or .otf2 file): each finding with rule,\n"
@@ -49,6 +52,7 @@ enum mode {
     MODE_VERIFY,
     MODE_CHECK,
     MODE_RULES,
+    MODE_COMPACT,
     MODE_HELP,
     MODE_VERSION
 };
@@ -68,18 +72,23 @@ static void mode_choose(struct request *request, enum mode mode)
     if (with_check)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --otf2, --verify and --check at a time");
+        usage_reject("only one of --summary, --json, --events, --otf2, --compact, --verify and --check at a time");
     request->mode = with_check ? MODE_CHECK : mode;
 }
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"summary", no_argument, NULL, MODE_SUMMARY},   {"json", no_argument, NULL, MODE_JSON},
-        {"events", no_argument, NULL, MODE_EVENTS},     {"otf2", required_argument, NULL, MODE_OTF2},
-        {"verify", no_argument, NULL, MODE_VERIFY},     {"check", no_argument, NULL, MODE_CHECK},
-        {"check-rules", no_argument, NULL, MODE_RULES}, {"help", no_argument, NULL, MODE_HELP},
-        {"version", no_argument, NULL, MODE_VERSION},   {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
+                                            {"json", no_argument, NULL, MODE_JSON},
+                                            {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"otf2", required_argument, NULL, MODE_OTF2},
+                                            {"verify", no_argument, NULL, MODE_VERIFY},
+                                            {"compact", no_argument, NULL, MODE_COMPACT},
+                                            {"check", no_argument, NULL, MODE_CHECK},
+                                            {"check-rules", no_argument, NULL, MODE_RULES},
+                                            {"help", no_argument, NULL, MODE_HELP},
+                                            {"version", no_argument, NULL, MODE_VERSION},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
@@ -169,6 +178,30 @@ static int events(const struct run_dir *dir)
     return status;
 }
 
+static int compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
+    int failed = compaction_run(dir, 0, &result, error);
+    if (result.done) {
+        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
+               text_of_bytes(after, result.bytes_after));
+        if (result.calls)
+            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
+                   result.calls);
+        putchar('\n');
+    }
+    if (result.already)
+        printf("%zu files were compact already\n", result.already);
+    if (result.unended)
+        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
+    if (!result.done && !result.already && !result.unended && !failed)
+        printf("only a summary is left of this run: there is nothing to make compact\n");
+    if (failed)
+        warnx("%s", error);
+    return failed ? 1 : 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     char error[512] = "";
@@ -185,6 +218,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return verify(dir);
     case MODE_EVENTS:
         return events(dir);
+    case MODE_COMPACT:
+        return compact(dir);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);

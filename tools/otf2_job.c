@@ -105,6 +105,7 @@ static uint64_t records_missing(const struct run_reader *run, uint32_t thread)
     event_cursor_open(&cursor, run, thread);
     while (event_cursor_next(&cursor))
         cursor.next = cursor.current_end;
+    event_cursor_close(&cursor);
     return cursor.missing;
 }
 

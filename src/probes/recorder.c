@@ -3,6 +3,7 @@
 
 #include "communicator.h"
 #include "commreuse.h"
+#include "filter.h"
 #include "gate.h"
 #include "instruments.h"
 #include "job.h"
@@ -219,6 +220,17 @@ static void header_complete(void)
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
 }
 
+/* Unless somebody has set that variable, and so knows it. */
+static void local_calls_tell(void)
+{
+    char word[FILTER_WORD_BYTES];
+    if (!knob_load(KNOB_RECORD_LOCAL_CALLS) && !getenv("MPIT_RECORD_LOCAL_CALLS") &&
+        filter_wants_local(book.run.header->filter, word))
+        native_say("mpit: MPIT_FILTER: nothing is recorded for '%s', which stands for local functions alone; these are "
+                   "recorded with MPIT_RECORD_LOCAL_CALLS=1",
+                   word);
+}
+
 /* What is wrong with the environment is wrong for all processes of a program, and said by the first. Where there are
  * several programs, each may have an environment of its own. */
 static void environment_tell(void)
@@ -230,6 +242,7 @@ static void environment_tell(void)
         native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
         native_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
+    local_calls_tell();
 }
 
 static void facts_learn(struct log *log)

@@ -319,7 +319,7 @@ static void environment_is_read_once(void **state)
     assert_non_null(strstr(said, "MPIT_FILTER=p2p,MPI_Sned cannot be used: 'MPI_Sned' is neither"));
     assert_non_null(strstr(said, "MPIT_PAPI_EVENTS=PAPI_TOT_INS cannot be used: this version"));
     assert_non_null(strstr(said, "MPIT_SAMPLE_HZ=50 cannot be used: this version has no sampler"));
-    assert_non_null(strstr(said, "MPIT_TRACE=2 cannot be used; allowed are whole numbers from 0 to 1"));
+    assert_non_null(strstr(said, "MPIT_TRACE=2 cannot be used: allowed are whole numbers from 0 to 1"));
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 78), KNOB_WRITTEN);
     settings_read();
     assert_int_equal(knob_load(KNOB_LARGE_MESSAGE_BYTES), 78);

@@ -170,6 +170,7 @@ static void call_print(const struct listing *listing, const struct stream *strea
         char detail[INSTRUMENT_TEXT_BYTES + INSTRUMENT_NAME_BYTES];
         char title[COMM_TITLE_BYTES];
         const char *what = instrument_text(file, event, detail, sizeof detail);
+        text_tidy(detail, sizeof detail);
         fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %s\n", rank_text(rank, file), stream->thread,
                 listing->seconds_columns, (double)stream->next_ns * 1e-9, metric ? "" : text_of_ns(duration, ns),
                 listing->call_columns, what, listing->comm_columns, comm_name(title, file, event->comm, event->begin),

@@ -2,6 +2,7 @@
 #include "summary_text.h"
 
 #include "calls.h"
+#include "label.h"
 #include "summary_instruments.h"
 #include "units.h"
 #include "variables.h"
@@ -137,19 +138,25 @@ static int comm_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* As far as the terminal's character set goes. */
+static void text_show(const char *text, FILE *out)
+{
+    bool utf8 = text_is_utf8();
+    for (; *text; text++)
+        if (utf8 || !(*text & 0x80))
+            fputc(*text, out);
+        else if ((*text & 0xc0) != 0x80) /* once for each character */
+            fputc('?', out);
+}
+
 /* What the program calls it, behind everything else: it may be long. */
 static void label_print(const struct summary_comm *comm, FILE *out)
 {
-    bool utf8 = text_is_utf8();
+    char quoted[LABEL_QUOTED_BYTES];
     if (!comm->label[0])
         return;
-    fputs("  \"", out);
-    for (const char *at = comm->label; *at; at++)
-        if (utf8 || !(*at & 0x80))
-            fputc(*at, out);
-        else if ((*at & 0xc0) != 0x80) /* once for each character */
-            fputc('?', out);
-    fputc('"', out);
+    fputs("  ", out);
+    text_show(label_quote(quoted, comm->label), out);
 }
 
 static void comm_print(const struct summary_comm *comm, const char *name, FILE *out)
@@ -177,7 +184,10 @@ static const char *name_fit(const char *name, char fitted[COMM_NAME_COLUMNS + 1]
     size_t bytes = strlen(name);
     if (bytes <= COMM_NAME_COLUMNS)
         return name;
-    snprintf(fitted, COMM_NAME_COLUMNS + 1, "...%s", name + bytes - (COMM_NAME_COLUMNS - 3));
+    const char *end = name + bytes - (COMM_NAME_COLUMNS - 3);
+    while ((*end & 0xc0) == 0x80)
+        end++; /* not inside of a character */
+    snprintf(fitted, COMM_NAME_COLUMNS + 1, "...%s", end);
     return fitted;
 }
 

@@ -431,7 +431,7 @@ static void labels_are_made_harmless(void **state)
          "?31m"},
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
     };
-    char clean[COMM_LABEL_BYTES], title[COMM_TITLE_BYTES];
+    char clean[COMM_LABEL_BYTES], title[COMM_TITLE_BYTES], longest[COMM_LABEL_BYTES];
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         label_clean(clean, sizeof clean, pairs[i][0], COMM_LABEL_BYTES);
         assert_string_equal(clean, pairs[i][1]);
@@ -442,6 +442,12 @@ static void labels_are_made_harmless(void **state)
     assert_string_equal(clean, "ab?");
     assert_string_equal(comm_title(title, "W/dup#1", ""), "W/dup#1");
     assert_string_equal(comm_title(title, "W/dup#1", "o\n"), "W/dup#1 \"o?\"");
+    assert_string_equal(comm_title(title, "f:\xff\n#1", "a \"b\" \\"), "f:??#1 \"a \\\"b\\\" \\\\\"");
+    memset(longest, '"', sizeof longest - 1); /* each of them becomes two */
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(strlen(comm_title(title, longest, longest)), COMM_NAME_BYTES + 2 * COMM_LABEL_BYTES);
+    text_tidy(longest, 4); /* its end is that of its bytes, whatever stands there */
+    assert_string_equal(longest, "\"\"\"");
 }
 
 static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)

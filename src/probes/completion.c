@@ -461,13 +461,15 @@ static uint64_t tested_begin(const struct completion *c)
     return c->one_taken && c->one_taken->active ? c->one_taken->posted.begin : 0;
 }
 
-/* A call that is not timed does not know when it ended; a request that was timed when it was posted needs that. */
+/* A call that is not timed does not know when it ended; a request that was timed when it was posted needs that, and one
+ * whose communicator another thread has made after the last time that is known here. */
 static bool end_is_wanted(const struct completion *c)
 {
     if (c->probe.mode == 0 || c->probe.begin)
         return false;
+    uint64_t known = cell_load(&c->probe.log->own.tally.end);
     for (int i = 0; i < c->done_count; i++)
-        if (c->done[i]->posted.begin)
+        if (c->done[i]->posted.begin || (c->done[i]->comm && book.comms[c->done[i]->comm]->record->since_ticks > known))
             return true;
     return false;
 }

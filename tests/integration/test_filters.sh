@@ -95,6 +95,42 @@ for mpi in openmpi mpich; do
         sound "$name, trace" "$run-trace"
         checked "$name, trace: every call is timed" "$build/tests/filters_times" 1 "$run-trace"/*.mpit
     done
+    for timing in 0 1 7; do
+        run=$work/$mpi-churn-$timing name="$mpi, timing $timing, freed communicators"
+        MPIT_REDUCE=0 run "$name" "$run" --timing $timing -- churn 400
+        checked "$name: counts are exact" python3 "$here/filters.py" "$run.out" "$run.json" ""
+        mpit-dump --events "$run" 2>/dev/null >"$run.events"
+        checked "$name: each message has its own" awk -v timing=$timing '
+            $1 ~ /^[0-9]+$/ { rank = $1 }
+            / \+ created/ { comm[rank] = $3 }
+            / \+ (send|receive) done/ && rank in comm {
+                records++
+                if ($4 != comm[rank]) {
+                    print rank " " comm[rank] ": " $0
+                    wrong++
+                }
+            }
+            / MPI_(Isend|Irecv) / {
+                calls++
+                untimed += ($4 == "-")
+                zero += ($4 == "0" && $5 == "s")
+            }
+            END {
+                print records " records, " calls " calls, " untimed " not timed, " zero " took no time"
+                exit wrong || !records || zero || (timing == 0 && untimed != calls) || (timing == 1 && untimed) ||
+                    (timing == 7 && (!untimed || untimed == calls))
+            }' "$run.events"
+        mpit-dump "$run" >"$run.text"
+        checked "$name: the summary knows what is no time" awk -v timing=$timing '
+            / 0 s / { zeros++ }
+            /^  in MPI +-$/ { none++ }
+            /^  in MPI +[0-9.]+ % of run time x threads/ { share++ }
+            /^  MPI_Isend .* -  *-  *-$/ { send++ }
+            END {
+                print zeros " times of 0 s, in MPI " none " " share ", MPI_Isend " send
+                exit timing == 0 ? zeros || !none || !send : none || !share || send
+            }' "$run.text"
+    done
     says "$mpi: a trace wins over the timing" "a trace needs times" "$work/$mpi-timing-7-trace.err"
 
     run=$work/$mpi-wrong

@@ -301,7 +301,7 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     const struct run_reader *file = stream->file;
     const struct thread_record *record = file->threads[stream->thread];
     struct thread_state state = record ? record->state : (struct thread_state){0};
-    if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
+    if (run_phase_is_end(file->header.phase) || state.call == CALL_NONE)
         return;
     char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
     char since[UNIT_TEXT_BYTES] = "-"; /* a call that is not timed */

@@ -92,11 +92,17 @@ static void selection_print(const struct summary *summary, FILE *out)
 static void losses_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES];
-    if (summary->ended_badly)
+    uint32_t later = summary->ended_later, badly = summary->ended_badly > later ? summary->ended_badly - later : 0;
+    if (badly)
         fprintf(out,
                 "  !          %s rank%s did not reach MPI_Finalize; times are up to the last call that returned, and\n"
                 "             mpit-dump --events shows the calls that were not left\n",
-                text_of_count(a, summary->ended_badly), summary->ended_badly == 1 ? "" : "s");
+                text_of_count(a, badly), badly == 1 ? "" : "s");
+    if (later)
+        fprintf(out,
+                "  !          %s rank%s had closed the last session and did not come to an exit: killed, or left by "
+                "_exit\n",
+                text_of_count(a, later), later == 1 ? "" : "s");
     for (size_t i = 0; i < LOSS_COUNT; i++)
         if (summary->lost[i])
             fprintf(out, "  !          not recorded: %s, cause %s\n", text_of_count(a, summary->lost[i]),

@@ -331,6 +331,7 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
     *summary = (struct summary){.job = header->job,
                                 .world_size = header->world_size > 0 ? (uint32_t)header->world_size : 0,
                                 .ended_badly = header->phase != RUN_FINALIZED,
+                                .ended_later = header->phase == RUN_CLOSED,
                                 .spawned = header->spawned != 0,
                                 .parent_job = header->parent_job};
     names_fill(summary, header);
@@ -349,17 +350,19 @@ int summary_merge(struct summary *summary, const struct summary *other)
     if (!summary->ranks) {
         struct summary_comm *comms = summary->comms;
         struct summary_instrument *instruments = summary->instruments;
-        uint32_t badly = summary->ended_badly, unfinished = summary->unfinished;
+        uint32_t badly = summary->ended_badly, later = summary->ended_later, unfinished = summary->unfinished;
         *summary = *other;
         summary->comms = comms;
         summary->comm_count = 0;
         summary->instruments = instruments;
         summary->instrument_count = 0;
         summary->ended_badly += badly;
+        summary->ended_later += later;
         summary->unfinished += unfinished;
     } else {
         summary->ranks += other->ranks;
         summary->ended_badly += other->ended_badly;
+        summary->ended_later += other->ended_later;
         summary->unfinished += other->unfinished;
         summary->threads += other->threads;
         summary->events += other->events;
@@ -397,7 +400,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 3 };
+enum { FLAT_VERSION = 4 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {

@@ -511,11 +511,40 @@ static void threads_lose_nothing_between_them(void **state)
     assert_true(book.comm_count < 3 * COMMS_KEPT);
 }
 
+static struct comm *comm_wide(const char *name, int32_t size)
+{
+    return book_comm_add(
+        &(struct comm_facts){.handle = handle_last += 0x40, .size = size, .name = name, .since = clock_now()});
+}
+
+/* The sum is as wide as the widest of its room: 16,384 to 32,767 ranks. */
+static void sum_has_the_peers_of_the_widest(void **state)
+{
+    (void)state;
+    enum { NARROW = 16400, WIDE = 32000 };
+    static uint64_t counts[WIDE];
+    const struct variable *variable = variables;
+    while (strcmp(variable->record.name, "mpit_peer_send_count") != 0)
+        variable++;
+    for (int32_t i = 0; i < COMMS_KEPT + 40; i++) {
+        struct comm *comm = comm_wide("WIDE/dup#1", i < 20 ? NARROW : WIDE);
+        send(comm, i < 20 ? NARROW - 1 : WIDE - 1);
+        comm_free(comm);
+    }
+    const struct comm *sum = comm_called("WIDE/dup#*");
+    assert_non_null(sum);
+    assert_int_equal(book_value_count(variable, sum), WIDE);
+    book_values(variable, sum, counts, WIDE);
+    assert_int_equal(counts[NARROW - 1], 20);
+    assert_int_equal(counts[NARROW - 1] + counts[WIDE - 1], sum->record->merged);
+    assert_true(sum->record->merged > 30);
+}
+
 /* The last one: the memory is gone, and what was freed is all that there is. */
 static void without_memory_those_that_are_kept_are_used(void **state)
 {
     (void)state;
-    uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM];
+    uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM], no_memory = book.run.header->lost[LOSS_NO_MEMORY];
     book.run.memory_limit = book.run.memory_bytes;
     unsigned made = 0;
     for (char name[64]; made < 5000; made++) {
@@ -523,9 +552,12 @@ static void without_memory_those_that_are_kept_are_used(void **state)
         if (!book_comm_add(
                 &(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = name, .since = clock_now()}))
             break;
+        assert_int_equal(book.run.header->lost[LOSS_NO_MEMORY], no_memory); /* there was a place */
     }
     assert_true(made >= COMMS_KEPT);
     assert_int_equal(book.run.header->lost[LOSS_UNKNOWN_COMM], lost + 1);
+    while (comm_wide("WIDE/dup#1", 32000)) /* those that another test has freed */
+        continue;
     assert_int_equal(sends_of_all(), sent);
     assert_true(book_is_full());
 }
@@ -548,6 +580,7 @@ int main(void)
         cmocka_unit_test(labels_are_made_harmless),
         cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
         cmocka_unit_test(threads_lose_nothing_between_them),
+        cmocka_unit_test(sum_has_the_peers_of_the_widest),
         cmocka_unit_test(without_memory_those_that_are_kept_are_used),
     };
     return cmocka_run_group_tests(tests, book_setup, book_teardown);

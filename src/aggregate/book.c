@@ -116,17 +116,6 @@ void book_share(void)
     pthread_mutex_unlock(&book.lock);
 }
 
-struct ledger *book_thread_add(int tid)
-{
-    struct ledger *ledger = calloc(1, sizeof *ledger);
-    if (!ledger)
-        run_lost(&book.run, LOSS_NO_MEMORY, 1);
-    else if (book_ledger_open(ledger, tid))
-        return ledger;
-    free(ledger);
-    return NULL;
-}
-
 struct comm *book_comm_find(uint64_t handle)
 {
     return comm_map_find(&book.map, handle);

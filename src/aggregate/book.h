@@ -151,8 +151,6 @@ void book_share(void);
 
 /* Opens a new thread's ledger in zeroed memory that is never freed; false: no memory for its cells (counted). */
 bool book_ledger_open(struct ledger *ledger, int tid);
-/* The same in memory of its own; NULL: counted as lost. */
-struct ledger *book_thread_add(int tid);
 
 /* The communicator with this handle, or NULL. Lock-free, async-signal-safe. */
 struct comm *book_comm_find(uint64_t handle);

@@ -10,6 +10,7 @@
 #include "commreuse.h"
 #include "commsum.h"
 #include "label.h"
+#include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
 #include "tracing.h"
@@ -37,7 +38,7 @@ static int book_setup(void **state)
     if (run_open(&book.run, directory, UINT64_C(4) << 30, 0, &problem) != 0 || book.run.fd < 0 || book_open() != 0)
         return -1;
     tracing_begin(true);
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     world = book_comm_add(&(struct comm_facts){.handle = 1, .size = 100, .name = "WORLD"});
     return ledger && world ? 0 : -1;
 }
@@ -201,7 +202,7 @@ static void who_is_pending_or_entered_is_left_alone(void **state)
 {
     (void)state;
     struct comm *comm = comm_named("WORLD/late#1", 100);
-    struct ledger *other = book_thread_add(2);
+    struct ledger *other = ledger_make(2);
     pending = comm;
     comm_is_pending = is_pending;
     comm_free(comm);
@@ -477,7 +478,7 @@ enum { THREADS = 4, ROUNDS = 3000 };
 
 static void *make_and_free(void *argument)
 {
-    struct ledger *own = book_thread_add(1);
+    struct ledger *own = ledger_make(1);
     uint64_t handle = ((uint64_t)(uintptr_t)argument + 1) << 40;
     for (int i = 0; i < ROUNDS; i++) {
         char name[64];

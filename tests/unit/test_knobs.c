@@ -8,6 +8,7 @@
 #include "book.h"
 #include "clock.h"
 #include "knobs.h"
+#include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
 #include "settings.h"
@@ -183,7 +184,7 @@ static const struct run_reader *read_back(void)
 /* One thread's events: each a call at the given tick, with a record behind it. */
 static struct thread_record *events_write(const uint64_t *begins, uint32_t count)
 {
-    struct ledger *ledger = book_thread_add(1);
+    struct ledger *ledger = ledger_make(1);
     struct chunk_header *ring = run_ring_open(&book.run, ledger->index, 64);
     struct event *events = (struct event *)(ring + 1);
     for (uint32_t i = 0; i < count; i++) {

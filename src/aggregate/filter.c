@@ -105,7 +105,7 @@ static bool word_next(const char **text, struct word *word)
     return false;
 }
 
-int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size)
+int filter_select(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size)
 {
     bool wanted[CALL_COUNT] = {false}, unwanted[CALL_COUNT] = {false}, only = false;
     struct word word;
@@ -116,8 +116,16 @@ int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size
         only = only || !word.minus;
     }
     for (unsigned kind = 1; kind < CALL_COUNT; kind++)
-        left_out[kind] = !always(kind) && (unwanted[kind] || (only && !wanted[kind]));
+        left_out[kind] = unwanted[kind] || (only && !wanted[kind]);
     return 0;
+}
+
+int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size)
+{
+    int result = filter_select(text, left_out, problem, size);
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++)
+        left_out[kind] = left_out[kind] && !always(kind);
+    return result;
 }
 
 int filter_check(const char *text, char *problem, size_t size)

@@ -91,7 +91,7 @@ for mpi in openmpi mpich; do
         MPIT_REDUCE=0 run "$name" "$run" --timing $timing -- loop 500
         checked "$name: counts are exact" python3 "$here/filters.py" "$run.out" "$run.json" ""
         checked "$name: times are those of the timed" "$build/tests/filters_times" $timing "$run"/*.mpit
-        run "$name, trace" "$run-trace" --otf2 --timing $timing -- loop 50
+        run "$name, trace" "$run-trace" --otf2 --no-compact --timing $timing -- loop 50
         sound "$name, trace" "$run-trace"
         checked "$name, trace: every call is timed" "$build/tests/filters_times" 1 "$run-trace"/*.mpit
     done

@@ -7,7 +7,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: valgrind.sh BUILD_VALGRIND [TEST...]}" && pwd) || exit 2
 shift
-[ $# -gt 0 ] || set -- request book meter windows
+[ $# -gt 0 ] || set -- request book meter windows commreuse instrument storm
 cd "$work" || exit 2
 
 # reported TOOL WANTED FLAG...: whether published.c has a report
@@ -15,7 +15,7 @@ reported() {
     local tool=$1 wanted=$2 got=yes
     shift 2
     cc -g -include "$here/announced.h" "$@" "$here/published.c" -o published -lpthread || exit 2
-    valgrind -q --tool="$tool" --error-exitcode=66 ./published >"$work/out" 2>&1 && got=no
+    valgrind -q --fair-sched=yes --tool="$tool" --error-exitcode=66 ./published >"$work/out" 2>&1 && got=no
     if [ $got = "$wanted" ]; then ok "$tool: published $*: reported: $got"; else
         not_ok "$tool: published $*: reported: $got" "$work/out"
     fi
@@ -26,7 +26,7 @@ for tool in helgrind drd; do
     reported $tool yes -DORDER=__ATOMIC_RELAXED
     reported $tool yes -DPLAIN
     for name in "$@"; do
-        if timeout "${LIMIT:-900}" valgrind -q --tool=$tool --error-exitcode=66 --log-file="$work/log" \
+        if timeout "${LIMIT:-900}" valgrind -q --fair-sched=yes --tool=$tool --error-exitcode=66 --log-file="$work/log" \
             "$build/tests/test_$name" >"$work/out" 2>&1; then ok "$tool: $name"; else
             status=$?
             cat "$work/log" >>"$work/out"

@@ -9,6 +9,7 @@
 #include "commmap.h"
 #include "commreuse.h"
 #include "commsum.h"
+#include "effort.h"
 #include "label.h"
 #include "reader.h"
 #include "runfixture.h"
@@ -467,7 +468,7 @@ static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
 /* ---- threads ------------------------------------------------------------------------------------------------------
  */
 
-enum { THREADS = 4, ROUNDS = 3000 };
+enum { THREADS = 4, ROUNDS = EFFORT(3000, 150) };
 
 static void *make_and_free(void *argument)
 {

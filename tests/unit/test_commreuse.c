@@ -525,8 +525,11 @@ static void without_memory_those_that_are_kept_are_used(void **state)
     assert_true(book_is_full());
 }
 
-int main(void)
+/* test_commreuse [PATTERN]: only those whose names match */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_cycles_take_what_few_take),
         cmocka_unit_test(figures_of_the_next_one_begin_at_nothing),

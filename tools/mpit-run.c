@@ -27,8 +27,9 @@ static const char help[] =
     "processes that it starts, and shows what they did. Its exit status is the command's own.\n"
     "\n"
     "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
-    "  --trace          keep every event, for mpit-dump --events and --otf2\n"
+    "  --trace          keep every event, for mpit-dump --events, --analyze, --otf2\n"
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
+    "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
     "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"
     "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other\n"
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
@@ -45,7 +46,7 @@ static const char help[] =
 
 struct request {
     const char *output, *summary, *filter, *timing;
-    bool trace, otf2, quiet;
+    bool trace, otf2, quiet, no_compact;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
@@ -58,6 +59,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"summary", required_argument, NULL, 's'},
                                             {"filter", required_argument, NULL, 'f'},
                                             {"timing", required_argument, NULL, 'n'},
+                                            {"no-compact", no_argument, NULL, 'c'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
@@ -84,6 +86,9 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'n':
             request.timing = optarg;
+            break;
+        case 'c':
+            request.no_compact = true;
             break;
         case 'q':
             request.quiet = true;
@@ -254,6 +259,7 @@ int main(int argc, char *argv[])
                               .disabled = recording_disabled(request.words),
                               .summary = request.summary,
                               .otf2 = request.otf2,
+                              .compact = !request.no_compact,
                               .quiet = request.quiet};
     outcome_show(&outcome);
     free(restored);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reader.h"
 
+#include "compact.h"
 #include "readercomms.h"
 #include "runmap.h"
 
@@ -8,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 enum { MAX_THREADS = 1 << 20 };
+
+const struct compact_codec *reader_compact;
 
 int reader_fail(struct run_reader *reader, const char *format, ...)
 {
@@ -37,6 +41,8 @@ static bool text_ends(const char *text, size_t size)
 static int header_check(struct run_reader *reader)
 {
     struct run_header *header = &reader->header;
+    if (reader->bytes < RUN_PAGE_BYTES)
+        return reader_fail(reader, "is no mpit run file (only %zu bytes long)", reader->bytes);
     if (memcmp(header->magic, RUN_MAGIC, sizeof header->magic) != 0)
         return reader_fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
@@ -74,7 +80,18 @@ static bool capacity_fits(const struct chunk_header *chunk)
         return chunk->packed_bytes <= room && chunk->capacity && chunk->capacity <= chunk->packed_bytes / PACK_LEAST;
     if (chunk->kind == CHUNK_COMMS)
         return chunk->packed_bytes <= room;
-    return chunk->kind == CHUNK_ARENA || (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
+    return chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_GONE ||
+           (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
+}
+
+int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk)
+{
+    const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
+    if (!chunks)
+        return reader_fail(reader, "has more chunks than memory can hold");
+    reader->chunks = chunks;
+    reader->chunks[reader->chunk_count++] = chunk;
+    return 0;
 }
 
 static int chunks_find(struct run_reader *reader)
@@ -87,17 +104,14 @@ static int chunks_find(struct run_reader *reader)
         if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
                                (unsigned long long)offset);
-        if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_COMMS)
+        if (chunk->kind < CHUNK_ARENA || chunk->kind > (reader->file ? CHUNK_GONE : CHUNK_COMMS))
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
                                chunk->kind);
         if (!capacity_fits(chunk))
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
                                (unsigned long long)offset);
-        const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
-        if (!chunks)
-            return reader_fail(reader, "has more chunks than memory can hold");
-        reader->chunks = chunks;
-        reader->chunks[reader->chunk_count++] = chunk;
+        if (reader_chunk_add(reader, chunk) != 0)
+            return -1;
         offset += chunk->bytes;
     }
     return 0;
@@ -195,7 +209,7 @@ static bool block_kind_is_known(uint32_t kind)
 static int blocks_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.first_block;
-    size_t most = reader->bytes / sizeof(struct tally_block); /* more can only be a loop */
+    size_t most = reader->written / sizeof(struct tally_block);
     while (offset) {
         const struct tally_block *block = reader_object(reader, offset, sizeof *block);
         if (!block || !block_kind_is_known(block->kind) ||
@@ -225,7 +239,7 @@ static int stretches_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.traced == TRACED_IN_PART ? reader->header.first_stretch : 0;
     uint64_t later = UINT64_MAX;
-    size_t most = reader->bytes / sizeof(struct trace_stretch); /* more can only be a loop */
+    size_t most = reader->written / sizeof(struct trace_stretch);
     while (offset) {
         const struct trace_stretch *stretch = reader_object(reader, offset, sizeof *stretch);
         if (!stretch || stretch->begin_ticks > stretch->end_ticks || stretch->end_ticks > later ||
@@ -298,14 +312,24 @@ static int file_map(struct run_reader *reader, const char *path)
     reader->map = run_map_open(path, reader->error);
     if (!reader->map)
         return -1;
-    reader->base = reader->map->base;
-    reader->bytes = reader->map->bytes;
-    return 0;
+    if (reader->map->bytes < sizeof(struct compact_header))
+        return reader_fail(reader, "is no mpit run file (only %zu bytes long)", reader->map->bytes);
+    if (memcmp(reader->map->base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
+        reader->base = reader->map->base;
+        reader->bytes = reader->written = reader->map->bytes;
+        return 0;
+    }
+    reader->file = reader->map->base;
+    reader->file_bytes = reader->map->bytes;
+    return reader_compact ? reader_compact->open(reader)
+                          : reader_fail(reader, "is a compact run file, which this program does not read");
 }
 
 /* How far the file goes is read last: it covers everything that the heads of the lists lead to. */
 static void header_copy(struct run_reader *reader)
 {
+    if (reader->bytes < RUN_PAGE_BYTES)
+        return; /* header_check says so */
     const struct run_header *header = (const struct run_header *)reader->base;
     memcpy(&reader->header, header, sizeof reader->header);
     reader->header.first_block = __atomic_load_n(&header->first_block, __ATOMIC_ACQUIRE);
@@ -330,10 +354,12 @@ int run_reader_open(struct run_reader *reader, const char *path)
 {
     for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
         *reader = (struct run_reader){0};
-        if (file_map(reader, path) != 0)
+        if (file_map(reader, path) != 0) {
+            run_reader_close(reader);
             return -1;
+        }
         header_copy(reader);
-        if (!file_has_grown(reader, path))
+        if (reader->file || !file_has_grown(reader, path))
             break;
         if (i + 1 < GROWTH_ATTEMPTS)
             run_reader_close(reader);
@@ -349,7 +375,12 @@ int run_reader_open(struct run_reader *reader, const char *path)
 
 void run_reader_rest(const struct run_reader *reader)
 {
-    run_map_rest(reader->map);
+    run_map_rest(reader->map); /* an image stays: it is nowhere else */
+}
+
+const char *run_reader_path(const struct run_reader *reader)
+{
+    return reader->map->path;
 }
 
 int run_reader_wake(const struct run_reader *reader, char error[128])
@@ -359,11 +390,20 @@ int run_reader_wake(const struct run_reader *reader, char error[128])
 
 void run_reader_hold(const struct run_reader *reader)
 {
-    run_map_hold(reader->map);
+    run_map_hold(reader->map, true);
+}
+
+void run_reader_let_go(const struct run_reader *reader)
+{
+    run_map_hold(reader->map, false);
+    run_map_rest(reader->map);
 }
 
 void run_reader_close(struct run_reader *reader)
 {
+    if (reader->file && reader->base)
+        munmap((void *)(uintptr_t)reader->base, reader->mapped_bytes);
+    reader->file = NULL;
     run_map_close(reader->map);
     reader->map = NULL;
     free(reader->chunks);
@@ -429,10 +469,16 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     cursor->current_first = chunk->kind == CHUNK_RING ? 0 : first;
     cursor->current_end = end < cursor->end ? end : cursor->end;
     if (chunk->kind == CHUNK_PACKED) {
-        unpacked_clear(&cursor->unpacked);
+        unpacked_begin(&cursor->unpacked);
         cursor->packed = (const unsigned char *)(chunk + 1);
         cursor->packed_end = cursor->packed + chunk->packed_bytes;
         cursor->packed_number = first;
+    }
+    if (chunk->kind == CHUNK_COLUMNS) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed_number = first;
+        if (!reader_compact->enter(cursor, chunk))
+            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
     }
     if (first > cursor->next) {
         if (cursor->reader->header.traced != TRACED_IN_PART)
@@ -451,7 +497,8 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if ((chunk->kind != CHUNK_TRACE && chunk->kind != CHUNK_PACKED) || chunk->thread != cursor->thread)
+        if ((chunk->kind != CHUNK_TRACE && chunk->kind != CHUNK_PACKED && chunk->kind != CHUNK_COLUMNS) ||
+            chunk->thread != cursor->thread)
             continue;
         uint64_t first = chunk->first_event, end = first + chunk->capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)
@@ -480,12 +527,14 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
     cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
 }
 
-/* Event `next` out of the current, packed chunk; NULL: the chunk is damaged from here on. */
+/* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
 static const struct event *cursor_unpack(struct event_cursor *cursor)
 {
     const struct event *event;
     do {
-        event = event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
+        event = cursor->current->kind == CHUNK_COLUMNS
+                    ? columns_next(&cursor->columns, &cursor->unpacked)
+                    : event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
         if (!event)
             return NULL;
     } while (cursor->packed_number++ < cursor->next);
@@ -546,7 +595,14 @@ static const struct event *event_next(struct event_cursor *cursor)
 const struct event *event_cursor_next(struct event_cursor *cursor)
 {
     const struct event *event = event_next(cursor);
-    while (event && cursor->reader->header.traced == TRACED_IN_PART && !event_belongs(cursor, event))
+    while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
         event = event_next(cursor);
     return event;
+}
+
+void event_cursor_close(struct event_cursor *cursor)
+{
+    free(cursor->memory);
+    cursor->memory = NULL;
+    cursor->memory_bytes = 0;
 }

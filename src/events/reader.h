@@ -12,6 +12,7 @@
 #define MPIT_EVENTS_READER_H
 
 #include "clock.h"
+#include "columns.h"
 #include "event.h"
 #include "pack.h"
 #include "runfile.h"
@@ -24,9 +25,13 @@ enum { RUN_MAPS_MOST = 4096 }; /* of files at rest; Linux allows a process 65,53
 struct run_map;
 
 struct run_reader {
-    const char *base; /* the file, mapped read-only */
-    size_t bytes;     /* of it that are in use */
-    struct run_map *map;
+    const char *base;    /* the run file, mapped read-only; of a compact one (compact.h) its image */
+    size_t bytes;        /* of it that are in use */
+    struct run_map *map; /* of the run file, or of the compact one */
+    size_t mapped_bytes; /* of an image */
+    size_t written;      /* of its bytes that are no holes: more objects than fit in there can only be a loop */
+    const void *file;    /* a compact file, mapped read-only; else NULL */
+    size_t file_bytes;
     struct run_header header; /* a copy, so that a living process cannot change what was checked */
     const struct chunk_header **chunks;
     size_t chunk_count;
@@ -60,8 +65,13 @@ void run_reader_rest(const struct run_reader *reader);
 /* Before a file that was put to rest is looked into again; good until RUN_MAPS_MOST others were woken or put to rest.
  * Returns 0, or -1 with a reason: the file has gone, or is another one. */
 int run_reader_wake(const struct run_reader *reader, char error[128]);
-/* A file that is awake stays so, even when it is put to rest. */
+/* A file that is awake stays so, even when it is put to rest, until it is let go. */
 void run_reader_hold(const struct run_reader *reader);
+void run_reader_let_go(const struct run_reader *reader);
+const char *run_reader_path(const struct run_reader *reader);
+
+/* What reads compact run files; NULL: this program does not. */
+extern const struct compact_codec *reader_compact;
 
 struct clock_scale run_reader_scale(const struct run_reader *reader);
 const uint64_t *tally_cells(const struct tally_block *block);
@@ -98,11 +108,17 @@ struct event_cursor {
     const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
     uint64_t packed_number;                   /* of the event that comes out of it next */
     struct unpacked unpacked;
+    struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */
+    void *memory;
+    size_t memory_bytes;
+    bool whole;   /* of a trace that was switched, show what belongs to no stretch, too */
     bool belongs; /* TRACED_IN_PART: the last call did, and what follows it does */
 };
 
+/* The cursor needs closing; it may be closed twice. */
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
 /* The next record, or NULL at the end. Valid until PACK_BACK_MOST more have been asked for. */
 const struct event *event_cursor_next(struct event_cursor *cursor);
+void event_cursor_close(struct event_cursor *cursor);
 
 #endif

@@ -132,7 +132,16 @@ struct trace_stretch {
 _Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");
 _Static_assert(LOSS_COUNT <= 16, "header.lost has a place for each cause");
 
-enum chunk_kind { CHUNK_ARENA = 1, CHUNK_TRACE, CHUNK_RING, CHUNK_PACKED, CHUNK_COMMS };
+enum chunk_kind {
+    CHUNK_ARENA = 1,
+    CHUNK_TRACE,
+    CHUNK_RING,
+    CHUNK_PACKED,
+    CHUNK_COMMS,
+    CHUNK_GONE,    /* in the image of a compact file: here were chunks of events */
+    CHUNK_IMAGE,   /* these in compact files alone (compact.h) */
+    CHUNK_COLUMNS,
+};
 enum { CHUNK_MAGIC = 0x6b6e6863 };
 
 struct chunk_header {

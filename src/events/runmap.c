@@ -39,8 +39,8 @@ struct run_map *run_map_open(const char *path, char error[512])
     size_t length = strlen(path) + 1;
     struct run_map *map = calloc(1, sizeof *map + length);
     void *base = MAP_FAILED;
-    if ((uint64_t)st.st_size < RUN_PAGE_BYTES)
-        snprintf(error, 512, "is no mpit run file (only %lld bytes long)", (long long)st.st_size);
+    if (st.st_size == 0)
+        snprintf(error, 512, "is no mpit run file (only 0 bytes long)");
     else if (!map || (base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0)) == MAP_FAILED)
         snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
     close(fd);
@@ -91,12 +91,12 @@ void run_map_rest(struct run_map *map)
         resting_add(map);
 }
 
-void run_map_hold(struct run_map *map)
+void run_map_hold(struct run_map *map, bool held)
 {
-    map->held = true;
-    if (map->place)
+    map->held = held;
+    if (held && map->place)
         resting[map->place - 1] = NULL;
-    map->place = 0;
+    map->place = held ? 0 : map->place;
 }
 
 int run_map_wake(struct run_map *map, char error[128])

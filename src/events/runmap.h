@@ -31,6 +31,6 @@ struct run_map *run_map_open(const char *path, char error[512]);
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);
 int run_map_wake(struct run_map *map, char error[128]);
-void run_map_hold(struct run_map *map);
+void run_map_hold(struct run_map *map, bool held);
 
 #endif

@@ -338,9 +338,9 @@ static bool next_take(struct crew *crew, struct work *work)
     for (; crew->job < crew->dir->job_count; crew->job++, crew->file = 0) {
         const struct run_job *job = &crew->dir->jobs[crew->job];
         if (crew->file < job->file_count) {
-            work->run = &job->files[crew->file];
-            work->path = job->file_names[crew->file];
-            crew->file++;
+            work->run = run_job_file(job, crew->file++);
+            work->path = run_reader_path(work->run);
+            run_reader_hold(work->run);
             some = true;
             break;
         }
@@ -352,6 +352,7 @@ static bool next_take(struct crew *crew, struct work *work)
 static void result_add(struct crew *crew, const struct work *work, int failed)
 {
     pthread_mutex_lock(&crew->lock);
+    run_reader_let_go(work->run);
     crew->result->done += work->sum.done;
     crew->result->already += work->sum.already;
     crew->result->unended += work->sum.unended;

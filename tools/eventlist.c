@@ -21,10 +21,13 @@ struct stream {
 
 struct listing {
     FILE *out;
+    const struct run_job *job;
     const struct selection *selection;
     struct timeline line;
     struct stream *streams;
     size_t count;
+    struct stream **heap; /* those that have a next call, the earliest in front */
+    size_t waiting;
     int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
 
@@ -234,6 +237,12 @@ static void record_print(const struct listing *listing, const struct stream *str
             run_reader_call_name(file, event->duration));
 }
 
+/* A job may have more files than can be mapped at once. */
+static void stream_wake(const struct listing *listing, const struct stream *stream)
+{
+    run_job_file(listing->job, (size_t)(stream->file - listing->job->files));
+}
+
 static void stream_take(const struct listing *listing, struct stream *stream)
 {
     do
@@ -293,30 +302,70 @@ static void stream_print(const struct listing *listing, struct stream *stream)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
 
-static struct stream *stream_earliest(const struct listing *listing)
+/* Of calls at the same time, that of the first process and thread. */
+static bool stream_is_before(const struct stream *one, const struct stream *other)
 {
-    struct stream *earliest = NULL;
-    for (size_t i = 0; i < listing->count; i++)
-        if (listing->streams[i].next && (!earliest || listing->streams[i].next_ns < earliest->next_ns))
-            earliest = &listing->streams[i];
-    return earliest;
+    return one->next_ns != other->next_ns ? one->next_ns < other->next_ns : one < other;
 }
 
-static int streams_open(struct listing *listing, const struct run_job *job)
+/* Puts the stream in place `at` of the heap, where there is room, or further down. */
+static void heap_sink(struct listing *listing, size_t at, struct stream *stream)
 {
+    struct stream **heap = listing->heap;
+    for (size_t child; (child = 2 * at + 1) < listing->waiting; at = child) {
+        if (child + 1 < listing->waiting && stream_is_before(heap[child + 1], heap[child]))
+            child++;
+        if (stream_is_before(stream, heap[child]))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = stream;
+}
+
+static void heap_make(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++)
+        if (listing->streams[i].next)
+            listing->heap[listing->waiting++] = &listing->streams[i];
+    for (size_t i = listing->waiting / 2; i-- > 0;)
+        heap_sink(listing, i, listing->heap[i]);
+}
+
+static void calls_print(struct listing *listing)
+{
+    heap_make(listing);
+    while (listing->waiting) {
+        struct stream *stream = listing->heap[0];
+        stream_wake(listing, stream);
+        stream_print(listing, stream);
+        if (stream->next)
+            heap_sink(listing, 0, stream);
+        else if (--listing->waiting)
+            heap_sink(listing, 0, listing->heap[listing->waiting]);
+    }
+}
+
+static int streams_open(struct listing *listing)
+{
+    const struct run_job *job = listing->job;
     size_t most = 0;
     for (size_t i = 0; i < job->file_count; i++)
         most += job->files[i].thread_count;
-    if (!(listing->streams = calloc(most + 1, sizeof *listing->streams)))
+    listing->streams = calloc(most + 1, sizeof *listing->streams);
+    listing->heap = calloc(most + 1, sizeof(struct stream *));
+    if (!listing->streams || !listing->heap)
         return -1;
-    for (size_t i = 0; i < job->file_count; i++)
-        for (uint32_t thread = 0; thread < job->files[i].thread_count; thread++) {
+    for (size_t i = 0; i < job->file_count; i++) {
+        const struct run_reader *file = run_job_file(job, i);
+        for (uint32_t thread = 0; thread < file->thread_count; thread++) {
             struct stream *stream = &listing->streams[listing->count];
-            *stream = (struct stream){.file = &job->files[i], .thread = thread};
+            *stream = (struct stream){.file = file, .thread = thread};
             event_cursor_open(&stream->cursor, stream->file, thread);
             stream_take(listing, stream);
             listing->count++;
         }
+        run_reader_rest(file);
+    }
     return 0;
 }
 
@@ -353,7 +402,7 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
 {
     char seconds[UNIT_TEXT_BYTES * 2];
     for (size_t i = 0; i < job->file_count; i++) {
-        const struct run_reader *file = &job->files[i];
+        const struct run_reader *file = run_job_file(job, i);
         char title[COMM_TITLE_BYTES];
         for (size_t number = 0; number < file->comm_count; number++)
             if (file->comms[number])
@@ -365,12 +414,14 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
         int length =
             end ? snprintf(seconds, sizeof seconds, "%.9f", (double)timeline_ns(&listing->line, file, end) * 1e-9) : 0;
         columns_widen(&listing->seconds_columns, length > 0 ? (size_t)length : 0);
+        run_reader_rest(file);
     }
 }
 
 int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
 {
     struct listing listing = {.out = out,
+                              .job = job,
                               .selection = selection,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
@@ -378,15 +429,19 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     if (job->file_count == 0)
         return 0;
     timeline_open(&listing.line, job->files, job->file_count);
-    if (streams_open(&listing, job) != 0)
+    if (streams_open(&listing) != 0) {
+        free(listing.streams);
+        free(listing.heap);
         return -1;
+    }
     columns_measure(&listing, job);
     fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing.seconds_columns, "seconds",
             "time", listing.call_columns, "call", listing.comm_columns, "communicator", "peer", "tag", "bytes");
-    for (struct stream *stream; (stream = stream_earliest(&listing));)
-        stream_print(&listing, stream);
-    for (size_t i = 0; i < listing.count; i++)
+    calls_print(&listing);
+    for (size_t i = 0; i < listing.count; i++) {
+        stream_wake(&listing, &listing.streams[i]);
         unfinished_print(&listing, &listing.streams[i]);
+    }
     for (size_t i = 0; i < listing.count; i++)
         if (listing.streams[i].cursor.missing)
             fprintf(out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
@@ -395,5 +450,6 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     for (size_t i = 0; i < listing.count; i++)
         event_cursor_close(&listing.streams[i].cursor);
     free(listing.streams);
+    free(listing.heap);
     return 0;
 }

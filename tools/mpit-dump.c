@@ -192,7 +192,8 @@ static int verify(const struct run_dir *dir)
         job_title(dir, i);
         for (size_t k = 0; k < job->file_count; k++) {
             char report[4096] = "";
-            int different = replay_verify(&job->files[k], report, sizeof report);
+            int different = replay_verify(run_job_file(job, k), report, sizeof report);
+            run_reader_rest(&job->files[k]);
             process_title(&job->files[k].header);
             if (different == 0)
                 printf(": the replayed trace equals the tallies\n");

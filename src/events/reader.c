@@ -3,16 +3,14 @@
 
 #include "compact.h"
 #include "readercomms.h"
+#include "runmap.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { MAX_THREADS = 1 << 20 };
 
@@ -311,30 +309,18 @@ static int tables_find(struct run_reader *reader)
 
 static int file_map(struct run_reader *reader, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return reader_fail(reader, "cannot be opened: %s", strerror(errno));
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return reader_fail(reader, "is no regular file");
-    }
-    if ((uint64_t)st.st_size < sizeof(struct compact_header)) {
-        close(fd);
-        return reader_fail(reader, "is no mpit run file (only %lld bytes long)", (long long)st.st_size);
-    }
-    reader->bytes = reader->mapped_bytes = reader->written = (size_t)st.st_size;
-    void *base = mmap(NULL, reader->bytes, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    if (base == MAP_FAILED)
-        return reader_fail(reader, "cannot be mapped: %s", strerror(errno));
-    if (memcmp(base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
-        reader->base = base;
+    reader->map = run_map_open(path, reader->error);
+    if (!reader->map)
+        return -1;
+    if (reader->map->bytes < sizeof(struct compact_header))
+        return reader_fail(reader, "is no mpit run file (only %zu bytes long)", reader->map->bytes);
+    if (memcmp(reader->map->base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
+        reader->base = reader->map->base;
+        reader->bytes = reader->written = reader->map->bytes;
         return 0;
     }
-    reader->file = base;
-    reader->file_bytes = reader->bytes;
-    reader->bytes = reader->mapped_bytes = 0;
+    reader->file = reader->map->base;
+    reader->file_bytes = reader->map->bytes;
     return reader_compact ? reader_compact->open(reader)
                           : reader_fail(reader, "is a compact run file, which this program does not read");
 }
@@ -358,7 +344,7 @@ static void header_copy(struct run_reader *reader)
 static bool file_has_grown(const struct run_reader *reader, const char *path)
 {
     struct stat st;
-    return reader->header.file_bytes > reader->mapped_bytes && stat(path, &st) == 0 &&
+    return reader->header.file_bytes > reader->map->bytes && stat(path, &st) == 0 &&
            (uint64_t)st.st_size >= reader->header.file_bytes;
 }
 
@@ -389,19 +375,37 @@ int run_reader_open(struct run_reader *reader, const char *path)
 
 void run_reader_rest(const struct run_reader *reader)
 {
-    if (reader->file) /* and not the image, which is nowhere else */
-        madvise((void *)(uintptr_t)reader->file, reader->file_bytes, MADV_DONTNEED);
-    else
-        madvise((void *)(uintptr_t)reader->base, reader->mapped_bytes, MADV_DONTNEED);
+    run_map_rest(reader->map); /* an image stays: it is nowhere else */
+}
+
+const char *run_reader_path(const struct run_reader *reader)
+{
+    return reader->map->path;
+}
+
+int run_reader_wake(const struct run_reader *reader, char error[128])
+{
+    return run_map_wake(reader->map, error);
+}
+
+void run_reader_hold(const struct run_reader *reader)
+{
+    run_map_hold(reader->map, true);
+}
+
+void run_reader_let_go(const struct run_reader *reader)
+{
+    run_map_hold(reader->map, false);
+    run_map_rest(reader->map);
 }
 
 void run_reader_close(struct run_reader *reader)
 {
-    if (reader->base)
+    if (reader->file && reader->base)
         munmap((void *)(uintptr_t)reader->base, reader->mapped_bytes);
-    if (reader->file)
-        munmap((void *)(uintptr_t)reader->file, reader->file_bytes);
     reader->file = NULL;
+    run_map_close(reader->map);
+    reader->map = NULL;
     free(reader->chunks);
     free(reader->threads);
     reader_comms_release(reader);

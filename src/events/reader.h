@@ -3,6 +3,10 @@
  *
  * A run file is untrusted: every offset, count and size is checked before it is followed, and what does not hold is an
  * error with a text, never a crash. Objects that it hands out stay valid until run_reader_close.
+ *
+ * The system bounds how many files a process can map, and a job may have more. So a file that was put to rest may lose
+ * its map when many others were put to rest after it; what it handed out is valid again, at the same address, after
+ * run_reader_wake. Readers that are put to rest belong to one thread.
  */
 #ifndef MPIT_EVENTS_READER_H
 #define MPIT_EVENTS_READER_H
@@ -16,12 +20,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { RUN_MAPS_MOST = 4096 }; /* of files at rest; Linux allows a process 65,530 maps */
+
+struct run_map;
+
 struct run_reader {
-    const char *base; /* the run file, mapped read-only; of a compact one (compact.h) its image */
-    size_t bytes;     /* of it that are in use */
-    size_t mapped_bytes;
-    size_t written;   /* of its bytes that are no holes: more objects than fit in there can only be a loop */
-    const void *file; /* a compact file, mapped read-only; else NULL */
+    const char *base;    /* the run file, mapped read-only; of a compact one (compact.h) its image */
+    size_t bytes;        /* of it that are in use */
+    struct run_map *map; /* of the run file, or of the compact one */
+    size_t mapped_bytes; /* of an image */
+    size_t written;      /* of its bytes that are no holes: more objects than fit in there can only be a loop */
+    const void *file;    /* a compact file, mapped read-only; else NULL */
     size_t file_bytes;
     struct run_header header; /* a copy, so that a living process cannot change what was checked */
     const struct chunk_header **chunks;
@@ -51,8 +60,15 @@ struct run_reader {
 /* Returns 0, or -1 with reader->error set; the reader needs no closing then. */
 int run_reader_open(struct run_reader *reader, const char *path);
 void run_reader_close(struct run_reader *reader);
-/* Gives the file's pages back to the system until they are looked at again: a job may have very many files. */
+/* Gives the file's pages back to the system, and its map when RUN_MAPS_MOST others were put to rest after it. */
 void run_reader_rest(const struct run_reader *reader);
+/* Before a file that was put to rest is looked into again; good until RUN_MAPS_MOST others were woken or put to rest.
+ * Returns 0, or -1 with a reason: the file has gone, or is another one. */
+int run_reader_wake(const struct run_reader *reader, char error[128]);
+/* A file that is awake stays so, even when it is put to rest, until it is let go. */
+void run_reader_hold(const struct run_reader *reader);
+void run_reader_let_go(const struct run_reader *reader);
+const char *run_reader_path(const struct run_reader *reader);
 
 /* What reads compact run files; NULL: this program does not. */
 extern const struct compact_codec *reader_compact;

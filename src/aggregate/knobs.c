@@ -26,6 +26,14 @@ static int papi_check(const char *text, char *problem, size_t size)
     return -1;
 }
 
+static int policy_check(const char *text, char *problem, size_t size)
+{
+    if (strcmp(text, "stop") == 0 || strcmp(text, "ring") == 0)
+        return 0;
+    snprintf(problem, size, "allowed are stop and ring");
+    return -1;
+}
+
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
                     "1: keep raw events in the run file, from when it is written; 0: no longer. It needs a run "
@@ -61,6 +69,10 @@ const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_PAPI_EVENTS] = {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
                           "Names of PAPI events, separated by commas. This version counts none: it can only be empty.",
                           papi_check},
+    [KNOB_TRACE_POLICY] = {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
+                           "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
+                           "begin is kept; ring, the oldest, so that its end is. Fixed when MPI_Init begins.",
+                           policy_check},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -70,7 +82,8 @@ uint64_t knobs[KNOB_COUNT] = {
     [KNOB_TIMING] = 1,
 };
 
-static char texts[KNOB_COUNT][KNOB_TEXT_BYTES]; /* under write_lock; of those that are texts */
+static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] =
+                                                      "stop"}; /* under write_lock; of those that are texts */
 
 uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
@@ -228,10 +241,11 @@ static size_t problem_begin(char problem[KNOB_PROBLEM_BYTES], const char *name, 
     return n > 0 && n < KNOB_PROBLEM_BYTES ? (size_t)n : 0;
 }
 
-static void problem_end(char problem[KNOB_PROBLEM_BYTES], const char *text)
+static void problem_end(char problem[KNOB_PROBLEM_BYTES], enum knob knob)
 {
     size_t used = strlen(problem);
-    snprintf(problem + used, KNOB_PROBLEM_BYTES - used, "%s", text);
+    snprintf(problem + used, KNOB_PROBLEM_BYTES - used, ". The default, %s, holds.",
+             knob == KNOB_TRACE_POLICY ? "stop" : "none");
 }
 
 static bool text_from_environment(enum knob knob, const char *name, const char *text, char problem[KNOB_PROBLEM_BYTES])
@@ -245,7 +259,7 @@ static bool text_from_environment(enum knob knob, const char *name, const char *
         problem[0] = '\0';
         return true;
     }
-    problem_end(problem, ". The default, none, holds.");
+    problem_end(problem, knob);
     return false;
 }
 

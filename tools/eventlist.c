@@ -17,6 +17,8 @@ struct stream {
     struct event_cursor cursor;
     const struct event *next;
     int64_t next_ns;
+    uint64_t gap;   /* events that are missing before it */
+    int64_t gap_ns; /* since when: the begin of the last call before them; -1: from the start */
 };
 
 struct listing {
@@ -24,6 +26,7 @@ struct listing {
     struct timeline line;
     struct stream *streams;
     size_t count;
+    const char *gap_cause;
     int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
 
@@ -222,11 +225,34 @@ static void record_print(const struct listing *listing, const struct stream *str
             run_reader_call_name(file, event->duration));
 }
 
+static const struct event *stream_read(struct stream *stream)
+{
+    const struct event *event = event_cursor_next(&stream->cursor);
+    stream->gap += event ? stream->cursor.gap : 0;
+    return event;
+}
+
+/* What a bounded trace did not keep, or could not. */
+static void gap_print(const struct listing *listing, struct stream *stream)
+{
+    char rank[UNIT_TEXT_BYTES];
+    if (!stream->gap)
+        return;
+    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  ", rank_text(rank, stream->file), stream->thread,
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, "");
+    if (stream->gap_ns >= 0)
+        fprintf(listing->out, "(since %.9f)", (double)stream->gap_ns * 1e-9);
+    else
+        fprintf(listing->out, "(from the start)");
+    fprintf(listing->out, " %" PRIu64 " events are missing here%s\n", stream->gap, listing->gap_cause);
+    stream->gap = 0;
+}
+
 static void stream_take(const struct listing *listing, struct stream *stream)
 {
-    do
-        stream->next = event_cursor_next(&stream->cursor);
-    while (stream->next && !is_call(stream->next)); /* a ring may begin in the middle of a call's records */
+    do /* what is left may begin in the middle of a call's records */
+        stream->next = stream_read(stream);
+    while (stream->next && !is_call(stream->next));
     if (stream->next)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
@@ -235,17 +261,21 @@ static void stream_take(const struct listing *listing, struct stream *stream)
 static void stream_print(const struct listing *listing, struct stream *stream)
 {
     const struct event *event = stream->next;
+    gap_print(listing, stream);
+    stream->gap_ns = stream->next_ns;
     while (event) {
-        const struct event *behind = event_cursor_next(&stream->cursor);
+        const struct event *behind = stream_read(stream);
         const struct event_extension *more = NULL;
         if ((event->kind & EVENT_WIDE) && behind && event_kind(behind) == RECORD_EXTENSION) {
             more = (const void *)behind;
-            behind = event_cursor_next(&stream->cursor);
+            behind = stream_read(stream);
         }
         if (is_call(event))
             call_print(listing, stream, event, more);
         else
             record_print(listing, stream, event, more);
+        while (behind && stream->gap && !is_call(behind)) /* its call is missing */
+            behind = stream_read(stream);
         if (!behind || is_call(behind)) {
             stream->next = behind;
             break;
@@ -265,7 +295,8 @@ static struct stream *stream_earliest(const struct listing *listing)
     return earliest;
 }
 
-static int streams_open(struct listing *listing, const struct run_job *job)
+/* `last`: only so many records of each, and of processes that did not come to their end; 0: all. */
+static int streams_open(struct listing *listing, const struct run_job *job, uint64_t last)
 {
     size_t most = 0;
     for (size_t i = 0; i < job->file_count; i++)
@@ -274,9 +305,13 @@ static int streams_open(struct listing *listing, const struct run_job *job)
         return -1;
     for (size_t i = 0; i < job->file_count; i++)
         for (uint32_t thread = 0; thread < job->files[i].thread_count; thread++) {
+            if (last && job->files[i].header.phase == RUN_FINALIZED)
+                continue;
             struct stream *stream = &listing->streams[listing->count];
-            *stream = (struct stream){.file = &job->files[i], .thread = thread};
+            *stream = (struct stream){.file = &job->files[i], .thread = thread, .gap_ns = -1};
             event_cursor_open(&stream->cursor, stream->file, thread);
+            if (last && stream->cursor.end > last)
+                event_cursor_skip(&stream->cursor, stream->cursor.end - last);
             stream_take(listing, stream);
             listing->count++;
         }
@@ -327,16 +362,28 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
     }
 }
 
-int events_print(const struct run_job *job, FILE *out)
+/* Why events are missing, as far as one cause is known. */
+static const char *gap_cause(const struct run_job *job)
+{
+    uint64_t limit = 0, disk = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        limit += job->files[i].header.lost[LOSS_TRACE_LIMIT];
+        disk += job->files[i].header.lost[LOSS_DISK_FULL] + job->files[i].header.lost[LOSS_NO_FILE];
+    }
+    return limit && !disk ? " (trace_limit)" : disk && !limit ? " (disk_full)" : "";
+}
+
+static int list_print(const struct run_job *job, uint64_t last, FILE *out)
 {
     struct listing listing = {.out = out,
+                              .gap_cause = gap_cause(job),
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
                               .comm_columns = COMM_COLUMNS_LEAST};
     if (job->file_count == 0)
         return 0;
     timeline_open(&listing.line, job->files, job->file_count);
-    if (streams_open(&listing, job) != 0)
+    if (streams_open(&listing, job, last) != 0)
         return -1;
     columns_measure(&listing, job);
     fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing.seconds_columns, "seconds",
@@ -352,4 +399,14 @@ int events_print(const struct run_job *job, FILE *out)
                     listing.streams[i].cursor.missing);
     free(listing.streams);
     return 0;
+}
+
+int events_print(const struct run_job *job, FILE *out)
+{
+    return list_print(job, 0, out);
+}
+
+int events_print_last(const struct run_job *job, uint64_t records, FILE *out)
+{
+    return list_print(job, records, out);
 }

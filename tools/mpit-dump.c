@@ -5,6 +5,7 @@
 #include "archive.h"
 #include "eventlist.h"
 #include "options.h"
+#include "postmortem.h"
 #include "replay.h"
 #include "rundir.h"
 #include "summary_json.h"
@@ -25,6 +26,7 @@ static const char help[] =
     "  --json       the same as JSON; summary-json.md in the documentation describes it\n"
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
+    "  --crash      the processes that did not come to their end: what they were in, and their last calls\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --help, --version\n"
@@ -33,7 +35,19 @@ static const char help[] =
     "\n"
     "Example:  mpit-run --trace --output run mpirun -n 4 ./app && mpit-dump --otf2 archive run\n";
 
-enum mode { MODE_NONE, MODE_SUMMARY, MODE_JSON, MODE_EVENTS, MODE_OTF2, MODE_VERIFY, MODE_HELP, MODE_VERSION };
+enum mode {
+    MODE_NONE,
+    MODE_SUMMARY,
+    MODE_JSON,
+    MODE_EVENTS,
+    MODE_CRASH,
+    MODE_OTF2,
+    MODE_VERIFY,
+    MODE_HELP,
+    MODE_VERSION
+};
+
+enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
@@ -43,11 +57,15 @@ struct request {
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"summary", no_argument, NULL, MODE_SUMMARY}, {"json", no_argument, NULL, MODE_JSON},
-        {"events", no_argument, NULL, MODE_EVENTS},   {"otf2", required_argument, NULL, MODE_OTF2},
-        {"verify", no_argument, NULL, MODE_VERIFY},   {"help", no_argument, NULL, MODE_HELP},
-        {"version", no_argument, NULL, MODE_VERSION}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
+                                            {"json", no_argument, NULL, MODE_JSON},
+                                            {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"otf2", required_argument, NULL, MODE_OTF2},
+                                            {"verify", no_argument, NULL, MODE_VERIFY},
+                                            {"crash", no_argument, NULL, MODE_CRASH},
+                                            {"help", no_argument, NULL, MODE_HELP},
+                                            {"version", no_argument, NULL, MODE_VERSION},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
@@ -58,7 +76,7 @@ static struct request request_read(int argc, char *argv[])
         if (option == ':' || option == '?')
             option_reject(option, argv);
         if (request.mode != MODE_NONE && request.mode != (enum mode)option)
-            usage_reject("only one of --summary, --json, --events, --otf2 and --verify at a time");
+            usage_reject("only one of --summary, --json, --events, --crash, --otf2 and --verify at a time");
         request.mode = (enum mode)option;
         if (option == MODE_OTF2)
             request.target = optarg;
@@ -134,6 +152,22 @@ static int events(const struct run_dir *dir)
     return status;
 }
 
+/* Who did not come to an end, and the last calls of each. */
+static int crash(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        job_title(dir, i);
+        if (!postmortem_print(&dir->jobs[i], SIZE_MAX, stdout)) {
+            printf("all processes that are known of came to their end\n");
+            continue;
+        }
+        printf("\n");
+        if (events_print_last(&dir->jobs[i], LAST_RECORDS, stdout) != 0)
+            errx(1, "no memory to list the events");
+    }
+    return 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     char error[512] = "";
@@ -150,10 +184,13 @@ static int show(const struct run_dir *dir, const struct request *request)
         return verify(dir);
     case MODE_EVENTS:
         return events(dir);
+    case MODE_CRASH:
+        return crash(dir);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
             summary_print(dir->jobs[i].summary, stdout);
+            postmortem_print(&dir->jobs[i], LINES_MOST, stdout);
         }
         return 0;
     }

@@ -107,6 +107,10 @@ void run_reopen(struct run *run);
 
 /* Told what is wrong with the file, one line, once a run; NULL: nobody. */
 extern void (*run_say)(const char *text);
+void run_tell(struct run *run, const char *text);
+
+/* May a file be so long? Going over the limit would raise SIGXFSZ in the program. */
+bool run_file_may_be(uint64_t bytes);
 
 /* Makes `dir` and its parents. Returns 0 or an errno. */
 int run_directory_make(const char *dir);

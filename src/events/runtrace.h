@@ -12,15 +12,11 @@ static inline size_t run_pages(size_t bytes)
     return (bytes + RUN_PAGE_BYTES - 1) / RUN_PAGE_BYTES * RUN_PAGE_BYTES;
 }
 
-/* May a file be so long? Going over the limit would raise SIGXFSZ in the program. */
-bool run_file_may_be(uint64_t bytes);
-
 /* The file's descriptor, to be released; -1 with errno. */
 int run_file_hold(struct run *run);
 void run_file_release(const struct run *run, int fd);
 
 /* Says what is wrong, and returns what to count it as. */
 enum loss_cause run_file_trouble(struct run *run, int error);
-void run_tell(struct run *run, const char *text);
 
 #endif

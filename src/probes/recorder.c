@@ -117,10 +117,12 @@ static bool run_start(void)
         native_say("mpit: no memory for the recorder; nothing is recorded");
         return false;
     }
-    if (problem.text[0])
+    if (problem.text[0]) {
         native_say("mpit: %s; this process is counted in memory only", problem.text);
-    else
+        book.run.said = true;
+    } else {
         trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
+    }
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);

@@ -4,7 +4,8 @@
 kills    at random moments, single processes, with a trace, without, with one that is bounded and goes in a ring
 places   at each of the places where the recorder changes the run file, and makes the summary
 steps    after any number of instructions, while a ring turns and while a communicator's place changes
-jobs     jobs whose processes, or whose launcher, end in all ways
+jobs     jobs whose processes end in all ways
+ends     jobs whose launcher ends, that hang, that end while the summary is made, and that end well
 """
 import os
 import random
@@ -156,7 +157,7 @@ def steps(bench):
     bench.say(True, "killed %d times, after some instructions" % tried)
 
 
-GROUPS = {"kills": kills, "places": places, "steps": steps, "jobs": crashjobs.jobs}
+GROUPS = {"kills": kills, "places": places, "steps": steps, "jobs": crashjobs.jobs, "ends": crashjobs.ends}
 
 
 def main():

@@ -41,6 +41,8 @@ static int parts_write(int fd, const struct iovec *parts, int count, uint64_t of
     size_t whole = 0, done = 0;
     for (int i = 0; i < count; i++)
         whole += parts[i].iov_len;
+    if (!run_file_may_be(offset + whole)) /* also over what is there already */
+        return EFBIG;
     while (done < whole) {
         struct iovec rest[3];
         size_t skip = done;
@@ -97,8 +99,6 @@ static bool place_insert(struct trace_places *places, size_t at, struct trace_pl
 static int chunk_append(struct run *run, int fd, const struct chunk_header *chunk, const void *data, size_t bytes)
 {
     uint64_t offset = run->virtual_bytes;
-    if (!run_file_may_be(offset + chunk->bytes))
-        return EFBIG;
     struct trace_place place = {offset, chunk->bytes, chunk->kind == CHUNK_COMMS ? 0 : chunk->capacity};
     if (run->places && !place_insert(run->places, run->places->count, place))
         return ENOMEM;

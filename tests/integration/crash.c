@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { THREADS_MOST = 4, LAST = 1 << 16, COMMS = 8 };
@@ -104,6 +105,9 @@ static void come_to_an_end(struct account *account, MPI_Comm comm)
         raise(SIGKILL);
     if (rank != (size > 1))
         return;
+    unsigned long long bytes; /* a limit on the size of files, set where no write is under way */
+    if (sscanf(end, "fsize=%llu", &bytes) == 1)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
     if (strcmp(end, "kill") == 0)
         raise(SIGKILL);
     else if (strcmp(end, "MPI_Abort") == 0)

@@ -86,14 +86,15 @@ def events_read(dump, run):
 
 def thread_check(account, stream, least=None):
     """None, or what is wrong. `least`: only so many of the last events have to be there."""
-    listed = [call for call in stream.calls if call[0] in NAMES]
+    behind = stream.gaps[-1][0] if least is not None and stream.gaps else 0
+    listed = [call for call in stream.calls[behind:] if call[0] in NAMES]
     whole = least is None and account.first == 0
     for in_flight in (0, 1):
         end = account.returned + in_flight
         if end > account.begun:
             break
         wanted = account.calls[:end - account.first]
-        found = listed if whole else listed[-len(wanted):] if least is None else listed
+        found = listed if whole or len(listed) <= len(wanted) else listed[-len(wanted):]
         if whole and found == wanted:
             return None
         if not whole and found and found == wanted[len(wanted) - len(found):]:

@@ -25,7 +25,7 @@ def say(good, name, details=""):
     passed, failed = passed + bool(good), failed + (not good)
     print("%s %s" % ("ok" if good else "not ok", name))
     if not good:
-        print("    " + str(details)[-1500:].replace("\n", "\n    "))
+        print("    " + (str(details[0])[:400] if isinstance(details, list) and details else str(details)[-1500:]).replace("\n", "\n    "))
     sys.stdout.flush()
 
 
@@ -143,9 +143,8 @@ def descriptors_least():
 
 
 def limits():
-    """RLIMIT_FSIZE and RLIMIT_NOFILE."""
-    cases = [("RLIMIT_FSIZE", resource.RLIMIT_FSIZE, value) for value in (0, 4096, 300 << 10, 700 << 10)]
-    cases += [("RLIMIT_NOFILE", resource.RLIMIT_NOFILE, value) for value in descriptors_least()]
+    """RLIMIT_NOFILE, from the fewest that do."""
+    cases = [("RLIMIT_NOFILE", resource.RLIMIT_NOFILE, value) for value in descriptors_least()]
     for what, kind, value in cases:
         fresh()
         heat = ["%s/tests/heat-%s" % (BUILD, MPI), "--rows", "32", "--columns", "32", "--steps", "5000"]
@@ -158,7 +157,46 @@ def limits():
                 (what, value, settings or "no trace", bare.returncode), "%d %s" % (done.returncode, done.stderr))
 
 
-GROUPS = [disks, folders, limits]
+def memory_of(pid):
+    """What the process has mapped, in bytes."""
+    with open("/proc/%d/statm" % pid, encoding="ascii") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def later_limits():
+    """Limits that come while the program runs, so that they are the recorder's alone."""
+    cases = [("RLIMIT_FSIZE of 700 KiB", resource.RLIMIT_FSIZE, lambda pid: 700 << 10, 1),
+             ("RLIMIT_FSIZE of 0", resource.RLIMIT_FSIZE, lambda pid: 0, 1),
+             ("RLIMIT_AS of what there is", resource.RLIMIT_AS, memory_of, None)]
+    for what, kind, value, lines in cases:
+        for policy in ("stop", "ring"):
+            fresh()
+            operations, end = ("plain", "forever") if kind == resource.RLIMIT_AS else ("mixed", "fsize=%d" % value(0))
+            with open(WORK + "/said", "w+", encoding="utf-8") as said:
+                process = subprocess.Popen(program(0, operations)[:-2] + [end, "100"], stderr=said, env=environment(
+                    {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": policy}))
+                until = time.time() + SECONDS
+                while not crashledger.ready(LEDGERS + "/0") and time.time() < until:
+                    time.sleep(0.005)
+                if kind == resource.RLIMIT_AS:
+                    resource.prlimit(process.pid, kind, (value(process.pid),) * 2)
+                begun = crashledger.Ledger(LEDGERS + "/0").accounts[0].returned
+                while crashledger.Ledger(LEDGERS + "/0").accounts[0].returned < begun + 50000 and \
+                        process.poll() is None and time.time() < until:
+                    time.sleep(0.05)
+                alive = process.poll() is None
+                process.kill()
+                process.wait()
+                said.seek(0)
+                text = said.read()
+            told = [line for line in text.splitlines() if line.startswith("mpit")]
+            say(alive and (lines is None and len(told) <= 1 or len(told) <= lines), "%s, trace policy %s: the program goes on" %
+                (what, policy), "%s %s" % (process.returncode, text))
+            wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 8180)
+            say(not wrong, "  the last events are there", wrong)
+
+
+GROUPS = [disks, folders, limits, later_limits]
 
 
 def main():

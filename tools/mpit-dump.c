@@ -2,7 +2,11 @@
  * mpit-dump: shows what a run directory holds, and converts it.
  */
 #define _GNU_SOURCE
+#include "analysis_report.h"
 #include "archive.h"
+#include "check.h"
+#include "check_rules.h"
+#include "compaction.h"
 #include "eventlist.h"
 #include "options.h"
 #include "postmortem.h"
@@ -10,6 +14,7 @@
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "units.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -27,9 +32,24 @@ static const char help[] =
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
     "  --crash      the processes that did not come to their end: what they were in, and their last calls\n"
+    "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
+    "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
+    "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
+    "  --check ARCHIVE\n"
+    "               judges an OTF2 archive of whomever (its directory or .otf2 file): each finding with rule,\n"
+    "               place, time and record; with --json as JSON. Exit status 0: sound, warnings do not count,\n"
+    "               1: errors, 2: it cannot be read\n"
+    "  --check-rules  the rules that --check judges by\n"
     "  --help, --version\n"
+    "\n"
+    "With --events and --analyze, only a part of it (--ranks and --comm: once or more; what is shown fits all kinds):\n"
+    "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
+    "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
+    "                     200ms:, :3s; either may be missing\n"
+    "  --comm NAME        of this communicator, by its name or by what the program calls it; * and ? for any others\n"
+    "  --functions LIST   of these functions or classes, as in mpit_filter: p2p,-MPI_Iprobe\n"
     "\n"
     "A file that cannot be read is named and left out; the exit status is then 1.\n"
     "\n"
@@ -43,26 +63,86 @@ enum mode {
     MODE_CRASH,
     MODE_OTF2,
     MODE_VERIFY,
+    MODE_ANALYZE,
+    MODE_CHECK,
+    MODE_RULES,
+    MODE_COMPACT,
     MODE_HELP,
     MODE_VERSION
 };
-
+enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
 enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
     const char *target; /* of MODE_OTF2 */
     const char *run;
+    bool json; /* MODE_ANALYZE, MODE_CHECK */
+    struct selection selection;
 };
+
+/* One of the options that leave something out; false: it is none. */
+static bool selection_option(struct selection *selection, int option, const char *text)
+{
+    char problem[SELECT_PROBLEM_BYTES] = "";
+    int result = 0;
+    switch (option) {
+    case OPTION_RANKS:
+        result = selection_ranks(selection, text, problem);
+        break;
+    case OPTION_WINDOW:
+        result = selection_window(selection, text, problem);
+        break;
+    case OPTION_COMM:
+        result = selection_comm(selection, text, problem);
+        break;
+    case OPTION_FUNCTIONS:
+        result = selection_functions(selection, text, problem);
+        break;
+    default:
+        return false;
+    }
+    if (result != 0)
+        usage_reject("%s", problem);
+    return true;
+}
+
+/* --json is a mode of its own, or says how these two are to be shown. */
+static bool mode_has_json(enum mode mode)
+{
+    return mode == MODE_ANALYZE || mode == MODE_CHECK;
+}
+
+static void mode_set(struct request *request, enum mode mode)
+{
+    bool beside =
+        (mode == MODE_JSON && mode_has_json(request->mode)) || (mode_has_json(mode) && request->mode == MODE_JSON);
+    if (beside)
+        request->json = true;
+    else if (request->mode != MODE_NONE && request->mode != mode)
+        usage_reject(
+            "only one of --summary, --json, --events, --crash, --analyze, --otf2, --compact, --verify and --check at a "
+            "time");
+    if (!beside || mode != MODE_JSON)
+        request->mode = mode;
+}
 
 static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
                                             {"json", no_argument, NULL, MODE_JSON},
                                             {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"crash", no_argument, NULL, MODE_CRASH},
+                                            {"analyze", no_argument, NULL, MODE_ANALYZE},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
-                                            {"crash", no_argument, NULL, MODE_CRASH},
+                                            {"compact", no_argument, NULL, MODE_COMPACT},
+                                            {"ranks", required_argument, NULL, OPTION_RANKS},
+                                            {"window", required_argument, NULL, OPTION_WINDOW},
+                                            {"comm", required_argument, NULL, OPTION_COMM},
+                                            {"functions", required_argument, NULL, OPTION_FUNCTIONS},
+                                            {"check", no_argument, NULL, MODE_CHECK},
+                                            {"check-rules", no_argument, NULL, MODE_RULES},
                                             {"help", no_argument, NULL, MODE_HELP},
                                             {"version", no_argument, NULL, MODE_VERSION},
                                             {NULL, 0, NULL, 0}};
@@ -75,12 +155,19 @@ static struct request request_read(int argc, char *argv[])
             text_and_exit("mpit-dump " MPIT_VERSION "\n");
         if (option == ':' || option == '?')
             option_reject(option, argv);
-        if (request.mode != MODE_NONE && request.mode != (enum mode)option)
-            usage_reject("only one of --summary, --json, --events, --crash, --otf2 and --verify at a time");
-        request.mode = (enum mode)option;
+        if (selection_option(&request.selection, option, optarg))
+            continue;
+        if (option == MODE_RULES) {
+            check_rules_print(stdout);
+            output_close();
+            exit(0);
+        }
+        mode_set(&request, (enum mode)option);
         if (option == MODE_OTF2)
             request.target = optarg;
     }
+    if (selection_is_given(&request.selection) && request.mode != MODE_EVENTS && request.mode != MODE_ANALYZE)
+        usage_reject("--ranks, --window, --comm and --functions go with --events or --analyze");
     if (optind == argc)
         usage_reject("which run? A run directory, or a file of one, is missing");
     if (optind + 1 < argc)
@@ -131,14 +218,14 @@ static int verify(const struct run_dir *dir)
 }
 
 /* What there is of them. Without a trace that is not what was asked for, and so a failure. */
-static int events(const struct run_dir *dir)
+static int events(const struct run_dir *dir, const struct selection *selection)
 {
     int status = 0;
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
         char title[64] = "";
         job_title(dir, i);
-        if (events_print(job, stdout) != 0)
+        if (events_print(job, selection, stdout) != 0)
             errx(1, "no memory to list the events");
         if (run_job_has_trace(job))
             continue;
@@ -153,7 +240,7 @@ static int events(const struct run_dir *dir)
 }
 
 /* Who did not come to an end, and the last calls of each. */
-static int crash(const struct run_dir *dir)
+static int crash(const struct run_dir *dir, const struct selection *selection)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
         job_title(dir, i);
@@ -162,10 +249,76 @@ static int crash(const struct run_dir *dir)
             continue;
         }
         printf("\n");
-        if (events_print_last(&dir->jobs[i], LAST_RECORDS, stdout) != 0)
+        if (events_print_last(&dir->jobs[i], selection, LAST_RECORDS, stdout) != 0)
             errx(1, "no memory to list the events");
     }
     return 0;
+}
+
+/* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
+static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
+{
+    const struct run_job *job = &dir->jobs[i];
+    struct analysis analysis;
+    json_t *json = NULL;
+    int result = analysis_open(&analysis, job->files, job->file_count, &request->selection);
+    if (result != 0) {
+        fflush(stdout);
+        warnx("%s%s%s", dir->path, job->file_count ? " cannot be analysed: " : ": ",
+              job->file_count ? analysis.report.error
+                              : "no events are left to analyse; mpit-run --trace keeps every event");
+        *status = 1;
+    } else if (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0) {
+        errx(1, "no memory to show the analysis");
+    }
+    analysis_release(&analysis);
+    return json;
+}
+
+static int analyze(const struct run_dir *dir, const struct request *request)
+{
+    json_t *jobs = json_array();
+    int status = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        if (!request->json)
+            job_title(dir, i);
+        json_t *json = job_analyze(dir, i, request, &status);
+        if (json)
+            json_array_append_new(jobs, json);
+    }
+    if (request->json) {
+        json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
+        if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
+            err(1, "the analysis cannot be written");
+        json_decref(document);
+    } else {
+        json_decref(jobs);
+    }
+    return status;
+}
+
+static int compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
+    int failed = compaction_run(dir, 0, &result, error);
+    if (result.done) {
+        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
+               text_of_bytes(after, result.bytes_after));
+        if (result.calls)
+            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
+                   result.calls);
+        putchar('\n');
+    }
+    if (result.already)
+        printf("%zu files were compact already\n", result.already);
+    if (result.unended)
+        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
+    if (!result.done && !result.already && !result.unended && !failed)
+        printf("only a summary is left of this run: there is nothing to make compact\n");
+    if (failed)
+        warnx("%s", error);
+    return failed ? 1 : 0;
 }
 
 static int show(const struct run_dir *dir, const struct request *request)
@@ -183,9 +336,13 @@ static int show(const struct run_dir *dir, const struct request *request)
     case MODE_VERIFY:
         return verify(dir);
     case MODE_EVENTS:
-        return events(dir);
+        return events(dir, &request->selection);
     case MODE_CRASH:
-        return crash(dir);
+        return crash(dir, &request->selection);
+    case MODE_ANALYZE:
+        return analyze(dir, request);
+    case MODE_COMPACT:
+        return compact(dir);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
@@ -202,6 +359,11 @@ int main(int argc, char *argv[])
     struct request request = request_read(argc, argv);
     struct run_dir dir;
     char error[512];
+    if (request.mode == MODE_CHECK) {
+        int status = check_run(request.run, request.json);
+        output_close();
+        return status;
+    }
     if (request.mode == MODE_OTF2 && archive_target_check(request.target, error) != 0)
         errx(1, "%s", error);
     int opened = run_dir_open(&dir, request.run, error);
@@ -215,6 +377,7 @@ int main(int argc, char *argv[])
     if (dir.problem_count)
         status = 1;
     run_dir_close(&dir);
+    selection_release(&request.selection);
     output_close();
     return status;
 }

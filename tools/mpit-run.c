@@ -27,8 +27,9 @@ static const char help[] =
     "processes that it starts, and shows what they did. Its exit status is the command's own.\n"
     "\n"
     "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
-    "  --trace          keep every event, for mpit-dump --events and --otf2\n"
+    "  --trace          keep every event, for mpit-dump --events, --analyze, --otf2\n"
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
+    "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
     "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"
     "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other\n"
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
@@ -45,24 +46,20 @@ static const char help[] =
 
 struct request {
     const char *output, *summary, *filter, *timing;
-    bool trace, otf2, quiet;
+    bool trace, otf2, quiet, no_compact;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"trace", no_argument, NULL, 't'},
-                                            {"otf2", no_argument, NULL, 'a'},
-                                            {"summary", required_argument, NULL, 's'},
-                                            {"filter", required_argument, NULL, 'f'},
-                                            {"timing", required_argument, NULL, 'n'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"mpi", required_argument, NULL, 'm'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'}, {"trace", no_argument, NULL, 't'},
+        {"otf2", no_argument, NULL, 'a'},         {"summary", required_argument, NULL, 's'},
+        {"filter", required_argument, NULL, 'f'}, {"timing", required_argument, NULL, 'n'},
+        {"no-compact", no_argument, NULL, 'c'},   {"quiet", no_argument, NULL, 'q'},
+        {"mpi", required_argument, NULL, 'm'},    {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
     struct request request = {.abi = ABI_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {
@@ -84,6 +81,9 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'n':
             request.timing = optarg;
+            break;
+        case 'c':
+            request.no_compact = true;
             break;
         case 'q':
             request.quiet = true;
@@ -254,6 +254,7 @@ int main(int argc, char *argv[])
                               .disabled = recording_disabled(request.words),
                               .summary = request.summary,
                               .otf2 = request.otf2,
+                              .compact = !request.no_compact,
                               .quiet = request.quiet};
     outcome_show(&outcome);
     free(restored);

@@ -22,6 +22,11 @@ void call_stream_open(struct call_stream *stream, const struct run_reader *run, 
     stream_advance(stream);
 }
 
+void call_stream_close(struct call_stream *stream)
+{
+    event_cursor_close(&stream->cursor);
+}
+
 /* The extension behind a record that says it has one. */
 static bool extension_take(struct call_stream *stream, const struct event *event, struct event_extension *extension)
 {

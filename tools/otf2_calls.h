@@ -41,6 +41,7 @@ struct call_stream {
 
 /* `written`: how many records there were when the conversion began; a living process writes on. */
 void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written);
+void call_stream_close(struct call_stream *stream);
 /* Returns 1 with the next call in *call (its array of parts is used again), 0 at the end, -1 without memory. */
 int call_stream_next(struct call_stream *stream, struct traced_call *call);
 

@@ -131,6 +131,24 @@ static int event_take(struct schedule *schedule, const struct trace_instruments 
     return 0;
 }
 
+static int events_take(struct schedule *schedule, const struct trace_instruments *instruments,
+                       const struct run_reader *run, struct event_cursor *cursor)
+{
+    const struct event *at = event_cursor_next(cursor);
+    while (at) {
+        struct event event = *at; /* a living process may overwrite it */
+        uint64_t duration = event.duration, missing = cursor->missing;
+        at = event_cursor_next(cursor);
+        if (event_kind(&event) != EVENT_REGION && event_kind(&event) != EVENT_METRIC)
+            continue;
+        if ((event.kind & EVENT_WIDE) && at && cursor->missing == missing && event_kind(at) == RECORD_EXTENSION)
+            duration = ((const struct event_extension *)(const void *)at)->duration;
+        if (event_take(schedule, instruments, run, &event, duration) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 int schedule_open(struct schedule *schedule, const struct trace_instruments *instruments, const struct run_reader *run,
                   uint32_t thread, uint64_t written)
 {
@@ -139,18 +157,10 @@ int schedule_open(struct schedule *schedule, const struct trace_instruments *ins
     event_cursor_open(&cursor, run, thread);
     if (cursor.end > written)
         cursor.end = written;
-    const struct event *at = event_cursor_next(&cursor);
-    while (at) {
-        struct event event = *at; /* a living process may overwrite it */
-        uint64_t duration = event.duration, missing = cursor.missing;
-        at = event_cursor_next(&cursor);
-        if (event_kind(&event) != EVENT_REGION && event_kind(&event) != EVENT_METRIC)
-            continue;
-        if ((event.kind & EVENT_WIDE) && at && cursor.missing == missing && event_kind(at) == RECORD_EXTENSION)
-            duration = ((const struct event_extension *)(const void *)at)->duration;
-        if (event_take(schedule, instruments, run, &event, duration) != 0)
-            return -1;
-    }
+    int result = events_take(schedule, instruments, run, &cursor);
+    event_cursor_close(&cursor);
+    if (result != 0)
+        return -1;
     schedule->open = calloc(schedule->count + 1, sizeof *schedule->open);
     if (!schedule->open)
         return -1;

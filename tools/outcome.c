@@ -2,6 +2,7 @@
 #include "outcome.h"
 
 #include "archive.h"
+#include "compaction.h"
 #include "postmortem.h"
 #include "rundir.h"
 #include "summary_json.h"
@@ -103,6 +104,18 @@ static void summary_show(const struct outcome *outcome, const struct run_dir *di
         warn("the summary cannot be written to %s", to_file ? outcome->summary : "the terminal");
 }
 
+/* The job has ended, so this is in nobody's way. What cannot be replaced stays as it was, and can be read as well. */
+static void traces_compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512];
+    bool some = false;
+    for (size_t i = 0; i < dir->job_count; i++)
+        some = some || run_job_has_trace(&dir->jobs[i]);
+    if (some && compaction_run(dir, 0, &result, error) != 0)
+        warnx("note: the trace is larger than it could be: %s", error);
+}
+
 void outcome_show(const struct outcome *outcome)
 {
     struct run_dir dir;
@@ -134,6 +147,8 @@ void outcome_show(const struct outcome *outcome)
         badly = postmortem_print(&dir.jobs[i], LINES_MOST, stderr) || badly;
     if (badly)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
+    if (outcome->compact)
+        traces_compact(&dir);
     if (!outcome->quiet)
         fprintf(stderr, "\nmpit-run: recorded in %s%s; mpit-dump %s shows it\n", given,
                 !converted          ? ""

@@ -15,7 +15,7 @@ struct outcome {
     const char *summary; /* a file, "-", or NULL: standard error */
     int status;          /* the command's */
     bool disabled;       /* MPIT_DISABLE was set */
-    bool otf2, quiet;
+    bool otf2, compact, quiet;
 };
 
 void outcome_show(const struct outcome *outcome);

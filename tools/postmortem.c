@@ -88,6 +88,7 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
         name = run_reader_call_name(file, event_kind(&call));
         *ticks = call.begin + event_duration(&call, more);
     }
+    event_cursor_close(&cursor);
     return name;
 }
 

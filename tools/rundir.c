@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "rundir.h"
 
+#include "compact.h"
+
 #include <dirent.h>
 #include <err.h>
 #include <errno.h>
@@ -293,6 +295,7 @@ static int directory_read(struct run_dir *dir, const char *path, char error[512]
 
 int run_dir_open(struct run_dir *dir, const char *path, char error[512])
 {
+    compact_enable();
     struct stat st;
     *dir = (struct run_dir){0};
     error[0] = '\0';

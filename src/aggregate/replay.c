@@ -352,6 +352,7 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
         whole = event_take(replay, &cursor, event);
+    event_cursor_close(&cursor);
     whole = whole && comms_sum(replay);
     if (replay->nameless)
         report(replay, "the file does not name the communicators of all events (events_lost says why)");

@@ -217,6 +217,17 @@ static int comms_fill(struct summary *summary, const struct figures *from)
 }
 
 /* Calls go by name: the file may have been written with another table. */
+/* A call of the file: most likely it has the number that it has here. CALL_COUNT: there is none of this name. */
+static size_t kind_named(const char *name, size_t likely)
+{
+    if (likely < CALL_COUNT && strcmp(call_table[likely].name, name) == 0)
+        return likely;
+    size_t kind = 1;
+    while (kind < CALL_COUNT && strcmp(call_table[kind].name, name) != 0)
+        kind++;
+    return kind;
+}
+
 static void calls_fill(struct summary *summary, const struct figures *from)
 {
     enum { MOST = EVENT_KIND_MASK + 1 };
@@ -224,12 +235,9 @@ static void calls_fill(struct summary *summary, const struct figures *from)
     size_t n = figures_read(from, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, MOST);
     figures_read(from, "mpit_call_time", VARIABLE_TIMER, NULL, times, MOST);
     for (size_t i = 1; i < n && i < MOST; i++) {
-        size_t kind = i;
-        if (from->run) {
-            const char *name = run_reader_call_name(from->run, (unsigned)i);
-            for (kind = 1; kind < CALL_COUNT && strcmp(call_table[kind].name, name) != 0;)
-                kind++;
-        }
+        if (!counts[i] && !times[i])
+            continue;
+        size_t kind = from->run ? kind_named(run_reader_call_name(from->run, (unsigned)i), i) : i;
         if (kind < CALL_COUNT)
             summary->calls[kind] = (struct summary_call){counts[i], times[i]};
     }

@@ -127,9 +127,9 @@ size_t events_pack(struct pack_table *table, const struct event *events, uint32_
     return (size_t)(p.out - (char *)out);
 }
 
-void unpacked_clear(struct unpacked *unpacked)
+void unpacked_begin(struct unpacked *unpacked)
 {
-    unpacked->count = 0;
+    unpacked->before = unpacked->count;
 }
 
 const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end)
@@ -146,7 +146,7 @@ const struct event *event_unpack(struct unpacked *unpacked, const unsigned char 
         *at += PACK_MOST;
     } else {
         uint64_t back = head >> 1 & PACK_BACK_MOST, before = unpacked->last[(count - 1) & PACK_BACK_MOST].begin;
-        if (!back || back > count)
+        if (!back || back > count - unpacked->before)
             return NULL;
         *event = unpacked->last[(count - back) & PACK_BACK_MOST];
         event->begin = before + (uint64_t)(int64_t)(int32_t)(head >> 32);

@@ -25,13 +25,14 @@ struct pack_table {
 /* Packs `count` events into `out`, which has room for PACK_MOST bytes each; returns the bytes used. */
 size_t events_pack(struct pack_table *table, const struct event *events, uint32_t count, void *out);
 
-/* What has come out of a block. */
+/* What has come out of blocks. */
 struct unpacked {
-    uint64_t count;
+    uint64_t count, before;                /* events; of them before the block that is read now */
     struct event last[PACK_BACK_MOST + 1]; /* event n at n modulo the length; event 0 is the first */
 };
 
-void unpacked_clear(struct unpacked *unpacked);
+/* A block begins. What has come out of the ones before keeps its place. */
+void unpacked_begin(struct unpacked *unpacked);
 /* Unpacks the event at *at and moves on; `end`: behind the block. Returns where it lies in `unpacked` until as many
  * more are unpacked as that has room for; NULL: there is none, or it is damaged. */
 const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end);

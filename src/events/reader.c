@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reader.h"
 
+#include "compact.h"
 #include "readercomms.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 enum { MAX_THREADS = 1 << 20 };
+
+const struct compact_codec *reader_compact;
 
 int reader_fail(struct run_reader *reader, const char *format, ...)
 {
@@ -40,6 +43,8 @@ static bool text_ends(const char *text, size_t size)
 static int header_check(struct run_reader *reader)
 {
     struct run_header *header = &reader->header;
+    if (reader->bytes < RUN_PAGE_BYTES)
+        return reader_fail(reader, "is no mpit run file (only %zu bytes long)", reader->bytes);
     if (memcmp(header->magic, RUN_MAGIC, sizeof header->magic) != 0)
         return reader_fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
@@ -77,9 +82,18 @@ bool reader_chunk_fits(const struct chunk_header *chunk)
         return chunk->packed_bytes <= room && chunk->capacity && chunk->capacity <= chunk->packed_bytes / PACK_LEAST;
     if (chunk->kind == CHUNK_COMMS)
         return chunk->packed_bytes <= room;
-    if (chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_FREE)
-        return true;
-    return chunk->capacity && chunk->capacity && chunk->capacity <= room / sizeof(struct event);
+    return chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_FREE || chunk->kind == CHUNK_GONE ||
+           (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
+}
+
+int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk)
+{
+    const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
+    if (!chunks)
+        return reader_fail(reader, "has more chunks than memory can hold");
+    reader->chunks = chunks;
+    reader->chunks[reader->chunk_count++] = chunk;
+    return 0;
 }
 
 /* Those of one thread by their events, whose order is not that of the file. */
@@ -100,17 +114,14 @@ static int chunks_find(struct run_reader *reader)
         if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
                                (unsigned long long)offset);
-        if (chunk->kind < CHUNK_ARENA || chunk->kind > CHUNK_FREE)
+        if (chunk->kind < CHUNK_ARENA || chunk->kind > (reader->file ? CHUNK_GONE : CHUNK_FREE))
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
                                chunk->kind);
         if (!reader_chunk_fits(chunk))
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
                                (unsigned long long)offset);
-        const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
-        if (!chunks)
-            return reader_fail(reader, "has more chunks than memory can hold");
-        reader->chunks = chunks;
-        reader->chunks[reader->chunk_count++] = chunk;
+        if (reader_chunk_add(reader, chunk) != 0)
+            return -1;
         offset += chunk->bytes;
     }
     if (reader->header.trace_policy == TRACE_RING && reader->chunk_count)
@@ -210,7 +221,7 @@ static bool block_kind_is_known(uint32_t kind)
 static int blocks_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.first_block;
-    size_t most = reader->bytes / sizeof(struct tally_block); /* more can only be a loop */
+    size_t most = reader->written / sizeof(struct tally_block);
     while (offset) {
         const struct tally_block *block = reader_object(reader, offset, sizeof *block);
         if (!block || !block_kind_is_known(block->kind) ||
@@ -240,7 +251,7 @@ static int stretches_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.traced == TRACED_IN_PART ? reader->header.first_stretch : 0;
     uint64_t later = UINT64_MAX;
-    size_t most = reader->bytes / sizeof(struct trace_stretch); /* more can only be a loop */
+    size_t most = reader->written / sizeof(struct trace_stretch);
     while (offset) {
         const struct trace_stretch *stretch = reader_object(reader, offset, sizeof *stretch);
         if (!stretch || stretch->begin_ticks > stretch->end_ticks || stretch->end_ticks > later ||
@@ -318,22 +329,31 @@ static int file_map(struct run_reader *reader, const char *path)
         close(fd);
         return reader_fail(reader, "is no regular file");
     }
-    if ((uint64_t)st.st_size < RUN_PAGE_BYTES) {
+    if ((uint64_t)st.st_size < sizeof(struct compact_header)) {
         close(fd);
         return reader_fail(reader, "is no mpit run file (only %lld bytes long)", (long long)st.st_size);
     }
-    reader->bytes = reader->mapped_bytes = (size_t)st.st_size;
+    reader->bytes = reader->mapped_bytes = reader->written = (size_t)st.st_size;
     void *base = mmap(NULL, reader->bytes, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (base == MAP_FAILED)
         return reader_fail(reader, "cannot be mapped: %s", strerror(errno));
-    reader->base = base;
-    return 0;
+    if (memcmp(base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
+        reader->base = base;
+        return 0;
+    }
+    reader->file = base;
+    reader->file_bytes = reader->bytes;
+    reader->bytes = reader->mapped_bytes = 0;
+    return reader_compact ? reader_compact->open(reader)
+                          : reader_fail(reader, "is a compact run file, which this program does not read");
 }
 
 /* How far the file goes is read last: it covers everything that the heads of the lists lead to. */
 static void header_copy(struct run_reader *reader)
 {
+    if (reader->bytes < RUN_PAGE_BYTES)
+        return; /* header_check says so */
     const struct run_header *header = (const struct run_header *)reader->base;
     memcpy(&reader->header, header, sizeof reader->header);
     reader->header.first_block = __atomic_load_n(&header->first_block, __ATOMIC_ACQUIRE);
@@ -369,10 +389,12 @@ int run_reader_open(struct run_reader *reader, const char *path)
 {
     for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
         *reader = (struct run_reader){0};
-        if (file_map(reader, path) != 0)
+        if (file_map(reader, path) != 0) {
+            run_reader_close(reader);
             return -1;
+        }
         header_copy(reader);
-        if (!file_has_grown(reader, path) && (!chunks_move(reader) || i + 1 == GROWTH_ATTEMPTS))
+        if (reader->file || (!file_has_grown(reader, path) && (!chunks_move(reader) || i + 1 == GROWTH_ATTEMPTS)))
             break;
         if (i + 1 < GROWTH_ATTEMPTS)
             run_reader_close(reader);
@@ -388,13 +410,19 @@ int run_reader_open(struct run_reader *reader, const char *path)
 
 void run_reader_rest(const struct run_reader *reader)
 {
-    madvise((void *)(uintptr_t)reader->base, reader->mapped_bytes, MADV_DONTNEED);
+    if (reader->file) /* and not the image, which is nowhere else */
+        madvise((void *)(uintptr_t)reader->file, reader->file_bytes, MADV_DONTNEED);
+    else
+        madvise((void *)(uintptr_t)reader->base, reader->mapped_bytes, MADV_DONTNEED);
 }
 
 void run_reader_close(struct run_reader *reader)
 {
     if (reader->base)
         munmap((void *)(uintptr_t)reader->base, reader->mapped_bytes);
+    if (reader->file)
+        munmap((void *)(uintptr_t)reader->file, reader->file_bytes);
+    reader->file = NULL;
     free(reader->chunks);
     free(reader->threads);
     reader_comms_release(reader);

@@ -8,6 +8,7 @@
 #define MPIT_EVENTS_READER_H
 
 #include "clock.h"
+#include "columns.h"
 #include "event.h"
 #include "pack.h"
 #include "runfile.h"
@@ -16,9 +17,12 @@
 #include <stddef.h>
 
 struct run_reader {
-    const char *base; /* the file, mapped read-only */
+    const char *base; /* the run file, mapped read-only; of a compact one (compact.h) its image */
     size_t bytes;     /* of it that are in use */
     size_t mapped_bytes;
+    size_t written;   /* of its bytes that are no holes: more objects than fit in there can only be a loop */
+    const void *file; /* a compact file, mapped read-only; else NULL */
+    size_t file_bytes;
     struct run_header header; /* a copy, so that a living process cannot change what was checked */
     const struct chunk_header **chunks;
     size_t chunk_count;
@@ -49,6 +53,9 @@ int run_reader_open(struct run_reader *reader, const char *path);
 void run_reader_close(struct run_reader *reader);
 /* Gives the file's pages back to the system until they are looked at again: a job may have very many files. */
 void run_reader_rest(const struct run_reader *reader);
+
+/* What reads compact run files; NULL: this program does not. */
+extern const struct compact_codec *reader_compact;
 
 struct clock_scale run_reader_scale(const struct run_reader *reader);
 const uint64_t *tally_cells(const struct tally_block *block);
@@ -86,14 +93,20 @@ struct event_cursor {
     const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
     uint64_t packed_number;                   /* of the event that comes out of it next */
     struct unpacked unpacked;
+    struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */
+    void *memory;
+    size_t memory_bytes;
+    bool whole;   /* of a trace that was switched, show what belongs to no stretch, too */
     bool belongs; /* TRACED_IN_PART: the last call did, and what follows it does */
     uint64_t gap; /* events that are missing right before the last one that was returned */
 };
 
+/* The cursor needs closing; it may be closed twice. */
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
 /* Goes on with event `number`, or the first one behind it that was kept; what lies before is not missing. */
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number);
 /* The next record, or NULL at the end. Valid until PACK_BACK_MOST more have been asked for. */
 const struct event *event_cursor_next(struct event_cursor *cursor);
+void event_cursor_close(struct event_cursor *cursor);
 
 #endif

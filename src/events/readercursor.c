@@ -1,6 +1,8 @@
 /* The events of a run file in order: out of the chunks of the trace, and then out of the ring. */
+#include "compact.h"
 #include "readercomms.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Is the chunk still what was found when the file was opened? False also: it has been written over. */
@@ -18,6 +20,8 @@ static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *c
     uint64_t offset = (uint64_t)((const char *)chunk - reader->base);
     memcpy(&cursor->header, chunk, sizeof cursor->header);
     const struct chunk_header *header = &cursor->header;
+    if (reader->file && header->kind == CHUNK_COLUMNS) /* was checked, and nobody changes it */
+        return header->thread == cursor->thread;
     return header->magic == CHUNK_MAGIC && header->thread == cursor->thread && header->bytes >= sizeof *header &&
            header->bytes <= reader->bytes - offset && reader_chunk_fits(header);
 }
@@ -29,10 +33,16 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
     cursor->current_end = end < cursor->end ? end : cursor->end;
     if (header->kind == CHUNK_PACKED) {
-        unpacked_clear(&cursor->unpacked);
+        unpacked_begin(&cursor->unpacked);
         cursor->packed = (const unsigned char *)(chunk + 1);
         cursor->packed_end = cursor->packed + header->packed_bytes;
         cursor->packed_number = first;
+    }
+    if (header->kind == CHUNK_COLUMNS) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed_number = first;
+        if (!reader_compact->enter(cursor, chunk))
+            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
     }
     if (first > cursor->next) {
         if (cursor->reader->header.traced != TRACED_IN_PART) {
@@ -55,6 +65,11 @@ static uint64_t ring_first(const struct event_cursor *cursor)
     return cursor->end + spare > ring->capacity ? cursor->end + spare - ring->capacity : 0;
 }
 
+static bool chunk_has_trace(const struct chunk_header *chunk)
+{
+    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_COLUMNS;
+}
+
 /* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in order, and
  * then the ring. */
 static bool cursor_seek(struct event_cursor *cursor)
@@ -64,8 +79,8 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if ((chunk->kind != CHUNK_TRACE && chunk->kind != CHUNK_PACKED) || chunk->thread != cursor->thread ||
-            !chunk_take(cursor, chunk) || (cursor->header.kind != CHUNK_TRACE && cursor->header.kind != CHUNK_PACKED))
+        if (!chunk_has_trace(chunk) || chunk->thread != cursor->thread || !chunk_take(cursor, chunk) ||
+            !chunk_has_trace(&cursor->header))
             continue;
         uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)
@@ -104,12 +119,14 @@ void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
         cursor->next = number;
 }
 
-/* Event `next` out of the current, packed chunk; NULL: the chunk is damaged from here on. */
+/* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
 static const struct event *cursor_unpack(struct event_cursor *cursor)
 {
     const struct event *event;
     do {
-        event = event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
+        event = cursor->header.kind == CHUNK_COLUMNS
+                    ? columns_next(&cursor->columns, &cursor->unpacked)
+                    : event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
         if (!event)
             return NULL;
     } while (cursor->packed_number++ < cursor->next);
@@ -151,7 +168,7 @@ static const struct event *cursor_take(struct event_cursor *cursor)
     if (cursor->header.kind == CHUNK_RING)
         return &events[cursor->next++ % cursor->header.capacity];
     bool changes = cursor->reader->header.trace_policy == TRACE_RING;
-    if (cursor->header.kind == CHUNK_PACKED) {
+    if (cursor->header.kind != CHUNK_TRACE) {
         event = cursor_unpack(cursor);
     } else {
         event = &events[cursor->next++ - cursor->current_first];
@@ -190,7 +207,14 @@ const struct event *event_cursor_next(struct event_cursor *cursor)
 {
     cursor->gap = 0;
     const struct event *event = event_next(cursor);
-    while (event && cursor->reader->header.traced == TRACED_IN_PART && !event_belongs(cursor, event))
+    while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
         event = event_next(cursor);
     return event;
+}
+
+void event_cursor_close(struct event_cursor *cursor)
+{
+    free(cursor->memory);
+    cursor->memory = NULL;
+    cursor->memory_bytes = 0;
 }

@@ -150,7 +150,17 @@ struct trace_stretch {
 _Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");
 _Static_assert(LOSS_COUNT <= 16, "header.lost has a place for each cause");
 
-enum chunk_kind { CHUNK_ARENA = 1, CHUNK_TRACE, CHUNK_RING, CHUNK_PACKED, CHUNK_COMMS, CHUNK_FREE };
+enum chunk_kind {
+    CHUNK_ARENA = 1,
+    CHUNK_TRACE,
+    CHUNK_RING,
+    CHUNK_PACKED,
+    CHUNK_COMMS,
+    CHUNK_FREE,  /* where older chunks of the trace were */
+    CHUNK_GONE,  /* in the image of a compact file: here were chunks of events */
+    CHUNK_IMAGE, /* these in compact files alone (compact.h) */
+    CHUNK_COLUMNS,
+};
 enum { CHUNK_MAGIC = 0x6b6e6863 };
 
 struct chunk_header {
@@ -161,8 +171,8 @@ struct chunk_header {
     uint32_t capacity;     /* events; in CHUNK_COMMS: records */
     uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED; in CHUNK_COMMS: number of the first record */
     uint64_t packed_bytes; /* in CHUNK_PACKED and CHUNK_COMMS */
+    uint64_t reserved[2];  /* in compact files: place and bytes in the image */
     uint64_t turned;       /* in CHUNK_RING: so many events there were when it last began to be written over */
-    uint64_t reserved[2];
 };
 
 /* So many records may be written before they are counted. */

@@ -29,7 +29,7 @@ check() {
 }
 
 summary() { "$build/bin/mpit-dump" --json "$1" >"$work/summary.json"; }
-archive() { "$build/tests/otf2_check" --json "$1/otf2" >"$work/check.json"; }
+archive() { "$build/bin/mpit-dump" --check --json "$1/otf2" >"$work/check.json"; }
 
 # trace NAME MPI RANKS COMMAND...
 trace() {
@@ -68,6 +68,27 @@ cut_trace() {
         [ \$(grep -c '^ENTER ' '$work/events') = \$(grep -c '^LEAVE ' '$work/events') ]"
 }
 
+# compact MPI: a trace as it was written, and as mpit-run leaves it: the same to the last byte of all outputs, in at most
+# 8 bytes for each call
+compact_trace() {
+    local name="heat, $1, compact" run="$work/run" shown="$work/shown"
+    rm -rf "$run" "$shown"
+    mkdir "$shown"
+    check "$name: runs with --no-compact" timeout 300 "$build/bin/mpit-run" --quiet --trace --no-compact --output "$run" \
+        "mpirun.$1" -n 4 "$build/tests/heat-$1" --rows 256 --columns 256
+    for form in before after; do
+        for what in events json verify; do
+            check "$name: --$what $form" sh -c "'$build/bin/mpit-dump' --$what '$run' >'$shown/$what.$form'"
+        done
+        [ $form = after ] || check "$name: becomes compact" sh -c "'$build/bin/mpit-dump' --compact '$run' | tee '$shown/said'"
+    done
+    for what in events json verify; do
+        check "$name: --$what is the same" cmp "$shown/$what.before" "$shown/$what.after"
+    done
+    check "$name: at most 8 bytes a call" awk '{ sub(/.*; /, ""); exit !($1 > 0 && $1 <= 8) }' "$shown/said"
+    check "$name: nothing else is left" sh -c "[ \$(ls -A '$run' | grep -cv '\.mpit\$') -le 1 ]"
+}
+
 for mpi in openmpi mpich; do
     [ -x "$build/tests/heat-$mpi" ] || continue
     trace heat $mpi 4 "$build/tests/heat-$mpi"
@@ -76,6 +97,7 @@ for mpi in openmpi mpich; do
     done
     cut_trace $mpi 1
     cut_trace $mpi 150000
+    compact_trace $mpi
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

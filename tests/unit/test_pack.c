@@ -33,7 +33,7 @@ static size_t round_trip(size_t count)
     size_t bytes = events_pack(&table, events, (uint32_t)count, packed);
     assert_true(bytes >= count * PACK_LEAST && bytes <= count * PACK_MOST);
     const unsigned char *at = packed;
-    unpacked_clear(&unpacked);
+    unpacked_begin(&unpacked);
     for (size_t i = 0; i < count; i++) {
         const struct event *event = event_unpack(&unpacked, &at, packed + bytes);
         assert_non_null(event);
@@ -126,7 +126,7 @@ static void damaged_bytes_end_the_block_and_nothing_else(void **state)
         memcpy(copy, packed, bytes);
         const unsigned char *at = copy;
         size_t count = 0;
-        unpacked_clear(&unpacked);
+        unpacked_begin(&unpacked);
         while (event_unpack(&unpacked, &at, copy + bytes))
             count++;
         assert_true(count <= bytes / PACK_LEAST && at <= copy + bytes);
@@ -142,7 +142,7 @@ static void what_was_not_there_cannot_be_repeated(void **state)
         unsigned char block[PACK_MOST + sizeof head] = {1};
         const unsigned char *at = block;
         memcpy(block + PACK_MOST, &head, sizeof head);
-        unpacked_clear(&unpacked);
+        unpacked_begin(&unpacked);
         assert_non_null(event_unpack(&unpacked, &at, block + sizeof block));
         assert_int_equal(event_unpack(&unpacked, &at, block + sizeof block) != NULL, back == 1);
     }

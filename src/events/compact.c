@@ -1,0 +1,189 @@
+#define _GNU_SOURCE
+#include "compact.h"
+
+#include "readercomms.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <zstd.h>
+
+/* What an image may need when all of it is there: far more than a run keeps besides its events. */
+static const uint64_t IMAGE_MOST = UINT64_C(16) << 30;
+enum { PIECE_MOST = 1 << 30, LEVEL = 3 };
+
+/* ---- the image */
+
+static int image_make(struct run_reader *reader, const struct compact_header *header)
+{
+    if (header->image_bytes < RUN_PAGE_BYTES || header->image_bytes % RUN_PAGE_BYTES ||
+        header->image_bytes > UINT64_C(1) << 46)
+        return reader_fail(reader, "has a damaged header (an image of %llu bytes)",
+                           (unsigned long long)header->image_bytes);
+    void *image =
+        mmap(NULL, header->image_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (image == MAP_FAILED)
+        return reader_fail(reader, "needs more memory than there is (%llu bytes)",
+                           (unsigned long long)header->image_bytes);
+    reader->base = image;
+    reader->bytes = reader->mapped_bytes = header->image_bytes;
+    return 0;
+}
+
+static int piece_unpack(struct run_reader *reader, const struct chunk_header *chunk, uint64_t *sum)
+{
+    uint64_t at = chunk->reserved[0], bytes = chunk->reserved[1];
+    if (bytes > PIECE_MOST || at > reader->bytes || bytes > reader->bytes - at || bytes > IMAGE_MOST - *sum)
+        return reader_fail(reader, "is damaged: a piece of its image lies outside of it");
+    *sum += bytes;
+    reader->written = *sum;
+    char *to = (char *)(uintptr_t)reader->base + at;
+    size_t got = ZSTD_decompress(to, bytes, chunk + 1, chunk->packed_bytes);
+    if (ZSTD_isError(got))
+        return reader_fail(reader, "is damaged: a piece of its image cannot be decompressed (%s)",
+                           ZSTD_getErrorName(got));
+    if (got != bytes)
+        return reader_fail(reader, "is damaged: a piece of its image is too short");
+    return 0;
+}
+
+/* ---- the chunks of the compact file */
+
+static bool block_is_sound(const struct chunk_header *chunk)
+{
+    const struct column_sizes *sizes = (const struct column_sizes *)(chunk + 1);
+    uint64_t sum = sizeof *sizes;
+    if (chunk->packed_bytes < sizeof *sizes || !chunk->capacity || chunk->capacity > COLUMNS_EVENTS)
+        return false;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        sum += sizes->packed[i];
+        if (sizes->plain[i] > COLUMN_MOST(i))
+            return false;
+    }
+    return sum <= chunk->packed_bytes && chunk->first_event + chunk->capacity > chunk->first_event;
+}
+
+static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t at)
+{
+    const struct chunk_header *chunk = (const void *)((const char *)reader->file + at);
+    if (sizeof *chunk > reader->file_bytes - at || chunk->magic != CHUNK_MAGIC || chunk->bytes < sizeof *chunk ||
+        chunk->bytes % COMPACT_ALIGN || chunk->bytes > reader->file_bytes - at ||
+        chunk->packed_bytes > chunk->bytes - sizeof *chunk ||
+        (chunk->kind != CHUNK_IMAGE && chunk->kind != CHUNK_COLUMNS)) {
+        reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)at);
+        return NULL;
+    }
+    if (chunk->kind == CHUNK_COLUMNS && !block_is_sound(chunk)) {
+        reader_fail(reader, "is damaged: impossible block of events at byte %llu", (unsigned long long)at);
+        return NULL;
+    }
+    return chunk;
+}
+
+static int chunks_take(struct run_reader *reader, const struct compact_header *header)
+{
+    uint64_t pieces = 0, sum = 0;
+    for (uint64_t at = sizeof *header; at < reader->file_bytes;) {
+        const struct chunk_header *chunk = chunk_at(reader, at);
+        if (!chunk)
+            return -1;
+        if (chunk->kind == CHUNK_IMAGE && piece_unpack(reader, chunk, &sum) != 0)
+            return -1;
+        if (chunk->kind == CHUNK_COLUMNS && reader_chunk_add(reader, chunk) != 0)
+            return -1;
+        pieces += chunk->kind == CHUNK_IMAGE;
+        at += chunk->bytes;
+    }
+    if (pieces != header->piece_count || reader->chunk_count != header->block_count)
+        return reader_fail(reader, "is damaged: %llu pieces and %zu blocks of %llu and %llu",
+                           (unsigned long long)pieces, reader->chunk_count, (unsigned long long)header->piece_count,
+                           (unsigned long long)header->block_count);
+    return 0;
+}
+
+static int compact_open(struct run_reader *reader)
+{
+    const struct compact_header *header = reader->file;
+    if (header->byte_order != RUN_BYTE_ORDER)
+        return reader_fail(reader, "was written on a machine of the other byte order");
+    if (header->version != COMPACT_VERSION)
+        return reader_fail(reader, "has compact format version %u; this mpit reads version %d", header->version,
+                           COMPACT_VERSION);
+    if (header->bytes != reader->file_bytes)
+        return reader_fail(reader, "is truncated: %zu bytes of %llu", reader->file_bytes,
+                           (unsigned long long)header->bytes);
+    return image_make(reader, header) == 0 ? chunks_take(reader, header) : -1;
+}
+
+static bool block_enter(struct event_cursor *cursor, const struct chunk_header *block)
+{
+    const struct column_sizes *sizes = (const struct column_sizes *)(block + 1);
+    const char *from = (const char *)(sizes + 1);
+    size_t needed = 0;
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        needed += sizes->plain[i];
+    if (needed > cursor->memory_bytes) {
+        void *memory = realloc(cursor->memory, needed);
+        if (!memory)
+            return false;
+        cursor->memory = memory;
+        cursor->memory_bytes = needed;
+    }
+    unsigned char *to = cursor->memory;
+    cursor->columns = (struct columns_cursor){0};
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        size_t got = sizes->plain[i] ? ZSTD_decompress(to, sizes->plain[i], from, sizes->packed[i]) : 0;
+        if (got != sizes->plain[i])
+            return false;
+        cursor->columns.at[i] = to;
+        cursor->columns.end[i] = to + got;
+        to += got;
+        from += sizes->packed[i];
+    }
+    return true;
+}
+
+void compact_enable(void)
+{
+    static const struct compact_codec codec = {compact_open, block_enter};
+    reader_compact = &codec;
+}
+
+/* ---- writing */
+
+struct compact_writer {
+    ZSTD_CCtx *context;
+};
+
+struct compact_writer *compact_writer_make(void)
+{
+    struct compact_writer *writer = malloc(sizeof *writer);
+    if (!writer)
+        return NULL;
+    writer->context = ZSTD_createCCtx();
+    if (!writer->context) {
+        free(writer);
+        return NULL;
+    }
+    ZSTD_CCtx_setParameter(writer->context, ZSTD_c_compressionLevel, LEVEL);
+    return writer;
+}
+
+void compact_writer_free(struct compact_writer *writer)
+{
+    if (!writer)
+        return;
+    ZSTD_freeCCtx(writer->context);
+    free(writer);
+}
+
+size_t compact_bound(size_t bytes)
+{
+    return ZSTD_compressBound(bytes);
+}
+
+size_t compact_pack(struct compact_writer *writer, const void *from, size_t bytes, void *out, size_t room)
+{
+    size_t got = ZSTD_compress2(writer->context, out, room, from, bytes);
+    return ZSTD_isError(got) ? 0 : got;
+}

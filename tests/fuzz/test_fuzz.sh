@@ -1,0 +1,34 @@
+#!/bin/bash
+# Builds the fuzzers with clang and runs each for a number of inputs, from its corpus. Longer:
+#   tests/fuzz/test_fuzz.sh BUILD_DIRECTORY 10000000
+# Usage: test_fuzz.sh BUILD_DIRECTORY [INPUTS]
+set -u
+
+source=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(mkdir -p "${1:?the build directory is missing}" && cd "$1" && pwd) || exit 2
+inputs=${2:-20000}
+failed=0
+
+cmake -S "$source" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMPIT_FUZZ=ON \
+    -DMPIT_SANITIZE=address,undefined >"$build/configure.log" 2>&1 || {
+    cat "$build/configure.log"
+    exit 1
+}
+cmake --build "$build" --target fuzzers >"$build/build.log" 2>&1 || {
+    tail -40 "$build/build.log"
+    exit 1
+}
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+for name in run columns summary; do
+    mkdir -p "$build/found/$name" "$build/new/$name"
+    log=$build/fuzz-$name.log
+    if "$build/tests/fuzz_$name" -runs="$inputs" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
+        -artifact_prefix="$build/found/$name/" "$build/new/$name" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1; then
+        printf 'ok - %s: %s\n' "$name" "$(tail -1 "$log")"
+    else
+        failed=$((failed + 1))
+        printf 'not ok - %s; the input is in %s\n' "$name" "$build/found/$name/"
+        grep -vE '^#[0-9]+' "$log" | tail -40 | sed 's/^/#   /'
+    fi
+done
+exit $((failed > 0))

@@ -1,0 +1,92 @@
+#include "walk.h"
+
+#include "replay.h"
+#include "summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is read goes in here, so that nothing is left out by the compiler. */
+static volatile uint64_t sink;
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void texts_walk(const struct run_reader *reader)
+{
+    for (size_t i = 0; i < reader->comm_count; i++)
+        if (reader->comms[i]) {
+            require(reader->comms[i]->slot == i && reader->comms[i]->parent < reader->comm_count);
+            sink += strlen(reader->comms[i]->name) + strlen(reader->comms[i]->label);
+        }
+    for (size_t i = 0; i < reader->variable_count; i++)
+        sink += strlen(reader->variables[i].name) + strlen(reader->variables[i].unit);
+    for (unsigned kind = 0; kind < reader->call_count; kind++)
+        sink += strlen(run_reader_call_name(reader, kind));
+    sink += strlen(reader->header.host) + strlen(reader->header.mpi) + strlen(reader->header.program);
+}
+
+static void tallies_walk(const struct run_reader *reader)
+{
+    for (size_t i = 0; i < reader->block_count; i++) {
+        const uint64_t *cells = tally_cells(reader->blocks[i]);
+        require(reader->blocks[i]->thread < reader->thread_count);
+        for (size_t cell = 0; cell < reader->blocks[i]->cells; cell++)
+            sink += cells[cell];
+    }
+    for (uint32_t id = 0; id < reader->instrument_count; id++) {
+        const struct instrument_record *record = run_reader_instrument(reader, id);
+        if (!record)
+            continue;
+        const uint64_t *values = run_reader_values(reader, record);
+        for (uint32_t i = 0; values && i < record->count + (uint32_t)INSTRUMENT_EXTREMES; i++)
+            sink += values[i];
+        for (int64_t value = -1; value < 4; value++) {
+            const char *item = run_reader_item(reader, record, value);
+            sink += item ? strlen(item) : 0;
+        }
+    }
+}
+
+static void events_walk(const struct run_reader *reader)
+{
+    for (uint32_t thread = 0; thread < reader->thread_count; thread++) {
+        struct event_cursor cursor;
+        uint64_t events = 0, places = 0;
+        for (size_t i = 0; i < reader->chunk_count; i++)
+            places += reader->chunks[i]->capacity;
+        event_cursor_open(&cursor, reader, thread);
+        for (const struct event *event; (event = event_cursor_next(&cursor)); events++) {
+            uint32_t comm = run_reader_comm(reader, event);
+            require(events < places && comm < reader->comm_count + 1);
+            sink += event->begin + comm;
+        }
+        require(cursor.missing <= cursor.end);
+        event_cursor_close(&cursor);
+    }
+}
+
+void run_walk(const char *path)
+{
+    struct run_reader reader;
+    struct summary summary = {0};
+    char report[4096];
+    if (run_reader_open(&reader, path) != 0) {
+        require(reader.error[0] != '\0');
+        return;
+    }
+    texts_walk(&reader);
+    tallies_walk(&reader);
+    events_walk(&reader);
+    sink += (uint64_t)replay_verify(&reader, report, sizeof report);
+    if (summary_of_run(&summary, &reader) == 0) {
+        size_t bytes;
+        void *packed = summary_pack(&summary, &bytes);
+        free(packed);
+    }
+    summary_release(&summary);
+    run_reader_close(&reader);
+}

@@ -17,6 +17,8 @@ struct stream {
     struct event_cursor cursor;
     const struct event *next;
     int64_t next_ns;
+    uint64_t gap;   /* events that are missing before it */
+    int64_t gap_ns; /* since when: the begin of the last call before them; -1: from the start */
 };
 
 struct listing {
@@ -28,6 +30,7 @@ struct listing {
     size_t count;
     struct stream **heap; /* those that have a next call, the earliest in front */
     size_t waiting;
+    const char *gap_cause;
     int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
 
@@ -243,11 +246,34 @@ static void stream_wake(const struct listing *listing, const struct stream *stre
     run_job_file(listing->job, (size_t)(stream->file - listing->job->files));
 }
 
+static const struct event *stream_read(struct stream *stream)
+{
+    const struct event *event = event_cursor_next(&stream->cursor);
+    stream->gap += event ? stream->cursor.gap : 0;
+    return event;
+}
+
+/* What a bounded trace did not keep, or could not. */
+static void gap_print(const struct listing *listing, struct stream *stream)
+{
+    char rank[UNIT_TEXT_BYTES];
+    if (!stream->gap)
+        return;
+    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  ", rank_text(rank, stream->file), stream->thread,
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, "");
+    if (stream->gap_ns >= 0)
+        fprintf(listing->out, "(since %.9f)", (double)stream->gap_ns * 1e-9);
+    else
+        fprintf(listing->out, "(from the start)");
+    fprintf(listing->out, " %" PRIu64 " events are missing here%s\n", stream->gap, listing->gap_cause);
+    stream->gap = 0;
+}
+
 static void stream_take(const struct listing *listing, struct stream *stream)
 {
-    do
-        stream->next = event_cursor_next(&stream->cursor);
-    while (stream->next && !is_call(stream->next)); /* a ring may begin in the middle of a call's records */
+    do /* what is left may begin in the middle of a call's records */
+        stream->next = stream_read(stream);
+    while (stream->next && !is_call(stream->next));
     if (stream->next)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
@@ -277,13 +303,15 @@ static void stream_print(const struct listing *listing, struct stream *stream)
 {
     const struct event *event = stream->next;
     uint64_t call = event ? event->begin : 0;
+    gap_print(listing, stream);
+    stream->gap_ns = stream->next_ns;
     bool selected = true;
     while (event) {
-        const struct event *behind = event_cursor_next(&stream->cursor);
+        const struct event *behind = stream_read(stream);
         const struct event_extension *more = NULL;
         if ((event->kind & EVENT_WIDE) && behind && event_kind(behind) == RECORD_EXTENSION) {
             more = (const void *)behind;
-            behind = event_cursor_next(&stream->cursor);
+            behind = stream_read(stream);
         }
         if (is_call(event))
             selected = is_selected(listing, stream->file, event, stream->next_ns,
@@ -292,6 +320,8 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             call_print(listing, stream, event, more);
         else if (selected)
             record_print(listing, stream, event, call, more);
+        while (behind && stream->gap && !is_call(behind)) /* its call is missing */
+            behind = stream_read(stream);
         if (!behind || is_call(behind)) {
             stream->next = behind;
             break;
@@ -345,7 +375,8 @@ static void calls_print(struct listing *listing)
     }
 }
 
-static int streams_open(struct listing *listing)
+/* `last`: only so many records of each, and of processes that did not come to their end; 0: all. */
+static int streams_open(struct listing *listing, uint64_t last)
 {
     const struct run_job *job = listing->job;
     size_t most = 0;
@@ -358,9 +389,13 @@ static int streams_open(struct listing *listing)
     for (size_t i = 0; i < job->file_count; i++) {
         const struct run_reader *file = run_job_file(job, i);
         for (uint32_t thread = 0; thread < file->thread_count; thread++) {
+            if (last && file->header.phase == RUN_FINALIZED)
+                continue;
             struct stream *stream = &listing->streams[listing->count];
-            *stream = (struct stream){.file = file, .thread = thread};
+            *stream = (struct stream){.file = file, .thread = thread, .gap_ns = -1};
             event_cursor_open(&stream->cursor, stream->file, thread);
+            if (last && stream->cursor.end > last)
+                event_cursor_skip(&stream->cursor, stream->cursor.end - last);
             stream_take(listing, stream);
             listing->count++;
         }
@@ -418,10 +453,22 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
     }
 }
 
-int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+/* Why events are missing, as far as one cause is known. */
+static const char *gap_cause(const struct run_job *job)
+{
+    uint64_t limit = 0, disk = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        limit += job->files[i].header.lost[LOSS_TRACE_LIMIT];
+        disk += job->files[i].header.lost[LOSS_DISK_FULL] + job->files[i].header.lost[LOSS_NO_FILE];
+    }
+    return limit && !disk ? " (trace_limit)" : disk && !limit ? " (disk_full)" : "";
+}
+
+static int list_print(const struct run_job *job, const struct selection *selection, uint64_t last, FILE *out)
 {
     struct listing listing = {.out = out,
                               .job = job,
+                              .gap_cause = gap_cause(job),
                               .selection = selection,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
@@ -429,7 +476,7 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     if (job->file_count == 0)
         return 0;
     timeline_open(&listing.line, job->files, job->file_count);
-    if (streams_open(&listing) != 0) {
+    if (streams_open(&listing, last) != 0) {
         free(listing.streams);
         free(listing.heap);
         return -1;
@@ -452,4 +499,14 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     free(listing.streams);
     free(listing.heap);
     return 0;
+}
+
+int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+{
+    return list_print(job, selection, 0, out);
+}
+
+int events_print_last(const struct run_job *job, const struct selection *selection, uint64_t records, FILE *out)
+{
+    return list_print(job, selection, records, out);
 }

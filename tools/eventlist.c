@@ -21,6 +21,7 @@ struct stream {
 
 struct listing {
     FILE *out;
+    const struct selection *selection;
     struct timeline line;
     struct stream *streams;
     size_t count;
@@ -231,10 +232,31 @@ static void stream_take(const struct listing *listing, struct stream *stream)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
 
+/* How long it took; a metric is an instant, and has something else in that place. */
+static int64_t call_ns(const struct run_reader *file, const struct event *event, const struct event_extension *more)
+{
+    unsigned kind = event_kind(event);
+    bool lasts = kind < RECORD_END || kind == EVENT_REGION;
+    return lasts ? (int64_t)clock_ns(run_reader_scale(file), event_duration(event, more)) : 0;
+}
+
+/* Is the call wanted, whose records are wanted with it? */
+static bool is_selected(const struct listing *listing, const struct run_reader *file, const struct event *event,
+                        int64_t begin_ns, int64_t end_ns)
+{
+    const struct selection *selection = listing->selection;
+    uint32_t number = event->begin || !file->header.past ? run_reader_comm_at(file, event->comm, event->begin) : 0;
+    const struct comm_record *comm = number ? file->comms[number] : NULL;
+    return selection_has_rank(selection, file->header.world_rank) && selection_has_time(selection, begin_ns, end_ns) &&
+           selection_has_function(selection, event_kind(event)) &&
+           selection_has_comm(selection, comm ? comm->name : NULL, comm ? comm->label : NULL);
+}
+
 /* Prints the stream's call and its records, and leaves the next call in the stream. */
 static void stream_print(const struct listing *listing, struct stream *stream)
 {
     const struct event *event = stream->next;
+    bool selected = true;
     while (event) {
         const struct event *behind = event_cursor_next(&stream->cursor);
         const struct event_extension *more = NULL;
@@ -243,8 +265,11 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             behind = event_cursor_next(&stream->cursor);
         }
         if (is_call(event))
+            selected = is_selected(listing, stream->file, event, stream->next_ns,
+                                   stream->next_ns + call_ns(stream->file, event, more));
+        if (selected && is_call(event))
             call_print(listing, stream, event, more);
-        else
+        else if (selected)
             record_print(listing, stream, event, more);
         if (!behind || is_call(behind)) {
             stream->next = behind;
@@ -291,6 +316,10 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     struct thread_state state = record ? record->state : (struct thread_state){0};
     if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
         return;
+    const struct event event = {.begin = state.since, .kind = (uint16_t)state.call, .comm = (uint16_t)state.comm};
+    int64_t since_ns = state.since ? timeline_ns(&listing->line, file, state.since) : 0;
+    if (!is_selected(listing, file, &event, since_ns, INT64_MAX))
+        return;
     char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
     char since[UNIT_TEXT_BYTES] = "-"; /* a call that is not timed */
     if (state.since)
@@ -327,9 +356,10 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
     }
 }
 
-int events_print(const struct run_job *job, FILE *out)
+int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
 {
     struct listing listing = {.out = out,
+                              .selection = selection,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
                               .comm_columns = COMM_COLUMNS_LEAST};

@@ -6,10 +6,11 @@
 #define MPIT_TOOLS_EVENTLIST_H
 
 #include "rundir.h"
+#include "select.h"
 
 #include <stdio.h>
 
-/* Returns 0, or -1 without memory. Nothing is printed of a job that left no run files. */
-int events_print(const struct run_job *job, FILE *out);
+/* What is selected of them. Returns 0, or -1 without memory. Nothing is printed of a job that left no run files. */
+int events_print(const struct run_job *job, const struct selection *selection, FILE *out);
 
 #endif

@@ -2,6 +2,7 @@
  * mpit-dump: shows what a run directory holds, and converts it.
  */
 #define _GNU_SOURCE
+#include "analysis_report.h"
 #include "archive.h"
 #include "compaction.h"
 #include "eventlist.h"
@@ -27,10 +28,19 @@ static const char help[] =
     "  --json       the same as JSON; summary-json.md in the documentation describes it\n"
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
+    "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
+    "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --help, --version\n"
+    "\n"
+    "With --events and --analyze, only a part of it (several of one kind: any of them; of different kinds: all):\n"
+    "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
+    "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
+    "                     200ms:, :3s; either may be missing\n"
+    "  --comm NAME        of this communicator, by its name or by what the program calls it; * and ? for any others\n"
+    "  --functions LIST   of these functions or classes, as in mpit_filter: p2p,-MPI_Iprobe\n"
     "\n"
     "A file that cannot be read is named and left out; the exit status is then 1.\n"
     "\n"
@@ -44,24 +54,72 @@ enum mode {
     MODE_OTF2,
     MODE_VERIFY,
     MODE_COMPACT,
+    MODE_ANALYZE,
     MODE_HELP,
     MODE_VERSION
 };
+enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
 
 struct request {
     enum mode mode;
     const char *target; /* of MODE_OTF2 */
     const char *run;
+    bool json; /* MODE_ANALYZE */
+    struct selection selection;
 };
+
+/* One of the options that leave something out; false: it is none. */
+static bool selection_option(struct selection *selection, int option, const char *text)
+{
+    char problem[SELECT_PROBLEM_BYTES] = "";
+    int result = 0;
+    switch (option) {
+    case OPTION_RANKS:
+        result = selection_ranks(selection, text, problem);
+        break;
+    case OPTION_WINDOW:
+        result = selection_window(selection, text, problem);
+        break;
+    case OPTION_COMM:
+        result = selection_comm(selection, text, problem);
+        break;
+    case OPTION_FUNCTIONS:
+        result = selection_functions(selection, text, problem);
+        break;
+    default:
+        return false;
+    }
+    if (result != 0)
+        usage_reject("%s", problem);
+    return true;
+}
+
+/* --json is a mode of its own, or says how another is to be shown. */
+static void mode_set(struct request *request, enum mode mode)
+{
+    if (mode == MODE_JSON && request->mode == MODE_ANALYZE)
+        request->json = true;
+    else if (mode == MODE_ANALYZE && request->mode == MODE_JSON)
+        *request = (struct request){.mode = MODE_ANALYZE, .json = true, .selection = request->selection};
+    else if (request->mode != MODE_NONE && request->mode != mode)
+        usage_reject("only one of --summary, --json, --events, --analyze, --otf2, --compact and --verify at a time");
+    else
+        request->mode = mode;
+}
 
 static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
                                             {"json", no_argument, NULL, MODE_JSON},
                                             {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"compact", no_argument, NULL, MODE_COMPACT},
+                                            {"analyze", no_argument, NULL, MODE_ANALYZE},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
-                                            {"compact", no_argument, NULL, MODE_COMPACT},
+                                            {"ranks", required_argument, NULL, OPTION_RANKS},
+                                            {"window", required_argument, NULL, OPTION_WINDOW},
+                                            {"comm", required_argument, NULL, OPTION_COMM},
+                                            {"functions", required_argument, NULL, OPTION_FUNCTIONS},
                                             {"help", no_argument, NULL, MODE_HELP},
                                             {"version", no_argument, NULL, MODE_VERSION},
                                             {NULL, 0, NULL, 0}};
@@ -74,12 +132,14 @@ static struct request request_read(int argc, char *argv[])
             text_and_exit("mpit-dump " MPIT_VERSION "\n");
         if (option == ':' || option == '?')
             option_reject(option, argv);
-        if (request.mode != MODE_NONE && request.mode != (enum mode)option)
-            usage_reject("only one of --summary, --json, --events, --otf2, --compact and --verify at a time");
-        request.mode = (enum mode)option;
+        if (selection_option(&request.selection, option, optarg))
+            continue;
         if (option == MODE_OTF2)
             request.target = optarg;
+        mode_set(&request, (enum mode)option);
     }
+    if (selection_is_given(&request.selection) && request.mode != MODE_EVENTS && request.mode != MODE_ANALYZE)
+        usage_reject("--ranks, --window, --comm and --functions go with --events or --analyze");
     if (optind == argc)
         usage_reject("which run? A run directory, or a file of one, is missing");
     if (optind + 1 < argc)
@@ -130,14 +190,14 @@ static int verify(const struct run_dir *dir)
 }
 
 /* What there is of them. Without a trace that is not what was asked for, and so a failure. */
-static int events(const struct run_dir *dir)
+static int events(const struct run_dir *dir, const struct selection *selection)
 {
     int status = 0;
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
         char title[64] = "";
         job_title(dir, i);
-        if (events_print(job, stdout) != 0)
+        if (events_print(job, selection, stdout) != 0)
             errx(1, "no memory to list the events");
         if (run_job_has_trace(job))
             continue;
@@ -175,6 +235,53 @@ static int compact(const struct run_dir *dir)
     return failed ? 1 : 0;
 }
 
+/* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
+static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
+{
+    const struct run_job *job = &dir->jobs[i];
+    struct analysis analysis;
+    json_t *json = NULL;
+    int result = analysis_open(&analysis, job->files, job->file_count, &request->selection);
+    if (result != 0) {
+        fflush(stdout);
+        warnx("%s%s%s", dir->path, job->file_count ? " cannot be analysed: " : ": ",
+              job->file_count ? analysis.report.error
+                              : "no events are left to analyse; mpit-run --trace keeps every event");
+        *status = 1;
+    } else if (request->json) {
+        json = analysis_json(&analysis);
+        result = json ? 0 : -1;
+    } else {
+        result = analysis_print(&analysis, stdout);
+    }
+    if (result != 0 && !*status)
+        errx(1, "no memory to show the analysis");
+    analysis_release(&analysis);
+    return json;
+}
+
+static int analyze(const struct run_dir *dir, const struct request *request)
+{
+    json_t *jobs = json_array();
+    int status = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        if (!request->json)
+            job_title(dir, i);
+        json_t *json = job_analyze(dir, i, request, &status);
+        if (json)
+            json_array_append_new(jobs, json);
+    }
+    if (request->json) {
+        json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
+        if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
+            err(1, "the analysis cannot be written");
+        json_decref(document);
+    } else {
+        json_decref(jobs);
+    }
+    return status;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     char error[512] = "";
@@ -190,9 +297,11 @@ static int show(const struct run_dir *dir, const struct request *request)
     case MODE_VERIFY:
         return verify(dir);
     case MODE_EVENTS:
-        return events(dir);
+        return events(dir, &request->selection);
     case MODE_COMPACT:
         return compact(dir);
+    case MODE_ANALYZE:
+        return analyze(dir, request);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
@@ -221,6 +330,7 @@ int main(int argc, char *argv[])
     if (dir.problem_count)
         status = 1;
     run_dir_close(&dir);
+    selection_release(&request.selection);
     output_close();
     return status;
 }

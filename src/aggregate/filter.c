@@ -77,7 +77,7 @@ static int word_refuse(const char *word, size_t length, char *problem, size_t si
     return -1;
 }
 
-int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size)
+int filter_select(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size)
 {
     bool wanted[CALL_COUNT] = {false}, unwanted[CALL_COUNT] = {false}, only = false;
     memset(left_out, 0, CALL_COUNT * sizeof *left_out);
@@ -95,8 +95,16 @@ int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size
         word = next;
     }
     for (unsigned kind = 1; kind < CALL_COUNT; kind++)
-        left_out[kind] = !always(kind) && (unwanted[kind] || (only && !wanted[kind]));
+        left_out[kind] = unwanted[kind] || (only && !wanted[kind]);
     return 0;
+}
+
+int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size)
+{
+    int result = filter_select(text, left_out, problem, size);
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++)
+        left_out[kind] = left_out[kind] && !always(kind);
+    return result;
 }
 
 int filter_check(const char *text, char *problem, size_t size)

@@ -22,6 +22,8 @@
 /* Says in `left_out` which kinds of calls the filter leaves out. Returns 0, or -1 with the reason in `problem`; then
  * nothing is left out. */
 int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size);
+/* The same for who asks for functions of a trace: none is kept always. */
+int filter_select(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size);
 /* The same for who wants to know only whether it can be read. */
 int filter_check(const char *text, char *problem, size_t size);
 

@@ -1,0 +1,36 @@
+/*
+ * A table of records by a key of two numbers. The record begins with its `struct keyed` and belongs to whoever made it.
+ *
+ *   buckets[hash of key] ──> record ──> record ...
+ */
+#ifndef MPIT_TOOLS_KEYTABLE_H
+#define MPIT_TOOLS_KEYTABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct keyed {
+    struct keyed *next; /* in the bucket */
+    uint64_t key[2];
+};
+
+struct keytable {
+    struct keyed **buckets;
+    size_t count, capacity; /* a power of two, or 0 */
+};
+
+/* The record with this key, or NULL. */
+void *keytable_find(const struct keytable *table, uint64_t first, uint64_t second);
+/* Puts in a record whose key is new. Returns 0, or -1 without memory. */
+int keytable_put(struct keytable *table, struct keyed *record, uint64_t first, uint64_t second);
+/* The record with this key, or a new one of `bytes` zeros; NULL without memory. */
+void *keytable_make(struct keytable *table, uint64_t first, uint64_t second, size_t bytes);
+/* Takes out a record that is in the table; it is not freed. */
+void keytable_take(struct keytable *table, struct keyed *record);
+/* All records, in the order of their keys, as an array of table->count to free; NULL without memory, or if there is
+ * none. */
+struct keyed **keytable_sorted(const struct keytable *table);
+/* Frees the table, and each record with `release` (NULL: free). */
+void keytable_release(struct keytable *table, void (*release)(struct keyed *record));
+
+#endif

@@ -1,0 +1,163 @@
+#include "select.h"
+
+#include "filter.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A rank in decimal; false: there is none. */
+static bool rank_read(const char **text, int32_t *rank)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    long value = strtol(*text, &end, 10);
+    if (errno || value > INT32_MAX)
+        return false;
+    *text = end;
+    *rank = (int32_t)value;
+    return true;
+}
+
+static bool range_read(const char **text, struct rank_range *range)
+{
+    const char *at = *text;
+    if (!rank_read(&at, &range->first))
+        return false;
+    range->last = range->first;
+    if (*at == '-') {
+        at++;
+        if (!rank_read(&at, &range->last))
+            range->last = INT32_MAX;
+    }
+    *text = at;
+    return (*at == '\0' || *at == ',') && range->last >= range->first;
+}
+
+int selection_ranks(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
+{
+    const char *at = text;
+    do {
+        struct rank_range *ranks = realloc(selection->ranks, (selection->rank_count + 1) * sizeof *ranks);
+        if (!ranks) {
+            snprintf(problem, SELECT_PROBLEM_BYTES, "out of memory");
+            return -1;
+        }
+        selection->ranks = ranks;
+        if (!range_read(&at, &ranks[selection->rank_count])) {
+            snprintf(problem, SELECT_PROBLEM_BYTES, "'%.60s' names no ranks; allowed are lists such as 0,4-7,12-",
+                     text);
+            return -1;
+        }
+        selection->rank_count++;
+    } while (*at++ == ',');
+    return 0;
+}
+
+/* A time with its unit, seconds without one. */
+static bool time_read(const char **text, int64_t *ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}};
+    char *end;
+    if ((**text < '0' || **text > '9') && **text != '.')
+        return false;
+    double value = strtod(*text, &end);
+    size_t letters = strcspn(end, ":");
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strlen(units[i].name) == letters && strncmp(end, units[i].name, letters) == 0) {
+            *text = end + letters;
+            value = value * units[i].ns;
+            if (!(value < 9e18))
+                return false;
+            *ns = (int64_t)llround(value);
+            return true;
+        }
+    return false;
+}
+
+int selection_window(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
+{
+    const char *at = text;
+    selection->windowed = true;
+    selection->from_ns = INT64_MIN;
+    selection->to_ns = INT64_MAX;
+    bool good = *at == ':' || time_read(&at, &selection->from_ns);
+    good = good && *at == ':' && text[1];
+    if (good && *++at)
+        good = time_read(&at, &selection->to_ns) && *at == '\0' && selection->to_ns >= selection->from_ns;
+    if (good)
+        return 0;
+    snprintf(problem, SELECT_PROBLEM_BYTES,
+             "'%.60s' is no window of time; allowed are FROM:TO, FROM: and :TO, in seconds since the job began or with "
+             "a unit (s, ms, us, ns), as in 1.5:2.25 or 200ms:",
+             text);
+    return -1;
+}
+
+int selection_comm(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
+{
+    if (!text[0] || selection->comm_count == SELECT_COMMS_MAX) {
+        snprintf(problem, SELECT_PROBLEM_BYTES,
+                 text[0] ? "more than %d communicators cannot be asked for; * and ? in a name stand for others"
+                         : "no communicator is named",
+                 SELECT_COMMS_MAX);
+        return -1;
+    }
+    selection->comms[selection->comm_count++] = text;
+    return 0;
+}
+
+int selection_functions(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
+{
+    if (filter_select(text, selection->left_out, problem, SELECT_PROBLEM_BYTES) != 0)
+        return -1;
+    selection->by_function = true;
+    return 0;
+}
+
+void selection_release(struct selection *selection)
+{
+    free(selection->ranks);
+    *selection = (struct selection){0};
+}
+
+bool selection_is_given(const struct selection *selection)
+{
+    return selection->ranks || selection->windowed || selection->comm_count || selection->by_function;
+}
+
+bool selection_has_rank(const struct selection *selection, int32_t world_rank)
+{
+    for (size_t i = 0; i < selection->rank_count; i++)
+        if (world_rank >= selection->ranks[i].first && world_rank <= selection->ranks[i].last)
+            return true;
+    return selection->rank_count == 0;
+}
+
+bool selection_has_time(const struct selection *selection, int64_t begin_ns, int64_t end_ns)
+{
+    return !selection->windowed || (begin_ns <= selection->to_ns && end_ns >= selection->from_ns);
+}
+
+bool selection_has_comm(const struct selection *selection, const char *name, const char *label)
+{
+    for (size_t i = 0; i < selection->comm_count; i++)
+        if ((name && fnmatch(selection->comms[i], name, 0) == 0) ||
+            (label && label[0] && fnmatch(selection->comms[i], label, 0) == 0))
+            return true;
+    return selection->comm_count == 0;
+}
+
+bool selection_has_function(const struct selection *selection, unsigned kind)
+{
+    return !selection->by_function || (kind < CALL_COUNT && kind && !selection->left_out[kind]);
+}

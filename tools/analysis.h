@@ -101,7 +101,8 @@ struct analysis {
     uint64_t open_receives; /* posted, and never completed */
     uint64_t unplaced;      /* messages whose communicator or peer is not known */
     uint64_t decided;       /* receives whose sender was known when they returned */
-    uint64_t unknown_waits; /* visits of collectives of which it is not known who was waited for */
+    uint64_t left_early;    /* visits of collectives that were left before those came who would be waited for */
+    uint64_t neighbours;    /* visits of collectives among neighbours, of whom nobody knows who they are */
     uint64_t unanalysed;    /* messages and collectives of processes whose trace has a gap, from there on */
     uint64_t untimed;
     bool has_messages, has_collectives, has_times; /* that they can be told */

@@ -12,26 +12,6 @@ struct request_object {
     unsigned function; /* that posted it */
 };
 
-/* Where a record belongs. */
-struct place {
-    const struct trace_comm *comm;
-    uint32_t index;  /* of the communicator in the job */
-    uint32_t number; /* in the process's file */
-    int side;        /* the process's group of an inter-communicator */
-    int32_t rank;    /* the process's in it */
-};
-
-/* Whom a call has waited for, of all that it could have waited for. */
-struct blame {
-    struct paths *paths;
-    enum wait_pattern pattern;
-    uint32_t comm;
-    struct arrival cause;
-    struct gathering *gathering;
-    bool found;
-    bool earliest; /* the call needed one of them only: the first */
-};
-
 static const enum gathering_form forms[COLLECTIVE_COUNT] = {
     [COLLECTIVE_NONE] = FORM_ALL_TO_ALL,
     [COLLECTIVE_BARRIER] = FORM_BARRIER,
@@ -57,24 +37,6 @@ static const enum gathering_form forms[COLLECTIVE_COUNT] = {
     [COLLECTIVE_NEIGHBOR_ALLTOALLV] = FORM_UNKNOWN,
     [COLLECTIVE_NEIGHBOR_ALLTOALLW] = FORM_UNKNOWN,
 };
-
-static enum wait_pattern form_pattern(const struct gathering *gathering)
-{
-    if (!call_table[gathering->function].op)
-        return WAIT_AT_CREATION;
-    switch (gathering->form) {
-    case FORM_BARRIER:
-        return WAIT_AT_BARRIER;
-    case FORM_ONE_TO_ALL:
-        return WAIT_LATE_BROADCAST;
-    case FORM_ALL_TO_ONE:
-        return WAIT_EARLY_REDUCE;
-    case FORM_PREFIX:
-        return WAIT_EARLY_SCAN;
-    default:
-        return WAIT_AT_NXN;
-    }
-}
 
 /* Is it a collective over the communicator that it is called with, which nobody leaves before all have come? */
 static bool creates_together(unsigned kind)
@@ -196,6 +158,12 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
         analysis->unplaced++;
         return NULL;
     }
+    struct envelope envelope = {.comm = place.index,
+                                .source = source,
+                                .dest = process->world_rank,
+                                .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag,
+                                .partitioned = is_partitioned(function)};
+    probe_settle(analysis, lane, &envelope);
     if (process->torn)
         analysis->unanalysed++;
     else if (process->untold[place.number])
@@ -205,13 +173,7 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
     else if (!anybody && rank_has_gap(lanes, source))
         analysis->unmatched[UNMATCHED_RECV_GAP]++;
     else
-        return matching_post(&analysis->matching,
-                             (struct envelope){.comm = place.index,
-                                               .source = source,
-                                               .dest = process->world_rank,
-                                               .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag,
-                                               .partitioned = is_partitioned(function)},
-                             lane_moment(lane));
+        return matching_post(&analysis->matching, envelope, lane_moment(lane));
     return NULL;
 }
 
@@ -334,14 +296,6 @@ static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     }
 }
 
-static void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigned function, uint64_t until)
-{
-    if (lane->finalized || until <= lane->cursor_ns)
-        return;
-    path_add(&analysis->paths, &lane->path, path_key(lane->process->world_rank, function), until - lane->cursor_ns);
-    lane->cursor_ns = until;
-}
-
 /* A gap is behind this process: what its communicators do from here on cannot be counted. */
 static void process_tear(struct analysis_lanes *lanes, const struct analysis_process *process)
 {
@@ -414,16 +368,6 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 
 /* ---- end of a call ----------------------------------------------------------------------------------------------- */
 
-static void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, const struct arrival *cause,
-                        struct gathering *gathering)
-{
-    if (blame->found && (cause->moment.ns < blame->cause.moment.ns) != blame->earliest)
-        return;
-    path_hold(cause->moment.path);
-    path_drop(blame->paths, blame->cause.moment.path);
-    *blame = (struct blame){blame->paths, pattern, comm, *cause, gathering, true, blame->earliest};
-}
-
 /* A send: was it held up until somebody received it? One that copies its data away never is. */
 static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                        unsigned function, struct blame *blame)
@@ -453,7 +397,7 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
         matching_gone(&analysis->matching, receive, false);
         return;
     }
-    matching_done(&analysis->matching, receive, source, event->tag, lane->end_ns);
+    matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);
     if (!receive->matched)
         return;
     analysis->decided++;
@@ -466,9 +410,9 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
     if (known == CAUSE_UNKNOWN)
-        lanes->analysis->unknown_waits++;
+        (*(gathering->form == FORM_UNKNOWN ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
     if (known == CAUSE_KNOWN)
-        blame_offer(blame, form_pattern(gathering), gathering->comm, &cause, gathering);
+        blame_offer(blame, gathering_pattern(gathering), gathering->comm, &cause, gathering);
 }
 
 /* What kind of request ended without a message. */
@@ -532,47 +476,6 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
     object_drop(lanes->analysis, object);
 }
 
-/* Does the call return only when what it is about has happened? */
-static bool call_waits(const struct traced_call *call)
-{
-    switch (call_shape(call)) {
-    case FOLD_SEND:
-    case FOLD_RECV:
-    case FOLD_SENDRECV:
-    case FOLD_COLL:
-    case FOLD_COMM:
-        return true;
-    default:
-        break;
-    }
-    unsigned kind = event_kind(&call->event);
-    return kind == CALL_MPI_Wait || kind == CALL_MPI_Waitall || kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome;
-}
-
-/* The call's time on the path, and before it the path of whom it waited for. */
-static void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame)
-{
-    const struct moment *cause = &blame->cause.moment;
-    unsigned kind = event_kind(&lane->call.event);
-    int32_t rank = lane->process->world_rank;
-    bool waited = blame->found && call_waits(&lane->call) && cause->ns > lane->begin_ns;
-    if (waited) {
-        uint64_t ns = (cause->ns < lane->end_ns ? cause->ns : lane->end_ns) - lane->begin_ns;
-        if (blame->gathering)
-            blame->gathering->waited_ns += ns;
-        if (analysis_selects(analysis, rank, blame->comm, kind, lane->begin_ns, lane->end_ns)) {
-            uint64_t key = wait_key(blame->pattern, kind, blame->comm);
-            analysis_sum(analysis, &analysis->waits, key, (uint64_t)rank, 1, ns);
-            analysis_sum(analysis, &analysis->causes, key, (uint64_t)blame->cause.world_rank, 1, ns);
-        }
-        if (cause->path && cause->path_ns > lane->cursor_ns && cause->path_ns <= lane->end_ns && !lane->finalized) {
-            path_switch(&analysis->paths, &lane->path, cause->path);
-            lane->cursor_ns = cause->path_ns;
-        }
-    }
-    path_advance(analysis, lane, call_is_mark(&lane->call) ? CALL_NONE : kind, lane->end_ns);
-}
-
 static bool left_reserve(struct analysis_lane *lane)
 {
     size_t most = lane->call.part_count + 1;
@@ -610,6 +513,9 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         else
             part_end(lanes, lane, event, &blame);
     }
+    struct place place;
+    if (call_probes(&lane->call) && place_find(lanes, lane->process, &lane->call.event, &place))
+        probe_remember(analysis, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));
     wait_settle(analysis, lane, &blame);
     path_drop(&analysis->paths, blame.cause.moment.path);
     for (size_t i = 0; i < lane->left_count; i++)

@@ -70,7 +70,8 @@ static json_t *messages_json(const struct analysis *analysis)
     member(object, "unmatched", unmatched);
     member(object, "open_receives", number(analysis->open_receives));
     member(object, "unplaced", number(analysis->unplaced));
-    member(object, "undecided", number(analysis->matching.matched - analysis->decided));
+    member(object, "uneven", number(analysis->matching.uneven));
+    member(object, "undecided", number(analysis->matching.matched - analysis->matching.unseen - analysis->decided));
     member(object, "received_before_sent", number(analysis->matching.early));
     member(object, "received_before_sent_most_ns", number(analysis->matching.early_most_ns));
     return object;
@@ -230,7 +231,8 @@ json_t *analysis_json(const struct analysis *analysis)
     member(object, "messages", messages_json(analysis));
     member(object, "waits", waits_json(analysis, &analysis->waits));
     member(object, "causes", waits_json(analysis, &analysis->causes));
-    member(object, "unknown_waits", number(analysis->unknown_waits));
+    member(object, "left_early", number(analysis->left_early));
+    member(object, "neighbours", number(analysis->neighbours));
     member(object, "unanalysed", number(analysis->unanalysed));
     member(object, "ranks", ranks_json(analysis));
     member(object, "collectives", collectives_json(analysis));

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+enum { REST_STEPS = 1 << 20 };
+
 static uint64_t lane_time(const struct analysis_lane *lane)
 {
     return lane->begun ? lane->end_ns : lane->begin_ns;
@@ -119,11 +121,21 @@ static int lanes_open(struct analysis_lanes *lanes, struct analysis *analysis)
     return 0;
 }
 
+/* What was read lies in memory, as long as there is enough of it: a large trace would push out other things. */
+static void files_rest(const struct analysis *analysis)
+{
+    for (int32_t r = 0; r < analysis->job.size; r++)
+        if (analysis->job.ranks[r].run)
+            run_reader_rest(analysis->job.ranks[r].run);
+}
+
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
 {
     if (lanes_open(lanes, analysis) != 0)
         return -1;
-    while (lanes->heap_count) {
+    for (uint64_t steps = 1; lanes->heap_count; steps++) {
+        if (steps % REST_STEPS == 0)
+            files_rest(analysis);
         struct analysis_lane *lane = lanes->heap[0];
         int more = 1;
         if (!lane->begun) {
@@ -147,8 +159,10 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
     for (size_t i = 0; i < lanes->count; i++) {
         struct analysis_lane *lane = &lanes->list[i];
         path_drop(&lanes->analysis->paths, lane->path);
+        path_drop(&lanes->analysis->paths, lane->probe.path);
         message_drop(&lanes->analysis->matching, lane->sent);
         receive_drop(&lanes->analysis->matching, lane->receive);
+        call_stream_close(&lane->stream);
         free(lane->call.parts);
         free(lane->left);
     }

@@ -26,6 +26,35 @@ struct analysis_process {
     struct analysis_lane *first;
 };
 
+/* A probe that has returned, until the receive that takes what it has found shows which message it waited for. */
+struct lane_probe {
+    bool waits;
+    unsigned function;
+    struct envelope asked;
+    uint64_t begin_ns, end_ns, cursor_ns;
+    struct path *path; /* before it; held */
+};
+
+/* Where a record belongs. */
+struct place {
+    const struct trace_comm *comm;
+    uint32_t index;  /* of the communicator in the job */
+    uint32_t number; /* in the process's file */
+    int side;        /* the process's group of an inter-communicator */
+    int32_t rank;    /* the process's in it */
+};
+
+/* Whom a call has waited for, of all that it could have waited for. */
+struct blame {
+    struct paths *paths;
+    enum wait_pattern pattern;
+    uint32_t comm;
+    struct arrival cause;
+    struct gathering *gathering;
+    bool found;
+    bool earliest; /* the call needed one of them only: the first */
+};
+
 struct analysis_lane {
     struct analysis_process *process;
     struct call_stream stream;
@@ -41,6 +70,7 @@ struct analysis_lane {
     struct receive *receive;
     struct gathering *gathering;
     struct attendee attendee;
+    struct lane_probe probe;
     struct gathering **left; /* that the call leaves */
     size_t left_count, left_capacity;
 };
@@ -63,5 +93,20 @@ void analysis_lanes_release(struct analysis_lanes *lanes);
 void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void analysis_process_release(struct analysis *analysis, struct analysis_process *process);
+
+/* analysis_waits.c */
+enum wait_pattern gathering_pattern(const struct gathering *gathering);
+/* The lane's path goes on until then, in this function. */
+void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigned function, uint64_t until);
+/* The call may have waited for this. */
+void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, const struct arrival *cause,
+                 struct gathering *gathering);
+/* The call is over: its wait, and its time on the path. */
+void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame);
+/* Is it a probe that blocks? */
+bool call_probes(const struct traced_call *call);
+void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint32_t comm, int32_t source);
+/* A receive is about to be posted: it may take what was probed for. */
+void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const struct envelope *envelope);
 
 #endif

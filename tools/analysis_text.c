@@ -78,9 +78,10 @@ static void messages_print(const struct analysis *analysis, FILE *out)
     fprintf(out, "  %s matched\n", text_of_count(a, matching->matched));
     for (int reason = 0; reason < UNMATCHED_REASONS; reason++)
         doubt_print(analysis->unmatched[reason], unmatched_texts[reason].text, out);
+    doubt_print(matching->uneven, "matched messages have other sizes at their ends: they were cut off", out);
     doubt_print(analysis->open_receives, "receives were posted and did not get a message", out);
     doubt_print(analysis->unplaced, "whose communicator or peer is not known", out);
-    doubt_print(matching->matched - analysis->decided,
+    doubt_print(matching->matched - matching->unseen - analysis->decided,
                 "whose sender was not known when the receive returned: waits for them are not counted", out);
     if (matching->early)
         fprintf(out,
@@ -130,7 +131,9 @@ static int waits_print(const struct analysis *analysis, FILE *out)
         fprintf(out, "  cannot be told\n");
         return 0;
     }
-    doubt_print(analysis->unknown_waits, "visits of collectives of which it is not known who was waited for", out);
+    doubt_print(analysis->neighbours,
+                "visits of collectives among neighbours: whom they waited for is not in the trace", out);
+    doubt_print(analysis->left_early, "visits of collectives ended before all had come: no wait is counted", out);
     doubt_print(analysis->unanalysed, "messages and collectives behind a gap are not analysed", out);
     if (analysis->waits.count == 0) {
         fprintf(out, "  none\n");

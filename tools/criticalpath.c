@@ -144,6 +144,21 @@ void path_switch(struct paths *paths, struct path **path, struct path *other)
     path_drop(paths, left);
 }
 
+bool path_detour(struct paths *paths, struct path *path, const struct path *from, struct path *to, uint64_t key,
+                 uint64_t ns)
+{
+    if (!path || !to || path->before != from || path->references != 1)
+        return false;
+    size_t place = share_place(path, key);
+    if (place == path->count || path->shares[place].key != key || path->shares[place].ns < ns)
+        return false;
+    path->shares[place].ns -= ns;
+    path_hold(to);
+    path_drop(paths, path->before);
+    path->before = to;
+    return true;
+}
+
 struct path_share *path_shares(struct paths *paths, const struct path *path, size_t *count)
 {
     struct path sum = {0};

@@ -40,6 +40,10 @@ void path_drop(struct paths *paths, struct path *path);
 void path_add(struct paths *paths, struct path **path, uint64_t key, uint64_t ns);
 /* The path is from now on that of `other`, as it was when that was held. */
 void path_switch(struct paths *paths, struct path **path, struct path *other);
+/* `path` has led from the place `from` to here, and has `ns` for `key` on the way: that part has been at `to` instead.
+ * False: it cannot be told apart any more, and nothing is changed. */
+bool path_detour(struct paths *paths, struct path *path, const struct path *from, struct path *to, uint64_t key,
+                 uint64_t ns);
 /* All shares, in the order of their keys, to free; NULL: none, or without memory. */
 struct path_share *path_shares(struct paths *paths, const struct path *path, size_t *count);
 /* Takes in what a single node refers to. Done by itself, now and then. */

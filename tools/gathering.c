@@ -72,7 +72,7 @@ const struct arrival *gathering_last(const struct gathering *gathering)
 static enum cause_known prefix_cause(const struct gathering *gathering, const struct attendee *who,
                                      struct arrival *cause)
 {
-    if (!gathering->members)
+    if (!gathering->members || gathering->inter || who->rank >= gathering->size[0]) /* no program has such a one */
         return CAUSE_UNKNOWN;
     for (int32_t i = 0; i < who->rank; i++) {
         const struct arrival *before = &gathering->members[i];

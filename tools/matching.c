@@ -149,6 +149,8 @@ static void pair(struct matching *matching, struct message *message, struct rece
     receive->begun = message->begun;
     path_hold(receive->begun.path);
     matching->matched++;
+    matching->unseen += receive->done_ns == UINT64_MAX;
+    matching->uneven += receive->bytes != UINT64_MAX && receive->bytes != message->bytes;
     if (receive->done_ns < message->begun.ns) {
         uint64_t ns = message->begun.ns - receive->done_ns;
         matching->early++;
@@ -280,11 +282,13 @@ static void undecided_settle(struct matching *matching, struct opening *opening)
     }
 }
 
-void matching_done(struct matching *matching, struct receive *receive, int32_t source, int32_t tag, uint64_t ns)
+void matching_done(struct matching *matching, struct receive *receive, int32_t source, int32_t tag, uint64_t bytes,
+                   uint64_t ns)
 {
     struct opening *opening = opening_of(matching, &receive->envelope);
     receive->state = RECEIVE_DONE;
     receive->done_ns = ns;
+    receive->bytes = bytes;
     if (!receive->channel) {
         receive->envelope.source = source;
         receive->envelope.tag = tag;
@@ -306,7 +310,7 @@ void matching_gone(struct matching *matching, struct receive *receive, bool canc
     struct channel *channel = receive->channel;
     struct opening *opening = opening_of(matching, &receive->envelope);
     if (!cancelled && channel) {
-        matching_done(matching, receive, receive->envelope.source, receive->envelope.tag, UINT64_MAX);
+        matching_done(matching, receive, receive->envelope.source, receive->envelope.tag, UINT64_MAX, UINT64_MAX);
         return;
     }
     receive->state = RECEIVE_GONE;
@@ -340,6 +344,16 @@ const struct moment *matching_posted(const struct matching *matching, const stru
         return NULL;
     const struct receive *receive = queue_at(&channel->receives, place - 1);
     return is_contested(matching, &message->envelope, receive->order) ? NULL : &receive->posted;
+}
+
+const struct message *matching_next(const struct matching *matching, const struct envelope *envelope)
+{
+    struct channel_key key = key_of(envelope);
+    const struct channel *channel = keytable_find(&matching->channels, key.first, key.second);
+    if (!channel || channel->sends.count <= channel->receives.count ||
+        is_contested(matching, envelope, matching->posted))
+        return NULL;
+    return queue_at(&channel->sends, channel->receives.count);
 }
 
 void matching_rest(const struct matching *matching, void *data,

@@ -52,6 +52,7 @@ struct receive {
     struct envelope envelope; /* as asked for, then as it came */
     struct moment posted;
     uint64_t done_ns;
+    uint64_t bytes; /* that arrived; UINT64_MAX: not known */
     uint64_t order; /* of posting */
     enum receive_state state;
     struct channel *channel; /* NULL: not in one */
@@ -66,8 +67,10 @@ struct matching {
     struct paths *paths;
     uint64_t posted;
     uint64_t matched;
+    uint64_t unseen; /* of these: nobody knows when they arrived */
     uint64_t early; /* received before they were sent: the clocks differ */
     uint64_t early_most_ns;
+    uint64_t uneven; /* pairs that have other sizes at their ends: cut off, or matched wrongly */
     bool no_memory;
 };
 
@@ -76,9 +79,12 @@ struct message *matching_send(struct matching *matching, struct envelope envelop
 /* A receive was posted, likewise. */
 struct receive *matching_post(struct matching *matching, struct envelope envelope, struct moment posted);
 /* It has got a message from there, with this tag. */
-void matching_done(struct matching *matching, struct receive *receive, int32_t source, int32_t tag, uint64_t ns);
+void matching_done(struct matching *matching, struct receive *receive, int32_t source, int32_t tag, uint64_t bytes,
+                   uint64_t ns);
 /* It was cancelled, or nobody will know what it got (false: if it was posted for one channel, it is taken for done). */
 void matching_gone(struct matching *matching, struct receive *receive, bool cancelled);
+/* The message that a receive of this channel would get if it were posted now; NULL: not known, or not sent. */
+const struct message *matching_next(const struct matching *matching, const struct envelope *envelope);
 /* When the receive was posted that will get the message, or has; NULL: not known yet. */
 const struct moment *matching_posted(const struct matching *matching, const struct message *message);
 

@@ -35,7 +35,7 @@ static const char help[] =
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --help, --version\n"
     "\n"
-    "With --events and --analyze, only a part of it (several of one kind: any of them; of different kinds: all):\n"
+    "With --events and --analyze, only a part of it (--ranks and --comm: once or more; what is shown fits all kinds):\n"
     "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
     "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
     "                     200ms:, :3s; either may be missing\n"
@@ -53,8 +53,8 @@ enum mode {
     MODE_EVENTS,
     MODE_OTF2,
     MODE_VERIFY,
-    MODE_COMPACT,
     MODE_ANALYZE,
+    MODE_COMPACT,
     MODE_HELP,
     MODE_VERSION
 };
@@ -112,10 +112,10 @@ static struct request request_read(int argc, char *argv[])
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
                                             {"json", no_argument, NULL, MODE_JSON},
                                             {"events", no_argument, NULL, MODE_EVENTS},
-                                            {"compact", no_argument, NULL, MODE_COMPACT},
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
+                                            {"compact", no_argument, NULL, MODE_COMPACT},
                                             {"ranks", required_argument, NULL, OPTION_RANKS},
                                             {"window", required_argument, NULL, OPTION_WINDOW},
                                             {"comm", required_argument, NULL, OPTION_COMM},
@@ -211,30 +211,6 @@ static int events(const struct run_dir *dir, const struct selection *selection)
     return status;
 }
 
-static int compact(const struct run_dir *dir)
-{
-    struct compaction result;
-    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
-    int failed = compaction_run(dir, 0, &result, error);
-    if (result.done) {
-        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
-               text_of_bytes(after, result.bytes_after));
-        if (result.calls)
-            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
-                   result.calls);
-        putchar('\n');
-    }
-    if (result.already)
-        printf("%zu files were compact already\n", result.already);
-    if (result.unended)
-        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
-    if (!result.done && !result.already && !result.unended && !failed)
-        printf("only a summary is left of this run: there is nothing to make compact\n");
-    if (failed)
-        warnx("%s", error);
-    return failed ? 1 : 0;
-}
-
 /* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
 static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
 {
@@ -248,14 +224,9 @@ static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct req
               job->file_count ? analysis.report.error
                               : "no events are left to analyse; mpit-run --trace keeps every event");
         *status = 1;
-    } else if (request->json) {
-        json = analysis_json(&analysis);
-        result = json ? 0 : -1;
-    } else {
-        result = analysis_print(&analysis, stdout);
-    }
-    if (result != 0 && !*status)
+    } else if (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0) {
         errx(1, "no memory to show the analysis");
+    }
     analysis_release(&analysis);
     return json;
 }
@@ -282,6 +253,30 @@ static int analyze(const struct run_dir *dir, const struct request *request)
     return status;
 }
 
+static int compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
+    int failed = compaction_run(dir, 0, &result, error);
+    if (result.done) {
+        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
+               text_of_bytes(after, result.bytes_after));
+        if (result.calls)
+            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
+                   result.calls);
+        putchar('\n');
+    }
+    if (result.already)
+        printf("%zu files were compact already\n", result.already);
+    if (result.unended)
+        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
+    if (!result.done && !result.already && !result.unended && !failed)
+        printf("only a summary is left of this run: there is nothing to make compact\n");
+    if (failed)
+        warnx("%s", error);
+    return failed ? 1 : 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     char error[512] = "";
@@ -298,10 +293,10 @@ static int show(const struct run_dir *dir, const struct request *request)
         return verify(dir);
     case MODE_EVENTS:
         return events(dir, &request->selection);
-    case MODE_COMPACT:
-        return compact(dir);
     case MODE_ANALYZE:
         return analyze(dir, request);
+    case MODE_COMPACT:
+        return compact(dir);
     default:
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);

@@ -27,7 +27,7 @@ static const char help[] =
     "processes that it starts, and shows what they did. Its exit status is the command's own.\n"
     "\n"
     "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
-    "  --trace          keep every event, for mpit-dump --events and --otf2\n"
+    "  --trace          keep every event, for mpit-dump --events, --analyze, --otf2\n"
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
     "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
     "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"

@@ -162,18 +162,16 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
     if (missing == job->size)
         return report_error(report, "none of the processes got through MPI_Init: there is nothing to convert");
     if (job->in_part)
-        report_warning(report, "the trace was switched on or off while the program ran: the archive has the calls that "
-                               "were kept, and no messages and collectives, whose other ends may be missing");
+        report_warning(report, "the trace was switched on or off while the program ran: the calls that were "
+                               "kept are shown, and no messages and collectives, whose other ends may be missing");
     else if (job->no_collectives)
-        report_warning(report,
-                       "MPI_Pcontrol stopped the recording, or the processes have different filters: the archive "
-                       "has the calls, and no messages and collectives, whose other ends may be missing");
+        report_warning(report, "MPI_Pcontrol stopped the recording, or the processes have different filters: the calls "
+                               "are shown, and no messages and collectives, whose other ends may be missing");
     else if (job->no_messages)
-        report_warning(report,
-                       "mpit_filter left out functions that send or receive: the archive has no messages, whose "
-                       "other ends may be missing");
+        report_warning(report, "mpit_filter left out functions that send or receive: no messages are shown, whose "
+                               "other ends may be missing");
     if (missing)
-        report_warning(report, "%d of %d ranks have no run file (the first: %d); their locations stay empty", missing,
+        report_warning(report, "%d of %d ranks have no run file (the first: %d): nothing of theirs is here", missing,
                        job->size, first);
     return 0;
 }

@@ -1,0 +1,98 @@
+/* What the options of mpit-dump that leave something out let pass. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "select.h"
+
+static char problem[SELECT_PROBLEM_BYTES];
+
+static void everything_passes_unasked(void **state)
+{
+    (void)state;
+    struct selection selection = {0};
+    assert_false(selection_is_given(&selection));
+    assert_true(selection_has_rank(&selection, 0) && selection_has_rank(&selection, INT32_MAX));
+    assert_true(selection_has_time(&selection, INT64_MIN, INT64_MIN));
+    assert_true(selection_has_comm(&selection, NULL, NULL));
+    assert_true(selection_has_function(&selection, 0) && selection_has_function(&selection, CALL_COUNT + 7));
+}
+
+static void ranks_are_a_list_of_ranges(void **state)
+{
+    static const char *const wrong[] = {"", ",", "1,", "a", "3-2", "1--2", "-1", "1 2", "99999999999"};
+    (void)state;
+    struct selection selection = {0};
+    assert_int_equal(selection_ranks(&selection, "1,4-6", problem), 0);
+    assert_int_equal(selection_ranks(&selection, "9-", problem), 0);
+    const bool expected[] = {false, true, false, false, true, true, true, false, false, true, true};
+    for (int32_t r = 0; r < 11; r++)
+        assert_int_equal(selection_has_rank(&selection, r), expected[r]);
+    selection_release(&selection);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (selection_ranks(&selection, wrong[i], problem) == 0)
+            fail_msg("'%s' was taken", wrong[i]);
+        selection_release(&selection);
+    }
+}
+
+static void window_takes_units(void **state)
+{
+    static const char *const wrong[] = {"", ":", "1", "2:1", "1:2:3", "x:2", "1:2h", "-1:2", "1e30:"};
+    (void)state;
+    struct selection selection = {0};
+    assert_int_equal(selection_window(&selection, "1.5:2500ms", problem), 0);
+    assert_int_equal(selection.from_ns, 1500000000);
+    assert_int_equal(selection.to_ns, 2500000000);
+    assert_true(selection_has_time(&selection, 0, 1500000000));
+    assert_false(selection_has_time(&selection, 0, 1499999999));
+    assert_true(selection_has_time(&selection, 2500000000, 2600000000));
+    assert_false(selection_has_time(&selection, 2500000001, 2600000000));
+    assert_true(selection_has_time(&selection, 0, 9000000000));
+    assert_int_equal(selection_window(&selection, ":7us", problem), 0);
+    assert_true(selection_has_time(&selection, -5, -4) && !selection_has_time(&selection, 7001, 7002));
+    assert_int_equal(selection_window(&selection, "3ns:", problem), 0);
+    assert_true(selection_has_time(&selection, 0, 3) && !selection_has_time(&selection, 0, 2));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (selection_window(&selection, wrong[i], problem) == 0)
+            fail_msg("'%s' was taken", wrong[i]);
+}
+
+static void comms_go_by_name_or_label(void **state)
+{
+    (void)state;
+    struct selection selection = {0};
+    assert_int_equal(selection_comm(&selection, "MPI_COMM_WORLD/split*", problem), 0);
+    assert_int_equal(selection_comm(&selection, "ocean", problem), 0);
+    assert_true(selection_has_comm(&selection, "MPI_COMM_WORLD/split#1:0", ""));
+    assert_true(selection_has_comm(&selection, "MPI_COMM_WORLD/dup#1", "ocean"));
+    assert_false(selection_has_comm(&selection, "MPI_COMM_WORLD", ""));
+    assert_false(selection_has_comm(&selection, NULL, NULL));
+    assert_int_equal(selection_comm(&selection, "", problem), -1);
+}
+
+static void functions_are_those_of_the_filter(void **state)
+{
+    (void)state;
+    struct selection selection = {0};
+    assert_int_equal(selection_functions(&selection, "p2p,-MPI_Isend", problem), 0);
+    assert_true(selection_has_function(&selection, CALL_MPI_Send));
+    assert_false(selection_has_function(&selection, CALL_MPI_Isend));
+    assert_false(selection_has_function(&selection, CALL_MPI_Init)); /* unlike what is recorded */
+    assert_false(selection_has_function(&selection, CALL_NONE));
+    assert_int_equal(selection_functions(&selection, "nothing", problem), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_passes_unasked),
+        cmocka_unit_test(ranks_are_a_list_of_ranges),
+        cmocka_unit_test(window_takes_units),
+        cmocka_unit_test(comms_go_by_name_or_label),
+        cmocka_unit_test(functions_are_those_of_the_filter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -56,14 +56,14 @@ int archive_target_check(const char *target, char error[512])
     return -1;
 }
 
-static int job_convert(const struct run_job *job, const char *path, char error[512])
+static int job_convert(const struct run_job *job, const char *path, const struct selection *selection, char error[512])
 {
     struct otf2_report *report = calloc(1, sizeof *report);
     if (!report) {
         snprintf(error, 512, "no memory to convert");
         return -1;
     }
-    int result = otf2_convert(job->files, job->file_count, path, report);
+    int result = otf2_convert_selection(job->files, job->file_count, selection, path, report);
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
     for (size_t i = 0; i < kept; i++)
         warnx("%s", report->warnings[i]);
@@ -74,7 +74,7 @@ static int job_convert(const struct run_job *job, const char *path, char error[5
     return result;
 }
 
-int archive_write(const struct run_dir *dir, const char *target, char error[512])
+int archive_write(const struct run_dir *dir, const char *target, const struct selection *selection, char error[512])
 {
     size_t traced = 0;
     if (archive_target_check(target, error) != 0)
@@ -100,7 +100,7 @@ int archive_write(const struct run_dir *dir, const char *target, char error[512]
             snprintf(error, 512, "the path of the archive is too long");
             return -1;
         }
-        if (job_convert(job, path, error) != 0)
+        if (job_convert(job, path, selection, error) != 0)
             return -1;
     }
     return 0;

@@ -32,6 +32,8 @@ struct moment {
     uint64_t ns;
     struct path *path; /* held by who has the moment; NULL: not known */
     uint64_t path_ns;  /* until when that path goes */
+    uint32_t thread;
+    bool shown; /* the call is one of those that are selected, and takes time */
 };
 
 struct receive;
@@ -68,7 +70,7 @@ struct matching {
     uint64_t posted;
     uint64_t matched;
     uint64_t unseen; /* of these: nobody knows when they arrived */
-    uint64_t early; /* received before they were sent: the clocks differ */
+    uint64_t early;  /* received before they were sent: the clocks differ */
     uint64_t early_most_ns;
     uint64_t uneven; /* pairs that have other sizes at their ends: cut off, or matched wrongly */
     bool no_memory;

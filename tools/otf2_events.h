@@ -23,6 +23,7 @@ struct trace_process {
     bool *created;         /* by the communicator's number: its creation is in the archive */
     uint64_t unknown_comm; /* messages and collectives that could not be placed, by reason */
     uint64_t bad_peer;
+    uint64_t left_out;    /* messages from and to ranks that are not selected */
     uint64_t unmatched;   /* completions of requests that were not seen posted */
     OTF2_ErrorCode error; /* the first one */
 };
@@ -49,6 +50,8 @@ bool call_creates_later(const struct event *event);
 uint32_t process_comm(const struct trace_process *process, const struct event *event);
 /* Is there a message between this process and event.peer? Counts what there is and cannot be placed. */
 bool process_has_message(struct trace_process *process, const struct event *event);
+/* Does the record belong to a collective all of whose members are there? */
+bool process_has_collective(const struct trace_process *process, const struct event *event);
 /* Does the record post a receive that can bring a message? */
 bool process_has_receive(const struct trace_process *process, const struct event *event);
 

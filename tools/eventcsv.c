@@ -208,6 +208,8 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
         fields_set(&row, event, CLASS_COLLECTIVE, more);
     else if (kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
         fields_set(&row, event, CLASS_P2P, more);
+    if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
+        row.tag[0] = '\0'; /* what stands there says whether it was a receive */
     row_put(source, &row);
 }
 

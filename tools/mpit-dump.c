@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "analysis_report.h"
 #include "archive.h"
+#include "check.h"
+#include "check_rules.h"
 #include "compaction.h"
 #include "eventcsv.h"
 #include "eventlist.h"
@@ -40,11 +42,15 @@ static const char help[] =
     "               writes trace events (JSON) for Perfetto, speedscope and their like; - is standard output\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
+    "  --check ARCHIVE\n"
+    "               judges an OTF2 archive of whomever (its directory or .otf2 file): each finding with rule,\n"
+    "               place, time and record; with --json as JSON. Exit status 0: sound, warnings do not count,\n"
+    "               1: errors, 2: it cannot be read\n"
+    "  --check-rules  the rules that --check judges by\n"
     "  --help, --version\n"
     "\n"
-    "With --events, --csv, --analyze, --otf2 and --perfetto, only a part of it (--ranks and --comm: once or more; what "
-    "is\n"
-    "shown fits all kinds; share/doc/outputs.md):\n"
+    "With --events, --csv, --analyze, --otf2 and --perfetto, only a part of it (--ranks and --comm: once or more;\n"
+    "what is shown fits all kinds; outputs.md in the documentation says more):\n"
     "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
     "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
     "                     200ms:, :3s; either may be missing\n"
@@ -65,6 +71,8 @@ enum mode {
     MODE_PERFETTO,
     MODE_VERIFY,
     MODE_ANALYZE,
+    MODE_CHECK,
+    MODE_RULES,
     MODE_COMPACT,
     MODE_HELP,
     MODE_VERSION
@@ -75,7 +83,7 @@ struct request {
     enum mode mode;
     const char *target; /* of MODE_OTF2 and MODE_PERFETTO */
     const char *run;
-    bool json; /* MODE_ANALYZE */
+    bool json; /* MODE_ANALYZE, MODE_CHECK */
     struct selection selection;
 };
 
@@ -107,17 +115,23 @@ static bool selection_option(struct selection *selection, int option, const char
     return true;
 }
 
-/* --json is a mode of its own, or says how another is to be shown. */
+/* --json is a mode of its own, or says how these two are to be shown. */
+static bool mode_has_json(enum mode mode)
+{
+    return mode == MODE_ANALYZE || mode == MODE_CHECK;
+}
+
 static void mode_set(struct request *request, enum mode mode)
 {
-    if (mode == MODE_JSON && request->mode == MODE_ANALYZE)
+    bool beside =
+        (mode == MODE_JSON && mode_has_json(request->mode)) || (mode_has_json(mode) && request->mode == MODE_JSON);
+    if (beside)
         request->json = true;
-    else if (mode == MODE_ANALYZE && request->mode == MODE_JSON)
-        *request = (struct request){.mode = MODE_ANALYZE, .json = true, .selection = request->selection};
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --csv, --analyze, --otf2, --perfetto, --compact and "
-                     "--verify at a time");
-    else
+        usage_reject(
+            "only one of --summary, --json, --events, --csv, --analyze, --otf2, --perfetto, --compact, --verify "
+            "and --check at a time");
+    if (!beside || mode != MODE_JSON)
         request->mode = mode;
 }
 
@@ -142,6 +156,8 @@ static struct request request_read(int argc, char *argv[])
                                             {"window", required_argument, NULL, OPTION_WINDOW},
                                             {"comm", required_argument, NULL, OPTION_COMM},
                                             {"functions", required_argument, NULL, OPTION_FUNCTIONS},
+                                            {"check", no_argument, NULL, MODE_CHECK},
+                                            {"check-rules", no_argument, NULL, MODE_RULES},
                                             {"help", no_argument, NULL, MODE_HELP},
                                             {"version", no_argument, NULL, MODE_VERSION},
                                             {NULL, 0, NULL, 0}};
@@ -156,9 +172,14 @@ static struct request request_read(int argc, char *argv[])
             option_reject(option, argv);
         if (selection_option(&request.selection, option, optarg))
             continue;
+        if (option == MODE_RULES) {
+            check_rules_print(stdout);
+            output_close();
+            exit(0);
+        }
+        mode_set(&request, (enum mode)option);
         if (option == MODE_OTF2 || option == MODE_PERFETTO)
             request.target = optarg;
-        mode_set(&request, (enum mode)option);
     }
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
@@ -392,6 +413,11 @@ int main(int argc, char *argv[])
     struct request request = request_read(argc, argv);
     struct run_dir dir;
     char error[512];
+    if (request.mode == MODE_CHECK) {
+        int status = check_run(request.run, request.json);
+        output_close();
+        return status;
+    }
     if (request.mode == MODE_OTF2 && archive_target_check(request.target, error) != 0)
         errx(1, "%s", error);
     int opened = run_dir_open(&dir, request.run, error);

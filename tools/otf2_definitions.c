@@ -261,7 +261,7 @@ static void metrics_write(struct definitions *d)
                                                         metric_mode(record->class), trace_metric_type(record->type),
                                                         OTF2_BASE_DECIMAL, 0, unit));
         WRITE(d, OTF2_GlobalDefWriter_WriteMetricClass(d->writer, i, 1, &i, OTF2_METRIC_ASYNCHRONOUS,
-                                                       OTF2_RECORDER_KIND_ABSTRACT));
+                                                       OTF2_RECORDER_KIND_CPU));
     }
 }
 

@@ -6,6 +6,7 @@
  *   N   times are N times those of the calls that were timed: multiples of N in ticks, and not all of them 0
  */
 #include "cells.h"
+#include "compact.h"
 #include "reader.h"
 
 #include <stdio.h>
@@ -55,6 +56,7 @@ static void comm_check(const char *file, const struct comm_cells *cells)
 
 int main(int argc, char *argv[])
 {
+    compact_enable();
     n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     for (int i = 2; i < argc; i++) {
         struct run_reader reader;

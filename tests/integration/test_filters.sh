@@ -36,7 +36,7 @@ run() {
 # sound NAME RUN: the trace replays, the archive is sound
 sound() {
     checked "$1: the trace gives the tallies" mpit-dump --verify "$2"
-    checked "$1: the archive is sound" "$build/tests/otf2_check" "$2/otf2"
+    checked "$1: the archive is sound" "$build/bin/mpit-dump" --check "$2/otf2"
 }
 
 for mpi in openmpi mpich; do

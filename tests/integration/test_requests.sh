@@ -15,7 +15,7 @@ kept() {
     else
         not_ok "replayed trace equals the tallies: $1" "$work/out"
     fi
-    if "$build/tests/otf2_check" "$run/otf2" >"$work/out" 2>&1; then
+    if "$build/bin/mpit-dump" --check "$run/otf2" >"$work/out" 2>&1; then
         ok "the archive holds: $1"
     else
         not_ok "the archive holds: $1" "$work/out"

@@ -29,7 +29,7 @@ check() {
 }
 
 summary() { "$build/bin/mpit-dump" --json "$1" >"$work/summary.json"; }
-archive() { "$build/tests/otf2_check" --json "$1/otf2" >"$work/check.json"; }
+archive() { "$build/bin/mpit-dump" --check --json "$1/otf2" >"$work/check.json"; }
 
 # trace NAME MPI RANKS COMMAND...
 trace() {

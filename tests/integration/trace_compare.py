@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holds an OTF2 archive, as otf2_check reads it, against the tallies of its run, as mpit-dump --json tells them.
+"""Holds an OTF2 archive, as mpit-dump --check --json reads it, against the tallies of its run, as mpit-dump --json tells them.
 
     trace_compare.py SUMMARY.json CHECK.json
 
@@ -13,6 +13,7 @@ import sys
 def main():
     summary, check = (json.load(open(path)) for path in sys.argv[1:3])
     job, = summary["jobs"]
+    check = check["communicators"]
     differences = 0
     seen = 0
     for comm in job["communicators"]:

@@ -54,7 +54,7 @@ counted_run() {
     else
         not_ok "replayed trace equals the tallies: $mpi with $ranks processes" "$work/out"
     fi
-    if "$build/tests/otf2_check" "$run/otf2" >"$work/out" 2>&1; then
+    if "$build/bin/mpit-dump" --check "$run/otf2" >"$work/out" 2>&1; then
         ok "the archive holds: $mpi with $ranks processes"
     else
         not_ok "the archive holds: $mpi with $ranks processes" "$work/out"

@@ -1,0 +1,9 @@
+/* Judges one OTF2 archive within this process. The OTF2 library may end the process where files are damaged: check.h.
+ */
+#ifndef MPIT_TOOLS_CHECK_ARCHIVE_H
+#define MPIT_TOOLS_CHECK_ARCHIVE_H
+
+/* `anchor`: the path of the .otf2 file. check_listener has to be set; check_figures holds the figures afterwards. */
+void check_archive(const char *anchor);
+
+#endif

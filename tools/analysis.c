@@ -229,6 +229,10 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
                         void *data)
 {
     *analysis = (struct analysis){.selection = selection, .flow = flow, .flow_data = data};
+    if (flow) {
+        analysis->matching.late = analysis_flow_tell;
+        analysis->matching.late_data = analysis;
+    }
     analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
     if (trace_job_open(&analysis->job, runs, count, &analysis->report) != 0)
         return -1;

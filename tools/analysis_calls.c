@@ -390,17 +390,17 @@ static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane 
                     &(struct arrival){*posted, message->envelope.dest}, NULL);
 }
 
-static void flow_tell(const struct analysis *analysis, const struct analysis_lane *lane, const struct receive *receive,
-                      const struct event *event)
+void analysis_flow_tell(void *data, const struct receive *receive)
 {
-    if (receive->begun.shown && lane_is_shown(analysis, lane))
+    const struct analysis *analysis = data;
+    if (receive->begun.shown && receive->done_shown)
         analysis->flow(analysis->flow_data, &(struct analysis_flow){.begun_ns = receive->begun.ns,
-                                                                    .done_ns = lane->end_ns,
-                                                                    .bytes = event->bytes,
+                                                                    .done_ns = receive->done_ns,
+                                                                    .bytes = receive->bytes,
                                                                     .source = receive->envelope.source,
-                                                                    .dest = lane->process->world_rank,
+                                                                    .dest = receive->envelope.dest,
                                                                     .source_thread = receive->begun.thread,
-                                                                    .dest_thread = lane->thread});
+                                                                    .dest_thread = receive->done_thread});
 }
 
 static void received_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, struct receive *receive,
@@ -420,11 +420,15 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
         matching_gone(&analysis->matching, receive, false);
         return;
     }
+    receive->done_thread = lane->thread;
+    receive->done_shown = lane_is_shown(analysis, lane);
     matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);
+    receive->late = !receive->matched;
     if (!receive->matched)
         return;
     analysis->decided++;
-    flow_tell(analysis, lane, receive, event);
+    if (receive->done_shown)
+        analysis_flow_tell(analysis, receive);
     blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm, &(struct arrival){receive->begun, source}, NULL);
 }
 

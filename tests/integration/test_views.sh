@@ -169,6 +169,7 @@ for mpi in openmpi mpich; do
     check "traffic, $mpi: runs" record $mpi 2 "$build/tests/traffic-$mpi" 42
     written "traffic, $mpi"
     tallied "traffic, $mpi"
+    check "traffic, $mpi: an arrow for each message" python3 "$views" arrows all.json all.summary
     check "threads, $mpi: runs" record $mpi 2 "$build/tests/threads-$mpi" all 10
     written "threads, $mpi"
     tallied "threads, $mpi"

@@ -105,10 +105,11 @@ static void peer_set(char text[UNIT_TEXT_BYTES], int32_t peer)
         snprintf(text, UNIT_TEXT_BYTES, "%" PRId32, peer);
 }
 
-static void comm_set(const struct csv_source *source, struct row *row, const struct event *event)
+/* Who had the slot at that time. */
+static void comm_set(const struct csv_source *source, struct row *row, unsigned slot, uint64_t ticks)
 {
     const struct run_reader *file = source->file;
-    uint32_t number = event->begin || !file->header.past ? run_reader_comm_at(file, event->comm, event->begin) : 0;
+    uint32_t number = ticks || !file->header.past ? run_reader_comm_at(file, slot, ticks) : 0;
     row->comm = number ? file->comms[number]->name : NULL;
     row->label = number ? file->comms[number]->label : NULL;
 }
@@ -174,7 +175,7 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     struct row row = {.flags = event->kind, .has_duration = true};
     row.duration_ns = clock_ns(run_reader_scale(file), event_duration(event, more));
     start_set(source, &row, event->begin);
-    comm_set(source, &row, event);
+    comm_set(source, &row, event->comm, event->begin);
     if (kind < RECORD_FIRST) {
         row.what = "call";
         row.function = run_reader_call_name(file, kind);
@@ -192,14 +193,14 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     row_put(source, &row);
 }
 
-void csv_record(const struct csv_source *source, const char *name, const struct event *event,
+void csv_record(const struct csv_source *source, const char *name, const struct event *event, uint64_t call,
                 const struct event_extension *more)
 {
     unsigned kind = event_kind(event);
     struct row row = {.what = name, .flags = event->kind};
     bool ends = (kind >= RECORD_SEND_DONE && kind <= RECORD_FREED) || kind == RECORD_RMA_DONE ||
                 kind == RECORD_IO_DONE || kind == RECORD_HALF_DONE;
-    comm_set(source, &row, event);
+    comm_set(source, &row, event->comm, event->begin ? event->begin : call);
     if (ends) {
         start_set(source, &row, event->begin);
         row.function = run_reader_call_name(source->file, event->duration);
@@ -217,7 +218,7 @@ void csv_unfinished(const struct csv_source *source, const struct event *event)
 {
     struct row row = {.what = "unfinished", .function = run_reader_call_name(source->file, event_kind(event))};
     start_set(source, &row, event->begin);
-    comm_set(source, &row, event);
+    comm_set(source, &row, event->comm, event->begin);
     peer_set(row.peer, event->peer);
     row_put(source, &row);
 }

@@ -22,8 +22,8 @@ struct csv_source {
 void csv_head(FILE *out);
 /* A call, or an event between calls. */
 void csv_call(const struct csv_source *source, const struct event *event, const struct event_extension *more);
-/* A record behind a call; `name` is what it is called. */
-void csv_record(const struct csv_source *source, const char *name, const struct event *event,
+/* A record behind a call that began at `call`; `name` is what it is called. */
+void csv_record(const struct csv_source *source, const char *name, const struct event *event, uint64_t call,
                 const struct event_extension *more);
 /* The call that the thread was in when its process ended. */
 void csv_unfinished(const struct csv_source *source, const struct event *event);

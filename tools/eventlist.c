@@ -60,8 +60,7 @@ static bool is_call(const struct event *event)
 /* The communicator that had the slot at that time. */
 static const char *comm_name(char title[COMM_TITLE_BYTES], const struct run_reader *file, unsigned slot, uint64_t ticks)
 {
-    /* without a time nobody can tell who had a slot that was used again */
-    uint32_t number = ticks || !file->header.past ? run_reader_comm_at(file, slot, ticks) : 0;
+    uint32_t number = run_reader_comm_at(file, slot, ticks);
     return number ? comm_title(title, file->comms[number]->name, file->comms[number]->label) : "-";
 }
 
@@ -98,15 +97,22 @@ static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
     return text;
 }
 
-/* Behind the call's name: what its class gives a meaning to. */
+/* Of a call that was not timed nobody knows how long it took. One that was took some ticks. */
+static const char *duration_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file, uint64_t ticks)
+{
+    bool untimed = file->header.sampling != 1 || file->header.sampling_changed;
+    return ticks || !untimed ? text_of_ns(text, clock_ns(run_reader_scale(file), ticks)) : "-";
+}
+
+/* Behind the call's name: what its class gives a meaning to. `ticks`: when it had its communicator. */
 static void fields_print(const struct listing *listing, const struct run_reader *file, const struct event *event,
-                         unsigned class, const struct event_extension *more)
+                         uint64_t ticks, unsigned class, const struct event_extension *more)
 {
     char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES];
     FILE *out = listing->out;
     int columns = listing->comm_columns;
     char title[COMM_TITLE_BYTES];
-    const char *comm = comm_name(title, file, event->comm, event->begin);
+    const char *comm = comm_name(title, file, event->comm, ticks);
     uint64_t bytes_out = more ? more->bytes_out : (uint32_t)event->tag;
     switch (class) {
     case CLASS_P2P:
@@ -167,27 +173,32 @@ static void call_print(const struct listing *listing, const struct stream *strea
     const struct run_reader *file = stream->file;
     unsigned kind = event_kind(event);
     bool metric = kind >= RECORD_END && kind != EVENT_REGION; /* an instant */
-    uint64_t ns = metric ? 0 : clock_ns(run_reader_scale(file), event_duration(event, more));
+    uint64_t ticks = metric ? 0 : event_duration(event, more);
     char rank[UNIT_TEXT_BYTES];
     if (kind >= RECORD_END) {
         char detail[INSTRUMENT_TEXT_BYTES + INSTRUMENT_NAME_BYTES];
         char title[COMM_TITLE_BYTES];
         const char *what = instrument_text(file, event, detail, sizeof detail);
+        text_tidy(detail, sizeof detail);
         fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %s\n", rank_text(rank, file), stream->thread,
-                listing->seconds_columns, (double)stream->next_ns * 1e-9, metric ? "" : text_of_ns(duration, ns),
-                listing->call_columns, what, listing->comm_columns, comm_name(title, file, event->comm, event->begin),
-                detail);
+                listing->seconds_columns, (double)stream->next_ns * 1e-9,
+                metric ? "" : duration_text(duration, file, ticks), listing->call_columns, what, listing->comm_columns,
+                comm_name(title, file, event->comm, event->begin), detail);
         return;
     }
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s", rank_text(rank, file), stream->thread,
-            listing->seconds_columns, (double)stream->next_ns * 1e-9, text_of_ns(duration, ns), listing->call_columns,
-            run_reader_call_name(file, kind));
-    fields_print(listing, file, event, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, duration_text(duration, file, ticks),
+            listing->call_columns, run_reader_call_name(file, kind));
+    fields_print(listing, file, event, event->begin, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER,
+                 more);
 }
 
+/* `call`: when the call began that the record belongs to. A request that was not timed when it was posted has no begin,
+ * but had its communicator, and kept it, when the call began that completed it. */
 static void record_print(const struct listing *listing, const struct stream *stream, const struct event *event,
-                         const struct event_extension *more)
+                         uint64_t call, const struct event_extension *more)
 {
+    uint64_t ticks = event->begin ? event->begin : call;
     unsigned kind = event_kind(event);
     const struct run_reader *file = stream->file;
     char title[COMM_TITLE_BYTES], parent[COMM_TITLE_BYTES];
@@ -205,13 +216,13 @@ static void record_print(const struct listing *listing, const struct stream *str
         return;
     case RECORD_COLL_POSTED:
     case RECORD_COLL_DONE:
-        fields_print(listing, file, event, CLASS_COLLECTIVE, more);
+        fields_print(listing, file, event, ticks, CLASS_COLLECTIVE, more);
         break;
     case RECORD_COMM_DONE:
-        fields_print(listing, file, event, CLASS_COMMUNICATOR, more);
+        fields_print(listing, file, event, ticks, CLASS_COMMUNICATOR, more);
         break;
     default:
-        fields_print(listing, file, event, CLASS_P2P, more);
+        fields_print(listing, file, event, ticks, CLASS_P2P, more);
     }
     if ((kind < RECORD_SEND_DONE || kind > RECORD_FREED) && kind != RECORD_HALF_DONE)
         return;
@@ -248,24 +259,26 @@ static struct csv_source stream_source(const struct listing *listing, const stru
 }
 
 static void event_print(const struct listing *listing, const struct stream *stream, const struct event *event,
-                        const struct event_extension *more)
+                        uint64_t call, const struct event_extension *more)
 {
     unsigned kind = event_kind(event);
     struct csv_source source = stream_source(listing, stream);
     if (listing->csv_job && is_call(event))
         csv_call(&source, event, more);
     else if (listing->csv_job)
-        csv_record(&source, kind < RECORD_END ? record_names[kind - RECORD_FIRST] : "unknown record", event, more);
+        csv_record(&source, kind < RECORD_END ? record_names[kind - RECORD_FIRST] : "unknown record", event, call,
+                   more);
     else if (is_call(event))
         call_print(listing, stream, event, more);
     else
-        record_print(listing, stream, event, more);
+        record_print(listing, stream, event, call, more);
 }
 
 /* Prints the stream's call and its records, and leaves the next call in the stream. */
 static void stream_print(const struct listing *listing, struct stream *stream)
 {
     const struct event *event = stream->next;
+    uint64_t call = event ? event->begin : 0;
     bool selected = true;
     while (event) {
         const struct event *behind = event_cursor_next(&stream->cursor);
@@ -278,7 +291,7 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             selected = selection_has_call(listing->selection, stream->file, event, stream->next_ns,
                                           stream->next_ns + call_ns(stream->file, event, more));
         if (selected)
-            event_print(listing, stream, event, more);
+            event_print(listing, stream, event, call, more);
         if (!behind || is_call(behind)) {
             stream->next = behind;
             break;
@@ -322,7 +335,7 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     const struct run_reader *file = stream->file;
     const struct thread_record *record = file->threads[stream->thread];
     struct thread_state state = record ? record->state : (struct thread_state){0};
-    if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
+    if (run_phase_is_end(file->header.phase) || state.call == CALL_NONE)
         return;
     const struct event event = {
         .begin = state.since, .kind = (uint16_t)state.call, .comm = (uint16_t)state.comm, .peer = state.peer};

@@ -38,7 +38,7 @@ struct trace_comms {
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
-int trace_comms_open(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report);
+int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct otf2_report *report);
 void trace_comms_release(struct trace_comms *comms);
 /* Says which of them have members that are left out. */
 void trace_comms_select(struct trace_comms *comms, const struct trace_job *job);

@@ -53,6 +53,10 @@ struct trace_job {
     /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
     bool no_messages, no_collectives;
     const struct selection *selection; /* NULL: all of it */
+    /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. What was sent
+     * and received on all of them, and is left out. */
+    const char *foreign_name;
+    uint64_t foreign_sent, foreign_received;
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */

@@ -104,15 +104,16 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     return true;
 }
 
-struct ledger *book_thread_add(int tid)
+void book_share(void)
 {
-    struct ledger *ledger = calloc(1, sizeof *ledger);
-    if (!ledger)
-        run_lost(&book.run, LOSS_NO_MEMORY, 1);
-    else if (book_ledger_open(ledger, tid))
-        return ledger;
-    free(ledger);
-    return NULL;
+    pthread_mutex_lock(&book.lock);
+    book.plain = false;
+    book.concurrent = true;
+    for (struct ledger *l = book.threads; l; l = l->next) {
+        l->tally.concurrent = true;
+        RELAXED_STORE(&l->plain_handle, PLAIN_NEVER);
+    }
+    pthread_mutex_unlock(&book.lock);
 }
 
 struct comm *book_comm_find(uint64_t handle)
@@ -204,19 +205,32 @@ struct comm *book_comm_make(const struct comm_facts *facts)
     return comm;
 }
 
-/* In the place of one that was freed where enough of them are kept, or where there is no other place. */
+static bool slot_fits(void)
+{
+    size_t block = sizeof(struct tally_block) + sizeof(struct shared_cells);
+    return run_fits(&book.run, sizeof(struct comm_record) + block + (size_t)2 * RUN_ALIGN);
+}
+
+static struct comm *comm_renewed(const struct comm_facts *facts, bool needed)
+{
+    struct comm *comm = facts->since ? comm_reuse(facts, needed) : NULL;
+    if (!comm)
+        return NULL;
+    comm_describe(comm, facts);
+    changes_count();
+    return comm;
+}
+
+/* In the place of one that was freed where enough of them are kept, or where there is no other place: that is looked
+ * for before memory is asked for that is not there, which would be counted as a loss. */
 static struct comm *comm_place(const struct comm_facts *facts)
 {
-    struct comm *comm = NULL;
-    for (int needed = 0; needed < 2 && !comm; needed++) {
-        comm = facts->since ? comm_reuse(facts, needed) : NULL;
-        if (comm) {
-            comm_describe(comm, facts);
-            changes_count();
-        } else {
-            comm = book_comm_make(facts);
-        }
-    }
+    bool fits = slot_fits();
+    struct comm *comm = comm_renewed(facts, !fits);
+    if (!comm)
+        comm = book_comm_make(facts);
+    if (!comm && fits)
+        comm = comm_renewed(facts, true);
     if (!comm)
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
     return comm;

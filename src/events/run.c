@@ -294,6 +294,16 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset)
     return object;
 }
 
+bool run_fits(struct run *run, size_t bytes)
+{
+    size_t chunk = pages(bytes + sizeof(struct chunk_header));
+    pthread_mutex_lock(&run->lock);
+    bool fits = run->arena_size - run->arena_used >= bytes ||
+                run->memory_bytes + (chunk < ARENA_CHUNK_BYTES ? ARENA_CHUNK_BYTES : chunk) <= run->memory_limit;
+    pthread_mutex_unlock(&run->lock);
+    return fits;
+}
+
 bool run_has_room(struct run *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -427,18 +437,31 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
     run->header->end_realtime_ns = now.realtime_ns;
     __atomic_store_n(&run->header->phase, phase, __ATOMIC_RELEASE);
     pthread_mutex_lock(&run->lock);
-    if (run_has_file(run) && !keep)
+    if (run_has_file(run) && !keep) {
         unlink(run->path);
+        run->path[0] = '\0';
+        run->gone = true;
+    }
     run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
     pthread_mutex_unlock(&run->lock);
 }
-void run_reopen(struct run *run)
+
+bool run_reopen(struct run *run)
 {
     if (!run->header)
-        return;
+        return false;
     pthread_mutex_lock(&run->lock);
-    run->broken = false;
+    run->broken = run->gone; /* what is written into a file without a name nobody finds */
     pthread_mutex_unlock(&run->lock);
     run->header->end_ticks = run->header->end_realtime_ns = run->header->finalize_ticks = 0;
     __atomic_store_n(&run->header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+    return !run->gone;
+}
+
+void run_leave(struct run *run)
+{
+    uint32_t closed = RUN_CLOSED;
+    if (run->header && !run->detached && run->header->pid == (uint32_t)getpid())
+        __atomic_compare_exchange_n(&run->header->phase, &closed, RUN_FINALIZED, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
 }

@@ -18,7 +18,8 @@
 struct run {
     struct run_header *header; /* NULL until run_open */
     int fd;                    /* the file; without one, memory that other processes can find; -1: not even that */
-    bool broken;               /* the file could not grow; later pieces live in memory */
+    bool broken;               /* the file could not grow, or the run is closed; later pieces live in memory */
+    bool gone;                 /* the run was closed and its file not kept */
     bool detached;             /* in the child of a fork, which shares the memory and takes no part */
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
@@ -87,14 +88,19 @@ void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);
 /* Async-signal-safe and wait-free. */
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count);
 
+/* Would there be room for objects of so many bytes in all? Nothing is counted as lost. */
+bool run_fits(struct run *run, size_t bytes);
+
 /* New bounds. False: a bound is below what is in use, and both stay as they were. */
 bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit);
 
 /* Ends the run; the file stays only if `keep`. The mapped memory stays readable in this process. */
 void run_close(struct run *run, enum run_phase phase, bool keep);
 
-/* Goes on with a run that was closed and kept. */
-void run_reopen(struct run *run);
+/* Goes on with a run that was closed. False: its file was not kept, and what comes now is in memory alone. */
+bool run_reopen(struct run *run);
+/* The process of a run that is closed, and would be opened again, has come to its end. */
+void run_leave(struct run *run);
 
 /* Makes `dir` and its parents. Returns 0 or an errno. */
 int run_directory_make(const char *dir);

@@ -42,15 +42,23 @@
 #ifndef MPIT_EVENTS_RUNFILE_H
 #define MPIT_EVENTS_RUNFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 6, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
-enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
+/* RUN_CLOSED: the last session is closed, and the process may open another; its exit makes that RUN_FINALIZED. */
+enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED, RUN_CLOSED };
+
+/* Everything was closed: the figures have an end. */
+static inline bool run_phase_is_end(uint32_t phase)
+{
+    return phase == RUN_FINALIZED || phase == RUN_CLOSED;
+}
 
 /* Why something was not recorded; enum mpit_loss, the slots of mpit_events_lost. */
 #define LOSS_CAUSES(X)                                                                                                 \

@@ -56,7 +56,8 @@ int archive_target_check(const char *target, char error[512])
     return -1;
 }
 
-static int job_convert(const struct run_job *job, const char *path, char error[512])
+/* `several`: what is said names the archive, one of several. */
+static int job_convert(const struct run_job *job, const char *path, bool several, char error[512])
 {
     struct otf2_report *report = calloc(1, sizeof *report);
     if (!report) {
@@ -66,7 +67,7 @@ static int job_convert(const struct run_job *job, const char *path, char error[5
     int result = otf2_convert(job->files, job->file_count, path, report);
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
     for (size_t i = 0; i < kept; i++)
-        warnx("%s", report->warnings[i]);
+        warnx("%s%s%s", several ? path : "", several ? ": " : "", report->warnings[i]);
     if (kept < report->warning_count)
         warnx("... and %zu more of the like", report->warning_count - kept);
     snprintf(error, 512, "%.511s", report->error);
@@ -100,7 +101,7 @@ int archive_write(const struct run_dir *dir, const char *target, char error[512]
             snprintf(error, 512, "the path of the archive is too long");
             return -1;
         }
-        if (job_convert(job, path, error) != 0)
+        if (job_convert(job, path, traced > 1, error) != 0)
             return -1;
     }
     return 0;

@@ -66,7 +66,8 @@ static uint64_t padded(uint64_t bytes)
 
 static bool holds_events(const struct chunk_header *chunk)
 {
-    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_RING;
+    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_RING ||
+           chunk->kind == CHUNK_FREE;
 }
 
 static int piece_put(struct work *work, uint64_t at, const void *bytes, size_t count)
@@ -106,8 +107,9 @@ static int image_put(struct work *work)
     const struct run_reader *run = work->run;
     uint64_t kept = 0, gone = 0, at = RUN_PAGE_BYTES; /* kept .. gone is to be written, gone .. at is left out */
     bool skipping = false;
-    for (size_t i = 0; i < run->chunk_count; i++) {
-        if (holds_events(run->chunks[i]) != skipping) {
+    for (const struct chunk_header *chunk; at < run->bytes; at += chunk->bytes) { /* in the order of the file */
+        chunk = (const void *)(run->base + at);
+        if (holds_events(chunk) != skipping) {
             if (skipping) {
                 if (range_put(work, kept, gone) != 0 || gone_put(work, gone, at) != 0)
                     return -1;
@@ -117,7 +119,6 @@ static int image_put(struct work *work)
             }
             skipping = !skipping;
         }
-        at += run->chunks[i]->bytes;
     }
     return range_put(work, kept, skipping ? gone : at) || (skipping && gone_put(work, gone, at)) ? -1 : 0;
 }

@@ -17,6 +17,8 @@ struct stream {
     struct event_cursor cursor;
     const struct event *next;
     int64_t next_ns;
+    uint64_t gap;   /* events that are missing before it */
+    int64_t gap_ns; /* since when: the begin of the last call before them; -1: from the start */
 };
 
 struct listing {
@@ -28,6 +30,7 @@ struct listing {
     size_t count;
     struct stream **heap; /* those that have a next call, the earliest in front */
     size_t waiting;
+    const char *gap_cause;
     int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
 
@@ -61,8 +64,7 @@ static bool is_call(const struct event *event)
 /* The communicator that had the slot at that time. */
 static const char *comm_name(char title[COMM_TITLE_BYTES], const struct run_reader *file, unsigned slot, uint64_t ticks)
 {
-    /* without a time nobody can tell who had a slot that was used again */
-    uint32_t number = ticks || !file->header.past ? run_reader_comm_at(file, slot, ticks) : 0;
+    uint32_t number = run_reader_comm_at(file, slot, ticks);
     return number ? comm_title(title, file->comms[number]->name, file->comms[number]->label) : "-";
 }
 
@@ -99,15 +101,22 @@ static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
     return text;
 }
 
-/* Behind the call's name: what its class gives a meaning to. */
+/* Of a call that was not timed nobody knows how long it took. One that was took some ticks. */
+static const char *duration_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file, uint64_t ticks)
+{
+    bool untimed = file->header.sampling != 1 || file->header.sampling_changed;
+    return ticks || !untimed ? text_of_ns(text, clock_ns(run_reader_scale(file), ticks)) : "-";
+}
+
+/* Behind the call's name: what its class gives a meaning to. `ticks`: when it had its communicator. */
 static void fields_print(const struct listing *listing, const struct run_reader *file, const struct event *event,
-                         unsigned class, const struct event_extension *more)
+                         uint64_t ticks, unsigned class, const struct event_extension *more)
 {
     char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES];
     FILE *out = listing->out;
     int columns = listing->comm_columns;
     char title[COMM_TITLE_BYTES];
-    const char *comm = comm_name(title, file, event->comm, event->begin);
+    const char *comm = comm_name(title, file, event->comm, ticks);
     uint64_t bytes_out = more ? more->bytes_out : (uint32_t)event->tag;
     switch (class) {
     case CLASS_P2P:
@@ -168,27 +177,32 @@ static void call_print(const struct listing *listing, const struct stream *strea
     const struct run_reader *file = stream->file;
     unsigned kind = event_kind(event);
     bool metric = kind >= RECORD_END && kind != EVENT_REGION; /* an instant */
-    uint64_t ns = metric ? 0 : clock_ns(run_reader_scale(file), event_duration(event, more));
+    uint64_t ticks = metric ? 0 : event_duration(event, more);
     char rank[UNIT_TEXT_BYTES];
     if (kind >= RECORD_END) {
         char detail[INSTRUMENT_TEXT_BYTES + INSTRUMENT_NAME_BYTES];
         char title[COMM_TITLE_BYTES];
         const char *what = instrument_text(file, event, detail, sizeof detail);
+        text_tidy(detail, sizeof detail);
         fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %s\n", rank_text(rank, file), stream->thread,
-                listing->seconds_columns, (double)stream->next_ns * 1e-9, metric ? "" : text_of_ns(duration, ns),
-                listing->call_columns, what, listing->comm_columns, comm_name(title, file, event->comm, event->begin),
-                detail);
+                listing->seconds_columns, (double)stream->next_ns * 1e-9,
+                metric ? "" : duration_text(duration, file, ticks), listing->call_columns, what, listing->comm_columns,
+                comm_name(title, file, event->comm, event->begin), detail);
         return;
     }
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s", rank_text(rank, file), stream->thread,
-            listing->seconds_columns, (double)stream->next_ns * 1e-9, text_of_ns(duration, ns), listing->call_columns,
-            run_reader_call_name(file, kind));
-    fields_print(listing, file, event, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, duration_text(duration, file, ticks),
+            listing->call_columns, run_reader_call_name(file, kind));
+    fields_print(listing, file, event, event->begin, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER,
+                 more);
 }
 
+/* `call`: when the call began that the record belongs to. A request that was not timed when it was posted has no begin,
+ * but had its communicator, and kept it, when the call began that completed it. */
 static void record_print(const struct listing *listing, const struct stream *stream, const struct event *event,
-                         const struct event_extension *more)
+                         uint64_t call, const struct event_extension *more)
 {
+    uint64_t ticks = event->begin ? event->begin : call;
     unsigned kind = event_kind(event);
     const struct run_reader *file = stream->file;
     char title[COMM_TITLE_BYTES], parent[COMM_TITLE_BYTES];
@@ -206,13 +220,13 @@ static void record_print(const struct listing *listing, const struct stream *str
         return;
     case RECORD_COLL_POSTED:
     case RECORD_COLL_DONE:
-        fields_print(listing, file, event, CLASS_COLLECTIVE, more);
+        fields_print(listing, file, event, ticks, CLASS_COLLECTIVE, more);
         break;
     case RECORD_COMM_DONE:
-        fields_print(listing, file, event, CLASS_COMMUNICATOR, more);
+        fields_print(listing, file, event, ticks, CLASS_COMMUNICATOR, more);
         break;
     default:
-        fields_print(listing, file, event, CLASS_P2P, more);
+        fields_print(listing, file, event, ticks, CLASS_P2P, more);
     }
     if ((kind < RECORD_SEND_DONE || kind > RECORD_FREED) && kind != RECORD_HALF_DONE)
         return;
@@ -232,11 +246,34 @@ static void stream_wake(const struct listing *listing, const struct stream *stre
     run_job_file(listing->job, (size_t)(stream->file - listing->job->files));
 }
 
+static const struct event *stream_read(struct stream *stream)
+{
+    const struct event *event = event_cursor_next(&stream->cursor);
+    stream->gap += event ? stream->cursor.gap : 0;
+    return event;
+}
+
+/* What a bounded trace did not keep, or could not. */
+static void gap_print(const struct listing *listing, struct stream *stream)
+{
+    char rank[UNIT_TEXT_BYTES];
+    if (!stream->gap)
+        return;
+    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  ", rank_text(rank, stream->file), stream->thread,
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, "");
+    if (stream->gap_ns >= 0)
+        fprintf(listing->out, "(since %.9f)", (double)stream->gap_ns * 1e-9);
+    else
+        fprintf(listing->out, "(from the start)");
+    fprintf(listing->out, " %" PRIu64 " events are missing here%s\n", stream->gap, listing->gap_cause);
+    stream->gap = 0;
+}
+
 static void stream_take(const struct listing *listing, struct stream *stream)
 {
-    do
-        stream->next = event_cursor_next(&stream->cursor);
-    while (stream->next && !is_call(stream->next)); /* a ring may begin in the middle of a call's records */
+    do /* what is left may begin in the middle of a call's records */
+        stream->next = stream_read(stream);
+    while (stream->next && !is_call(stream->next));
     if (stream->next)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
@@ -265,13 +302,16 @@ static bool is_selected(const struct listing *listing, const struct run_reader *
 static void stream_print(const struct listing *listing, struct stream *stream)
 {
     const struct event *event = stream->next;
+    uint64_t call = event ? event->begin : 0;
+    gap_print(listing, stream);
+    stream->gap_ns = stream->next_ns;
     bool selected = true;
     while (event) {
-        const struct event *behind = event_cursor_next(&stream->cursor);
+        const struct event *behind = stream_read(stream);
         const struct event_extension *more = NULL;
         if ((event->kind & EVENT_WIDE) && behind && event_kind(behind) == RECORD_EXTENSION) {
             more = (const void *)behind;
-            behind = event_cursor_next(&stream->cursor);
+            behind = stream_read(stream);
         }
         if (is_call(event))
             selected = is_selected(listing, stream->file, event, stream->next_ns,
@@ -279,7 +319,9 @@ static void stream_print(const struct listing *listing, struct stream *stream)
         if (selected && is_call(event))
             call_print(listing, stream, event, more);
         else if (selected)
-            record_print(listing, stream, event, more);
+            record_print(listing, stream, event, call, more);
+        while (behind && stream->gap && !is_call(behind)) /* its call is missing */
+            behind = stream_read(stream);
         if (!behind || is_call(behind)) {
             stream->next = behind;
             break;
@@ -333,7 +375,8 @@ static void calls_print(struct listing *listing)
     }
 }
 
-static int streams_open(struct listing *listing)
+/* `last`: only so many records of each, and of processes that did not come to their end; 0: all. */
+static int streams_open(struct listing *listing, uint64_t last)
 {
     const struct run_job *job = listing->job;
     size_t most = 0;
@@ -346,9 +389,13 @@ static int streams_open(struct listing *listing)
     for (size_t i = 0; i < job->file_count; i++) {
         const struct run_reader *file = run_job_file(job, i);
         for (uint32_t thread = 0; thread < file->thread_count; thread++) {
+            if (last && file->header.phase == RUN_FINALIZED)
+                continue;
             struct stream *stream = &listing->streams[listing->count];
-            *stream = (struct stream){.file = file, .thread = thread};
+            *stream = (struct stream){.file = file, .thread = thread, .gap_ns = -1};
             event_cursor_open(&stream->cursor, stream->file, thread);
+            if (last && stream->cursor.end > last)
+                event_cursor_skip(&stream->cursor, stream->cursor.end - last);
             stream_take(listing, stream);
             listing->count++;
         }
@@ -363,7 +410,7 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     const struct run_reader *file = stream->file;
     const struct thread_record *record = file->threads[stream->thread];
     struct thread_state state = record ? record->state : (struct thread_state){0};
-    if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
+    if (run_phase_is_end(file->header.phase) || state.call == CALL_NONE)
         return;
     const struct event event = {.begin = state.since, .kind = (uint16_t)state.call, .comm = (uint16_t)state.comm};
     int64_t since_ns = state.since ? timeline_ns(&listing->line, file, state.since) : 0;
@@ -406,10 +453,22 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
     }
 }
 
-int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+/* Why events are missing, as far as one cause is known. */
+static const char *gap_cause(const struct run_job *job)
+{
+    uint64_t limit = 0, disk = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        limit += job->files[i].header.lost[LOSS_TRACE_LIMIT];
+        disk += job->files[i].header.lost[LOSS_DISK_FULL] + job->files[i].header.lost[LOSS_NO_FILE];
+    }
+    return limit && !disk ? " (trace_limit)" : disk && !limit ? " (disk_full)" : "";
+}
+
+static int list_print(const struct run_job *job, const struct selection *selection, uint64_t last, FILE *out)
 {
     struct listing listing = {.out = out,
                               .job = job,
+                              .gap_cause = gap_cause(job),
                               .selection = selection,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
@@ -417,7 +476,7 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     if (job->file_count == 0)
         return 0;
     timeline_open(&listing.line, job->files, job->file_count);
-    if (streams_open(&listing) != 0) {
+    if (streams_open(&listing, last) != 0) {
         free(listing.streams);
         free(listing.heap);
         return -1;
@@ -440,4 +499,14 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     free(listing.streams);
     free(listing.heap);
     return 0;
+}
+
+int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+{
+    return list_print(job, selection, 0, out);
+}
+
+int events_print_last(const struct run_job *job, const struct selection *selection, uint64_t records, FILE *out)
+{
+    return list_print(job, selection, records, out);
 }

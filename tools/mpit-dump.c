@@ -9,6 +9,7 @@
 #include "compaction.h"
 #include "eventlist.h"
 #include "options.h"
+#include "postmortem.h"
 #include "replay.h"
 #include "rundir.h"
 #include "summary_json.h"
@@ -30,6 +31,7 @@ static const char help[] =
     "  --json       the same as JSON; summary-json.md in the documentation describes it\n"
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
+    "  --crash      the processes that did not come to their end: what they were in, and their last calls\n"
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
@@ -58,6 +60,7 @@ enum mode {
     MODE_SUMMARY,
     MODE_JSON,
     MODE_EVENTS,
+    MODE_CRASH,
     MODE_OTF2,
     MODE_VERIFY,
     MODE_ANALYZE,
@@ -68,6 +71,7 @@ enum mode {
     MODE_VERSION
 };
 enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
+enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
@@ -111,13 +115,14 @@ static bool mode_has_json(enum mode mode)
 
 static void mode_set(struct request *request, enum mode mode)
 {
-    bool beside = (mode == MODE_JSON && mode_has_json(request->mode)) ||
-                  (mode_has_json(mode) && request->mode == MODE_JSON);
+    bool beside =
+        (mode == MODE_JSON && mode_has_json(request->mode)) || (mode_has_json(mode) && request->mode == MODE_JSON);
     if (beside)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --analyze, --otf2, --compact, --verify and --check at a "
-                     "time");
+        usage_reject(
+            "only one of --summary, --json, --events, --crash, --analyze, --otf2, --compact, --verify and --check at a "
+            "time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
 }
@@ -127,6 +132,7 @@ static struct request request_read(int argc, char *argv[])
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
                                             {"json", no_argument, NULL, MODE_JSON},
                                             {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"crash", no_argument, NULL, MODE_CRASH},
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
@@ -234,6 +240,22 @@ static int events(const struct run_dir *dir, const struct selection *selection)
     return status;
 }
 
+/* Who did not come to an end, and the last calls of each. */
+static int crash(const struct run_dir *dir, const struct selection *selection)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        job_title(dir, i);
+        if (!postmortem_print(&dir->jobs[i], SIZE_MAX, stdout)) {
+            printf("all processes that are known of came to their end\n");
+            continue;
+        }
+        printf("\n");
+        if (events_print_last(&dir->jobs[i], selection, LAST_RECORDS, stdout) != 0)
+            errx(1, "no memory to list the events");
+    }
+    return 0;
+}
+
 /* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
 static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
 {
@@ -316,6 +338,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return verify(dir);
     case MODE_EVENTS:
         return events(dir, &request->selection);
+    case MODE_CRASH:
+        return crash(dir, &request->selection);
     case MODE_ANALYZE:
         return analyze(dir, request);
     case MODE_COMPACT:
@@ -324,6 +348,7 @@ static int show(const struct run_dir *dir, const struct request *request)
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
             summary_print(dir->jobs[i].summary, stdout);
+            postmortem_print(&dir->jobs[i], LINES_MOST, stdout);
         }
         return 0;
     }

@@ -5,6 +5,7 @@
 #include "abichoice.h"
 #include "archive.h"
 #include "child.h"
+#include "filter.h"
 #include "forward.h"
 #include "installation.h"
 #include "knobs.h"
@@ -31,7 +32,9 @@ static const char help[] =
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
     "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
     "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"
-    "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other\n"
+    "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other;\n"
+    "                   functions with or without MPI_, * for any characters: \"start\" is MPI_Start, \"start*\"\n"
+    "                   MPI_Startall, too; class other (local functions) needs MPIT_RECORD_LOCAL_CALLS=1\n"
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
     "  --summary FILE   write the summary to FILE (as JSON if it ends in .json), \"-\": to standard output;\n"
     "                   else it goes to standard error\n"
@@ -51,20 +54,26 @@ struct request {
     char **words;
 };
 
+/* Of an option that sets a variable: a mistake ends mpit-run before anything starts. */
+static const char *value_check(const char *option, enum knob knob, const char *text)
+{
+    char reason[KNOB_PROBLEM_BYTES];
+    uint64_t value;
+    if (!knob_value_read(knob, text, &value, reason))
+        usage_reject("option --%s: '%.100s'%s cannot be used: %s", option, text, strlen(text) > 100 ? "..." : "",
+                     reason);
+    return text;
+}
+
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"trace", no_argument, NULL, 't'},
-                                            {"otf2", no_argument, NULL, 'a'},
-                                            {"summary", required_argument, NULL, 's'},
-                                            {"filter", required_argument, NULL, 'f'},
-                                            {"timing", required_argument, NULL, 'n'},
-                                            {"no-compact", no_argument, NULL, 'c'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"mpi", required_argument, NULL, 'm'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'}, {"trace", no_argument, NULL, 't'},
+        {"otf2", no_argument, NULL, 'a'},         {"summary", required_argument, NULL, 's'},
+        {"filter", required_argument, NULL, 'f'}, {"timing", required_argument, NULL, 'n'},
+        {"no-compact", no_argument, NULL, 'c'},   {"quiet", no_argument, NULL, 'q'},
+        {"mpi", required_argument, NULL, 'm'},    {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
     struct request request = {.abi = ABI_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {
@@ -82,10 +91,10 @@ static struct request request_read(int argc, char *argv[])
             request.summary = optarg;
             break;
         case 'f':
-            request.filter = optarg;
+            request.filter = value_check("filter", KNOB_FILTER, optarg);
             break;
         case 'n':
-            request.timing = optarg;
+            request.timing = value_check("timing", KNOB_TIMING, optarg);
             break;
         case 'c':
             request.no_compact = true;
@@ -174,16 +183,19 @@ static bool programs_are_several(char *const words[])
     return false;
 }
 
-/* In the environment, or set by the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
-static bool recording_disabled(char *const words[])
+/* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
+static bool line_sets(char *const words[], const char *name)
 {
-    static const char name[] = "MPIT_DISABLE";
-    if (getenv(name))
-        return true;
+    size_t bytes = strlen(name);
     for (; *words; words++)
-        if (strncmp(*words, name, sizeof name - 1) == 0 && strchr("=", (*words)[sizeof name - 1]))
+        if (strncmp(*words, name, bytes) == 0 && strchr("=", (*words)[bytes]))
             return true;
     return false;
+}
+
+static bool recording_disabled(char *const words[])
+{
+    return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
 }
 
 static void environment_set(const struct request *request, const char *library, const char *output)
@@ -224,6 +236,28 @@ static void settings_check(void)
     }
 }
 
+/* What the filter means where that may not be what was meant. The processes then need not say it: they do where nobody
+ * has set MPIT_RECORD_LOCAL_CALLS. */
+static void filter_explain(const struct request *request)
+{
+    char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
+    static const char name[] = "MPIT_RECORD_LOCAL_CALLS";
+    const char *meant, *other;
+    uint64_t local = 0;
+    if (!request->filter)
+        return;
+    if (!request->quiet && filter_is_narrow(request->filter, word, &meant, &other))
+        warnx("note: --filter: '%s' is the function %s alone; %s* stands for %s, too", word, meant, word, other);
+    if (!filter_wants_local(request->filter, word) || line_sets(request->words, name) ||
+        (knob_from_environment(KNOB_RECORD_LOCAL_CALLS, &local, problem) && local))
+        return;
+    warnx("--filter: nothing is recorded for '%s', which stands for local functions alone; these are recorded with "
+          "%s=1",
+          word, name);
+    if (setenv(name, "0", 1) != 0)
+        err(EXIT_USAGE, "no memory");
+}
+
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, "");
@@ -242,6 +276,7 @@ int main(int argc, char *argv[])
     environment_set(&request, library, output.path);
     agent_set(kind);
     settings_check();
+    filter_explain(&request);
     char **words = forward_words(request.words, launcher, kind, library, note);
     if (note[0] && !request.quiet)
         warnx("note: %s", note);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,22 @@ static int entry_remove(const char *path, const struct stat *status, int type, s
     return remove(path);
 }
 
+/* No fault: an archive has one MPI_COMM_WORLD. */
+static void foreign_tell(const struct trace_job *job, struct otf2_report *report)
+{
+    char messages[96] = "";
+    if (!job->foreign_name)
+        return;
+    if (job->foreign_sent || job->foreign_received)
+        snprintf(messages, sizeof messages, " (this job sent %" PRIu64 " and received %" PRIu64 ")", job->foreign_sent,
+                 job->foreign_received);
+    report_warning(
+        report,
+        "note: an archive has one job. Communicators with processes of other jobs (the first: %s) are not in "
+        "it: of what happened on them it has the calls, and no messages%s and collectives",
+        job->foreign_name, messages);
+}
+
 static int events_write(OTF2_Archive *archive, struct trace_job *job, struct trace_comms *comms,
                         struct trace_strings *strings, struct otf2_report *report)
 {
@@ -58,6 +75,7 @@ static int events_write(OTF2_Archive *archive, struct trace_job *job, struct tra
         if (trace_process_write(job, comms, r, archive, program, report) != 0)
             return -1;
     }
+    foreign_tell(job, report);
     if (OTF2_Archive_CloseEvtFiles(archive) != OTF2_SUCCESS)
         return report_error(report, "the events could not be written");
     return 0;

@@ -37,7 +37,7 @@ struct trace_comms {
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
-int trace_comms_open(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report);
+int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct otf2_report *report);
 void trace_comms_release(struct trace_comms *comms);
 
 /* The communicator with this number in this process's file; NO_COMM where it cannot be told. */

@@ -59,12 +59,35 @@ static int32_t peers_of(const struct trace_process *process, const struct event 
                             process->rank->run->comms[process_number(process, event)]);
 }
 
+static bool is_receive(const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE ||
+           (kind < CALL_COUNT && call_table[kind].fold == FOLD_RECV);
+}
+
+/* One end of a message on a communicator that the archive does not have. */
+static void message_leave_out(struct trace_process *process, const struct event *event)
+{
+    const struct run_reader *run = process->rank->run;
+    uint32_t number = process_number(process, event);
+    const struct comm_record *record = run && number && number < run->comm_count ? run->comms[number] : NULL;
+    if (process->job->in_part)
+        return; /* none are written */
+    if (record && record->flags & COMM_FOREIGN)
+        ++*(is_receive(event) ? &process->job->foreign_received : &process->job->foreign_sent);
+    else if (record)
+        process->absent_comm++;
+    else
+        process->unknown_comm++;
+}
+
 bool process_has_message(struct trace_process *process, const struct event *event)
 {
     if (event->peer < 0 || (event->kind & EVENT_FAILED) || process->job->no_messages)
         return false;
     if (process_comm(process, event) == NO_COMM) {
-        process->unknown_comm++;
+        message_leave_out(process, event);
         return false;
     }
     if (event->peer >= peers_of(process, event)) {

@@ -21,10 +21,11 @@ struct trace_process {
     const struct trace_rank *rank;
     int32_t world_rank;
     bool *created;         /* by the communicator's number: its creation is in the archive */
-    uint64_t unknown_comm; /* messages and collectives that could not be placed, by reason */
-    uint64_t bad_peer;
-    uint64_t unmatched;   /* completions of requests that were not seen posted */
-    OTF2_ErrorCode error; /* the first one */
+    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: nothing is known of where it was, */
+    uint64_t absent_comm;  /* the communicator is not in the archive, as was said when that was decided, */
+    uint64_t bad_peer;     /* or it has no such rank */
+    uint64_t unmatched;    /* completions of requests that were not seen posted */
+    OTF2_ErrorCode error;  /* the first one */
 };
 
 struct trace_location {

@@ -125,7 +125,7 @@ static int rank_place(struct trace_job *job, const struct run_reader *run, struc
         return report_error(report, "there are two run files of rank %d (processes %u and %u)", header->world_rank,
                             rank->run->header.pid, header->pid);
     rank->run = run;
-    rank->ended = header->phase == RUN_FINALIZED && header->end_ticks >= header->begin_ticks;
+    rank->ended = run_phase_is_end(header->phase) && header->end_ticks >= header->begin_ticks;
     rank->event_count = calloc(run->thread_count + 1, sizeof *rank->event_count);
     rank->written = calloc(run->thread_count + 1, sizeof *rank->written);
     if (!rank->event_count || !rank->written)

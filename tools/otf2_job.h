@@ -50,6 +50,10 @@ struct trace_job {
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
     bool no_messages, no_collectives;
+    /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. What was sent
+     * and received on all of them, and is left out. */
+    const char *foreign_name;
+    uint64_t foreign_sent, foreign_received;
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */

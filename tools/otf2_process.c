@@ -102,8 +102,9 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     case RECORD_RECV_POSTED:
         return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
     case RECORD_COLL_POSTED:
-        return process_comm(process, event) != NO_COMM ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
-                                                       : 0;
+        return !process->job->no_collectives && process_comm(process, event) != NO_COMM
+                   ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
+                   : 0;
     case RECORD_SEND_DONE:
     case RECORD_HALF_DONE:
         class = REQUEST_IS_SEND;
@@ -250,8 +251,9 @@ static void losses_tell(const struct lanes *lanes)
         {missing, "records were lost when it was recorded"},
         {orphans, "records are left out: the call that they belong to was lost"},
         {unknown, "records are left out: they are damaged or never written"},
-        {process->unknown_comm, "messages are left out: their communicator is not known"},
-        {process->bad_peer, "messages are left out: their peer is no rank of the communicator"},
+        {process->unknown_comm, "sends and receives are left out: there is no record of their communicator"},
+        {process->absent_comm, "sends and receives are left out with their communicators"},
+        {process->bad_peer, "sends and receives are left out: their peer is no rank of the communicator"},
         {process->unmatched, "completions belong to requests that were not seen posted"},
     };
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)

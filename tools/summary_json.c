@@ -2,6 +2,7 @@
 #include "summary_json.h"
 
 #include "calls.h"
+#include "label.h"
 #include "summary_instruments.h"
 #include "variables.h"
 
@@ -12,17 +13,14 @@
 
 enum { SUMMARY_JSON_VERSION = 1 };
 
-/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?'. */
+/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?' (label.h). */
 static json_t *text_json(const char *text)
 {
     json_t *json = json_string(text);
     if (json)
         return json;
     char clean[FILTER_BYTES];
-    size_t used = 0;
-    for (; text[used] && used < sizeof clean - 1; used++)
-        clean[used] = (text[used] & 0x80) ? '?' : text[used];
-    clean[used] = '\0';
+    label_clean(clean, sizeof clean, text, FILTER_BYTES);
     return json_string(clean);
 }
 

@@ -104,6 +104,7 @@ struct event_cursor {
     uint64_t missing; /* events that lie in no chunk: they were lost */
     size_t chunk;     /* index from which to look on */
     const struct chunk_header *current;
+    struct chunk_header header; /* of the current one, as it was checked: a living process writes over old chunks */
     uint64_t current_first, current_end;
     const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
     uint64_t packed_number;                   /* of the event that comes out of it next */
@@ -113,10 +114,13 @@ struct event_cursor {
     size_t memory_bytes;
     bool whole;   /* of a trace that was switched, show what belongs to no stretch, too */
     bool belongs; /* TRACED_IN_PART: the last call did, and what follows it does */
+    uint64_t gap; /* events that are missing right before the last one that was returned */
 };
 
 /* The cursor needs closing; it may be closed twice. */
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
+/* Goes on with event `number`, or the first one behind it that was kept; what lies before is not missing. */
+void event_cursor_skip(struct event_cursor *cursor, uint64_t number);
 /* The next record, or NULL at the end. Valid until PACK_BACK_MOST more have been asked for. */
 const struct event *event_cursor_next(struct event_cursor *cursor);
 void event_cursor_close(struct event_cursor *cursor);

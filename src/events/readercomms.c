@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; nobody writes what is read here in the same process */
-#else
-#define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#endif
-
 enum { MAX_SLOTS = 1 << 16, COPY_ATTEMPTS = 1000 };
 
 /* All records that have been found, as they stand in the file. */

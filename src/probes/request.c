@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include "commreuse.h"
 #include "umq.h"
 
 #include <sched.h>
@@ -221,10 +222,10 @@ static void youngest_set(uint32_t *at, struct request *request)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-enum put { PUT_BESIDE, PUT_IF_NONE, PUT_INSTEAD };
+enum put { PUT_BESIDE, PUT_OLDEST, PUT_IF_NONE, PUT_INSTEAD };
 
-/* Puts a request beside what stands under its handle, or instead of that, which *others is then: a ring. False: there
- * is something (PUT_IF_NONE). */
+/* Puts a request beside what stands under its handle, as the youngest or the oldest of them, or instead of that, which
+ * *others is then: a ring. False: there is something (PUT_IF_NONE). */
 static bool behind_put(struct request *request, uint64_t handle, enum put how, struct request **others)
 {
     uint64_t hash = hash_of(handle);
@@ -241,6 +242,10 @@ static bool behind_put(struct request *request, uint64_t handle, enum put how, s
         request->younger = youngest->younger;
         youngest->younger = number;
         youngest_set(at, request);
+    } else if (youngest && how == PUT_OLDEST) {
+        request->younger = youngest->younger;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        youngest->younger = number;
     } else if (free) {
         request->younger = number;
         request->chain = youngest ? youngest->chain : 0;
@@ -293,6 +298,20 @@ static struct request *front_take(struct log *log, struct front_place *place)
     }
     place->handle = 0;
     return request;
+}
+
+void request_front_leave(struct log *log)
+{
+    for (unsigned i = 0; i < FRONT_PLACES; i++) {
+        uint64_t handle = request_front[i].handle;
+        struct request *request = handle ? front_take(log, &request_front[i]) : NULL, *others;
+        if (!request)
+            continue;
+        request->holds = request->comm != 0;
+        if (request->holds)
+            comm_hold(book.comms[request->comm]);
+        behind_put(request, handle, PUT_OLDEST, &others);
+    }
 }
 
 static void displaced_add(struct log *log, struct request *request)

@@ -219,6 +219,9 @@ HOT struct view *request_view(struct log *log, const struct request *request)
 /* Does one that lives in front refer to the communicator? */
 bool request_front_has(const struct comm *comm);
 
+/* Moves what lives in front behind it: book_share was called, and threads use only that from now on. */
+void request_front_leave(struct log *log);
+
 /* Puts a request into the table: one that is known under this handle, or was posted inside of another call. */
 void request_put(struct request *request, uint64_t handle);
 /* Puts in one that was just posted. What the handle stood for has ended unseen: it goes to log->displaced. */

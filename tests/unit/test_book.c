@@ -8,6 +8,7 @@
 #include "book.h"
 #include "commmap.h"
 #include "effort.h"
+#include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
 #include "variables.h"
@@ -50,7 +51,7 @@ static struct comm *comm_new(int32_t size, int32_t remote_size)
 
 static struct ledger *ledger_new(void)
 {
-    struct ledger *ledger = book_thread_add(77);
+    struct ledger *ledger = ledger_make(77);
     assert_non_null(ledger);
     return ledger;
 }
@@ -290,7 +291,7 @@ static void without_memory_is_counted_and_recording_goes_on(void **state)
     view_of(ledger, comm);
     book.run.memory_limit = book.run.memory_bytes;
     while (book.run.header->lost[LOSS_NO_MEMORY] == lost)
-        book_thread_add(1);
+        ledger_make(1);
     int32_t peer = 0;
     for (lost = book.run.header->lost[LOSS_NO_MEMORY]; book.run.header->lost[LOSS_NO_MEMORY] == lost; peer += 64)
         send(ledger, comm, peer);
@@ -316,7 +317,7 @@ static bool ended;
 static void *write_all(void *argument)
 {
     uint64_t handle = UINT64_C(0x900000000) + ((uint64_t)(uintptr_t)argument << 24);
-    struct ledger *ledger = book_thread_add(1);
+    struct ledger *ledger = ledger_make(1);
     for (int i = 0; i < ROUNDS; i++) {
         struct comm *own = book_comm_add(
             &(struct comm_facts){.handle = handle + 64 * (uint64_t)(i % 50), .size = 8, .name = "writer"});

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "effort.h"
+#include "ledgerfixture.h"
 #include "meter.h"
 
 #include <pthread.h>
@@ -29,7 +30,7 @@ static int comm_setup(void **state)
 {
     (void)state;
     handle_last += 0x40;
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     comm = book_comm_add(&(struct comm_facts){.handle = handle_last, .size = 200, .name = "test"});
     view = view_of(ledger, comm);
     book.scale.mult = UINT64_C(3) << 31; /* 1.5 ns a tick */

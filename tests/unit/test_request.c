@@ -597,6 +597,37 @@ static void threads_neither_lose_nor_mix_requests(void **state)
 
 enum { HANDED = EFFORT(200000, 3000) };
 
+/* A session was opened behind MPI_Init: what lives in front is where threads look for it, as the oldest of its handle.
+ */
+static void requests_in_front_are_found_when_threads_come(void **state)
+{
+    (void)state;
+    struct comm comm = {.slot = 1, .holds = 1}, *comms[] = {NULL, &comm};
+    struct view view = {.slot = 1, .comm = &comm};
+    struct ledger ledger = {.plain_handle = 0x5000};
+    book.comms = comms;
+    book.threads = &ledger;
+    *front_post(0x5000) = (struct posted){.begin = 1, .view = &view};
+    for (uint64_t i = 2; i <= 4; i++)
+        post(0x5000, i);
+    assert_true(post(0x6000, 9));
+    book_share();
+    request_front_leave(own_log);
+    assert_true(book.concurrent && !book.plain && ledger.tally.concurrent);
+    assert_true(ledger.plain_handle == PLAIN_NEVER);
+    assert_null(front_post(0x7000));
+    assert_int_equal(comm.holds, 2); /* by the one that counted on the front */
+    for (uint64_t i = 1; i <= 4; i++)
+        take_check(0x5000, i);
+    assert_null(request_take(own_log, 0x5000, NULL));
+    take_check(0x6000, 9);
+    assert_int_equal(comm.holds, 1);
+    book.comms = NULL;
+    book.threads = NULL;
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        request_front[i].overflow = 0; /* of no meaning any more */
+}
+
 static void *hand_in(void *argument)
 {
     struct worker *worker = argument;
@@ -639,6 +670,7 @@ int main(void)
         TEST(overflowed_place_is_not_used_before_it_is_drained),
         TEST(neighbours_in_front_are_not_mistaken),
         TEST(order_holds_for_random_traffic),
+        TEST(requests_in_front_are_found_when_threads_come),
         TEST(equal_handles_are_told_apart_by_their_variables),
         TEST(youngest_that_was_taken_leaves_its_place_to_the_next),
         TEST(handle_in_another_variable_is_the_oldest),

@@ -2,6 +2,7 @@
 #include "eventlist.h"
 
 #include "calls.h"
+#include "clockmessages.h"
 #include "label.h"
 #include "timeline.h"
 #include "units.h"
@@ -377,8 +378,8 @@ int events_print(const struct run_job *job, const struct selection *selection, F
                               .comm_columns = COMM_COLUMNS_LEAST};
     if (job->file_count == 0)
         return 0;
-    timeline_open(&listing.line, job->files, job->file_count);
-    if (streams_open(&listing, job) != 0)
+    if (timeline_open(&listing.line, job->files, job->file_count, true) != 0 || timeline_refine(&listing.line) != 0 ||
+        streams_open(&listing, job) != 0)
         return -1;
     columns_measure(&listing, job);
     fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing.seconds_columns, "seconds",
@@ -395,5 +396,6 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     for (size_t i = 0; i < listing.count; i++)
         event_cursor_close(&listing.streams[i].cursor);
     free(listing.streams);
+    timeline_release(&listing.line);
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "timeline.h"
 #include "units.h"
 
 #include <err.h>
@@ -323,6 +324,7 @@ static int show(const struct run_dir *dir, const struct request *request)
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
             summary_print(dir->jobs[i].summary, stdout);
+            timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, stdout);
         }
         return 0;
     }

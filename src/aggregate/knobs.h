@@ -28,6 +28,7 @@ enum knob {
     KNOB_SAMPLE_HZ,
     KNOB_FILTER,
     KNOB_PAPI_EVENTS,
+    KNOB_CLOCK_SYNC_BARRIERS,
     KNOB_COUNT
 };
 

@@ -125,11 +125,15 @@ static const struct rank *partner_of(const struct evidence *all, const struct ra
     return partner->file && partner->clock != rank->clock ? partner : NULL;
 }
 
-/* Times of one rank's sends (begins), or receives (ends), by partner. Returns how many, -1 without memory; 0 if events
- * are missing. */
+enum { TIMES_NO_MEMORY = -1, TIMES_MISSING = -2 };
+
+/* Times of one rank's sends (begins), or receives (ends), by partner. Returns how many, or what is wrong. */
 static int64_t times_read(const struct evidence *all, const struct rank *rank, struct times *times, bool sent)
 {
     int64_t count = 0;
+    char reason[128];
+    if (run_reader_wake(rank->file, reason) != 0)
+        return TIMES_MISSING;
     for (uint32_t thread = 0; thread < rank->file->thread_count; thread++) {
         struct event_cursor cursor;
         const struct event *event;
@@ -152,16 +156,19 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
             if (!partner)
                 continue;
             struct times *list = &times[event->peer];
-            count = times_add(list, sent ? event->begin : end) == 0 ? count + 1 : -1;
+            count = times_add(list, sent ? event->begin : end) == 0 ? count + 1 : TIMES_NO_MEMORY;
             open = !sent && count > 0 && kind < RECORD_FIRST && (event->kind & EVENT_WIDE)
                        ? &list->list[list->count - 1]
                        : NULL;
         }
         bool missing = cursor.missing != 0;
         event_cursor_close(&cursor);
-        if (missing)
-            return count < 0 ? -1 : 0;
+        if (missing && count >= 0)
+            count = TIMES_MISSING;
+        if (count < 0)
+            break;
     }
+    run_reader_rest(rank->file);
     return count;
 }
 
@@ -235,7 +242,7 @@ static int rank_take(struct evidence *all, size_t number, struct times *received
         free(received[peer].list);
         received[peer] = (struct times){0};
     }
-    return count < 0 ? -1 : 0;
+    return count == TIMES_NO_MEMORY ? -1 : 0;
 }
 
 static int evidence_take(struct evidence *all)
@@ -430,12 +437,14 @@ static int ranks_find(struct evidence *all)
         int64_t count = 1;
         if (rank->file) {
             rank->sends = calloc(all->size, sizeof *rank->sends);
-            count = rank->sends ? times_read(all, rank, rank->sends, true) : -1;
+            count = rank->sends ? times_read(all, rank, rank->sends, true) : TIMES_NO_MEMORY;
         }
         for (size_t peer = 0; rank->sends && peer < all->size; peer++)
             times_sort(&rank->sends[peer]);
-        if (count < 0)
+        if (count == TIMES_NO_MEMORY)
             return -1;
+        if (count == TIMES_MISSING) /* the k-th that is left is not the k-th */
+            rank->file = NULL;
     }
     return 0;
 }

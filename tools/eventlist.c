@@ -18,14 +18,20 @@ struct stream {
     struct event_cursor cursor;
     const struct event *next;
     int64_t next_ns;
+    uint64_t gap;   /* events that are missing before it */
+    int64_t gap_ns; /* since when: the begin of the last call before them; -1: from the start */
 };
 
 struct listing {
     FILE *out;
+    const struct run_job *job;
     const struct selection *selection;
     struct timeline line;
     struct stream *streams;
     size_t count;
+    struct stream **heap; /* those that have a next call, the earliest in front */
+    size_t waiting;
+    const char *gap_cause;
     int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
 
@@ -235,11 +241,40 @@ static void record_print(const struct listing *listing, const struct stream *str
             run_reader_call_name(file, event->duration));
 }
 
+/* A job may have more files than can be mapped at once. */
+static void stream_wake(const struct listing *listing, const struct stream *stream)
+{
+    run_job_file(listing->job, (size_t)(stream->file - listing->job->files));
+}
+
+static const struct event *stream_read(struct stream *stream)
+{
+    const struct event *event = event_cursor_next(&stream->cursor);
+    stream->gap += event ? stream->cursor.gap : 0;
+    return event;
+}
+
+/* What a bounded trace did not keep, or could not. */
+static void gap_print(const struct listing *listing, struct stream *stream)
+{
+    char rank[UNIT_TEXT_BYTES];
+    if (!stream->gap)
+        return;
+    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  ", rank_text(rank, stream->file), stream->thread,
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, "");
+    if (stream->gap_ns >= 0)
+        fprintf(listing->out, "(since %.9f)", (double)stream->gap_ns * 1e-9);
+    else
+        fprintf(listing->out, "(from the start)");
+    fprintf(listing->out, " %" PRIu64 " events are missing here%s\n", stream->gap, listing->gap_cause);
+    stream->gap = 0;
+}
+
 static void stream_take(const struct listing *listing, struct stream *stream)
 {
-    do
-        stream->next = event_cursor_next(&stream->cursor);
-    while (stream->next && !is_call(stream->next)); /* a ring may begin in the middle of a call's records */
+    do /* what is left may begin in the middle of a call's records */
+        stream->next = stream_read(stream);
+    while (stream->next && !is_call(stream->next));
     if (stream->next)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
@@ -269,13 +304,15 @@ static void stream_print(const struct listing *listing, struct stream *stream)
 {
     const struct event *event = stream->next;
     uint64_t call = event ? event->begin : 0;
+    gap_print(listing, stream);
+    stream->gap_ns = stream->next_ns;
     bool selected = true;
     while (event) {
-        const struct event *behind = event_cursor_next(&stream->cursor);
+        const struct event *behind = stream_read(stream);
         const struct event_extension *more = NULL;
         if ((event->kind & EVENT_WIDE) && behind && event_kind(behind) == RECORD_EXTENSION) {
             more = (const void *)behind;
-            behind = event_cursor_next(&stream->cursor);
+            behind = stream_read(stream);
         }
         if (is_call(event))
             selected = is_selected(listing, stream->file, event, stream->next_ns,
@@ -284,6 +321,8 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             call_print(listing, stream, event, more);
         else if (selected)
             record_print(listing, stream, event, call, more);
+        while (behind && stream->gap && !is_call(behind)) /* its call is missing */
+            behind = stream_read(stream);
         if (!behind || is_call(behind)) {
             stream->next = behind;
             break;
@@ -294,30 +333,75 @@ static void stream_print(const struct listing *listing, struct stream *stream)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
 
-static struct stream *stream_earliest(const struct listing *listing)
+/* Of calls at the same time, that of the first process and thread. */
+static bool stream_is_before(const struct stream *one, const struct stream *other)
 {
-    struct stream *earliest = NULL;
-    for (size_t i = 0; i < listing->count; i++)
-        if (listing->streams[i].next && (!earliest || listing->streams[i].next_ns < earliest->next_ns))
-            earliest = &listing->streams[i];
-    return earliest;
+    return one->next_ns != other->next_ns ? one->next_ns < other->next_ns : one < other;
 }
 
-static int streams_open(struct listing *listing, const struct run_job *job)
+/* Puts the stream in place `at` of the heap, where there is room, or further down. */
+static void heap_sink(struct listing *listing, size_t at, struct stream *stream)
 {
+    struct stream **heap = listing->heap;
+    for (size_t child; (child = 2 * at + 1) < listing->waiting; at = child) {
+        if (child + 1 < listing->waiting && stream_is_before(heap[child + 1], heap[child]))
+            child++;
+        if (stream_is_before(stream, heap[child]))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = stream;
+}
+
+static void heap_make(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++)
+        if (listing->streams[i].next)
+            listing->heap[listing->waiting++] = &listing->streams[i];
+    for (size_t i = listing->waiting / 2; i-- > 0;)
+        heap_sink(listing, i, listing->heap[i]);
+}
+
+static void calls_print(struct listing *listing)
+{
+    heap_make(listing);
+    while (listing->waiting) {
+        struct stream *stream = listing->heap[0];
+        stream_wake(listing, stream);
+        stream_print(listing, stream);
+        if (stream->next)
+            heap_sink(listing, 0, stream);
+        else if (--listing->waiting)
+            heap_sink(listing, 0, listing->heap[listing->waiting]);
+    }
+}
+
+/* `last`: only so many records of each, and of processes that did not come to their end; 0: all. */
+static int streams_open(struct listing *listing, uint64_t last)
+{
+    const struct run_job *job = listing->job;
     size_t most = 0;
     for (size_t i = 0; i < job->file_count; i++)
         most += job->files[i].thread_count;
-    if (!(listing->streams = calloc(most + 1, sizeof *listing->streams)))
+    listing->streams = calloc(most + 1, sizeof *listing->streams);
+    listing->heap = calloc(most + 1, sizeof(struct stream *));
+    if (!listing->streams || !listing->heap)
         return -1;
-    for (size_t i = 0; i < job->file_count; i++)
-        for (uint32_t thread = 0; thread < job->files[i].thread_count; thread++) {
+    for (size_t i = 0; i < job->file_count; i++) {
+        const struct run_reader *file = run_job_file(job, i);
+        for (uint32_t thread = 0; thread < file->thread_count; thread++) {
+            if (last && file->header.phase == RUN_FINALIZED)
+                continue;
             struct stream *stream = &listing->streams[listing->count];
-            *stream = (struct stream){.file = &job->files[i], .thread = thread};
+            *stream = (struct stream){.file = file, .thread = thread, .gap_ns = -1};
             event_cursor_open(&stream->cursor, stream->file, thread);
+            if (last && stream->cursor.end > last)
+                event_cursor_skip(&stream->cursor, stream->cursor.end - last);
             stream_take(listing, stream);
             listing->count++;
         }
+        run_reader_rest(file);
+    }
     return 0;
 }
 
@@ -354,7 +438,7 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
 {
     char seconds[UNIT_TEXT_BYTES * 2];
     for (size_t i = 0; i < job->file_count; i++) {
-        const struct run_reader *file = &job->files[i];
+        const struct run_reader *file = run_job_file(job, i);
         char title[COMM_TITLE_BYTES];
         for (size_t number = 0; number < file->comm_count; number++)
             if (file->comms[number])
@@ -366,12 +450,26 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
         int length =
             end ? snprintf(seconds, sizeof seconds, "%.9f", (double)timeline_ns(&listing->line, file, end) * 1e-9) : 0;
         columns_widen(&listing->seconds_columns, length > 0 ? (size_t)length : 0);
+        run_reader_rest(file);
     }
 }
 
-int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+/* Why events are missing, as far as one cause is known. */
+static const char *gap_cause(const struct run_job *job)
+{
+    uint64_t limit = 0, disk = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        limit += job->files[i].header.lost[LOSS_TRACE_LIMIT];
+        disk += job->files[i].header.lost[LOSS_DISK_FULL] + job->files[i].header.lost[LOSS_NO_FILE];
+    }
+    return limit && !disk ? " (trace_limit)" : disk && !limit ? " (disk_full)" : "";
+}
+
+static int list_print(const struct run_job *job, const struct selection *selection, uint64_t last, FILE *out)
 {
     struct listing listing = {.out = out,
+                              .job = job,
+                              .gap_cause = gap_cause(job),
                               .selection = selection,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
@@ -379,15 +477,20 @@ int events_print(const struct run_job *job, const struct selection *selection, F
     if (job->file_count == 0)
         return 0;
     if (timeline_open(&listing.line, job->files, job->file_count, true) != 0 || timeline_refine(&listing.line) != 0 ||
-        streams_open(&listing, job) != 0)
+        streams_open(&listing, last) != 0) {
+        timeline_release(&listing.line);
+        free(listing.streams);
+        free(listing.heap);
         return -1;
+    }
     columns_measure(&listing, job);
     fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing.seconds_columns, "seconds",
             "time", listing.call_columns, "call", listing.comm_columns, "communicator", "peer", "tag", "bytes");
-    for (struct stream *stream; (stream = stream_earliest(&listing));)
-        stream_print(&listing, stream);
-    for (size_t i = 0; i < listing.count; i++)
+    calls_print(&listing);
+    for (size_t i = 0; i < listing.count; i++) {
+        stream_wake(&listing, &listing.streams[i]);
         unfinished_print(&listing, &listing.streams[i]);
+    }
     for (size_t i = 0; i < listing.count; i++)
         if (listing.streams[i].cursor.missing)
             fprintf(out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
@@ -397,5 +500,16 @@ int events_print(const struct run_job *job, const struct selection *selection, F
         event_cursor_close(&listing.streams[i].cursor);
     free(listing.streams);
     timeline_release(&listing.line);
+    free(listing.heap);
     return 0;
+}
+
+int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+{
+    return list_print(job, selection, 0, out);
+}
+
+int events_print_last(const struct run_job *job, const struct selection *selection, uint64_t records, FILE *out)
+{
+    return list_print(job, selection, records, out);
 }

@@ -9,6 +9,7 @@
 #include "compaction.h"
 #include "eventlist.h"
 #include "options.h"
+#include "postmortem.h"
 #include "replay.h"
 #include "rundir.h"
 #include "summary_json.h"
@@ -31,6 +32,7 @@ static const char help[] =
     "  --json       the same as JSON; summary-json.md in the documentation describes it\n"
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
+    "  --crash      the processes that did not come to their end: what they were in, and their last calls\n"
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
@@ -59,6 +61,7 @@ enum mode {
     MODE_SUMMARY,
     MODE_JSON,
     MODE_EVENTS,
+    MODE_CRASH,
     MODE_OTF2,
     MODE_VERIFY,
     MODE_ANALYZE,
@@ -69,6 +72,7 @@ enum mode {
     MODE_VERSION
 };
 enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
+enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
@@ -112,13 +116,14 @@ static bool mode_has_json(enum mode mode)
 
 static void mode_set(struct request *request, enum mode mode)
 {
-    bool beside = (mode == MODE_JSON && mode_has_json(request->mode)) ||
-                  (mode_has_json(mode) && request->mode == MODE_JSON);
+    bool beside =
+        (mode == MODE_JSON && mode_has_json(request->mode)) || (mode_has_json(mode) && request->mode == MODE_JSON);
     if (beside)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --analyze, --otf2, --compact, --verify and --check at a "
-                     "time");
+        usage_reject(
+            "only one of --summary, --json, --events, --crash, --analyze, --otf2, --compact, --verify and --check at a "
+            "time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
 }
@@ -128,6 +133,7 @@ static struct request request_read(int argc, char *argv[])
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
                                             {"json", no_argument, NULL, MODE_JSON},
                                             {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"crash", no_argument, NULL, MODE_CRASH},
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
@@ -193,7 +199,8 @@ static int verify(const struct run_dir *dir)
         job_title(dir, i);
         for (size_t k = 0; k < job->file_count; k++) {
             char report[4096] = "";
-            int different = replay_verify(&job->files[k], report, sizeof report);
+            int different = replay_verify(run_job_file(job, k), report, sizeof report);
+            run_reader_rest(&job->files[k]);
             process_title(&job->files[k].header);
             if (different == 0)
                 printf(": the replayed trace equals the tallies\n");
@@ -232,6 +239,22 @@ static int events(const struct run_dir *dir, const struct selection *selection)
         status = 1;
     }
     return status;
+}
+
+/* Who did not come to an end, and the last calls of each. */
+static int crash(const struct run_dir *dir, const struct selection *selection)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        job_title(dir, i);
+        if (!postmortem_print(&dir->jobs[i], SIZE_MAX, stdout)) {
+            printf("all processes that are known of came to their end\n");
+            continue;
+        }
+        printf("\n");
+        if (events_print_last(&dir->jobs[i], selection, LAST_RECORDS, stdout) != 0)
+            errx(1, "no memory to list the events");
+    }
+    return 0;
 }
 
 /* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
@@ -316,6 +339,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return verify(dir);
     case MODE_EVENTS:
         return events(dir, &request->selection);
+    case MODE_CRASH:
+        return crash(dir, &request->selection);
     case MODE_ANALYZE:
         return analyze(dir, request);
     case MODE_COMPACT:
@@ -325,6 +350,7 @@ static int show(const struct run_dir *dir, const struct request *request)
             job_title(dir, i);
             summary_print(dir->jobs[i].summary, stdout);
             timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, stdout);
+            postmortem_print(&dir->jobs[i], LINES_MOST, stdout);
         }
         return 0;
     }

@@ -67,18 +67,13 @@ static const char *value_check(const char *option, enum knob knob, const char *t
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"trace", no_argument, NULL, 't'},
-                                            {"otf2", no_argument, NULL, 'a'},
-                                            {"summary", required_argument, NULL, 's'},
-                                            {"filter", required_argument, NULL, 'f'},
-                                            {"timing", required_argument, NULL, 'n'},
-                                            {"no-compact", no_argument, NULL, 'c'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"mpi", required_argument, NULL, 'm'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'}, {"trace", no_argument, NULL, 't'},
+        {"otf2", no_argument, NULL, 'a'},         {"summary", required_argument, NULL, 's'},
+        {"filter", required_argument, NULL, 'f'}, {"timing", required_argument, NULL, 'n'},
+        {"no-compact", no_argument, NULL, 'c'},   {"quiet", no_argument, NULL, 'q'},
+        {"mpi", required_argument, NULL, 'm'},    {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
     struct request request = {.abi = ABI_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {

@@ -63,6 +63,14 @@ static void selection_find(struct trace_job *job, const struct run_reader *runs,
         job->no_messages = job->no_messages || (left_out[kind] && moves_messages(kind));
 }
 
+int trace_run_wake(const struct run_reader *run, struct otf2_report *report)
+{
+    char reason[128];
+    if (run_reader_wake(run, reason) == 0)
+        return 0;
+    return report_error(report, "the run file of rank %d %s", run->header.world_rank, reason);
+}
+
 static int run_check(const struct trace_job *job, const struct run_reader *run, const struct run_reader *first,
                      struct otf2_report *report)
 {
@@ -148,8 +156,9 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
                            "process %u on %s ended before MPI_Init had returned: its rank is not known, and "
                            "it is left out",
                            runs[i].header.pid, runs[i].header.host);
-        else if (rank_place(job, &runs[i], report) != 0)
+        else if (trace_run_wake(&runs[i], report) != 0 || rank_place(job, &runs[i], report) != 0)
             return -1;
+        run_reader_rest(&runs[i]);
     }
     int32_t missing = 0, first = -1;
     for (int32_t r = job->size - 1; r >= 0; r--)
@@ -208,14 +217,22 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
             continue; /* it had not learnt yet which job it belonged to */
         if (!first)
             first = &runs[i];
-        if (run_check(job, &runs[i], first, report) != 0)
+        if (trace_run_wake(&runs[i], report) != 0 || run_check(job, &runs[i], first, report) != 0)
             return -1;
+        run_reader_rest(&runs[i]);
     }
     if (ranks_place(job, runs, count, report) != 0)
         return -1;
-    for (int32_t r = 0; r < job->size; r++)
-        if (job->ranks[r].run && trace_instruments_add(&job->instruments, job->ranks[r].run) != 0)
+    for (int32_t r = 0; r < job->size; r++) {
+        const struct run_reader *run = job->ranks[r].run;
+        if (!run)
+            continue;
+        if (trace_run_wake(run, report) != 0)
+            return -1;
+        if (trace_instruments_add(&job->instruments, run) != 0)
             return report_no_memory(report);
+        run_reader_rest(run);
+    }
     return clocks_find(job, runs, count, report);
 }
 

@@ -54,6 +54,9 @@ struct trace_job {
 int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report);
 void trace_job_release(struct trace_job *job);
 
+/* run_reader_wake, for the report. */
+int trace_run_wake(const struct run_reader *run, struct otf2_report *report);
+
 /* Nanoseconds since the origin. What lies outside of the process's life is moved to its nearer end. */
 uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
 /* The same as the node's own clock had it: what the archive holds, with ClockOffset records beside it. */

@@ -324,8 +324,12 @@ int trace_process_write(struct trace_job *job, struct trace_comms *comms, int32_
         .process = {.job = job, .comms = comms, .rank = rank, .world_rank = world_rank, .error = OTF2_SUCCESS},
         .report = report};
     lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));
-    int result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
+    int result = rank->run ? trace_run_wake(rank->run, report) : 0;
+    if (result == 0)
+        result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
     if (result == 0)
         result = lanes_write(&lanes, program);
+    if (rank->run)
+        run_reader_rest(rank->run);
     return lanes_close(&lanes, archive) == 0 ? result : -1;
 }

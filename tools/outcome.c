@@ -3,6 +3,7 @@
 
 #include "archive.h"
 #include "compaction.h"
+#include "postmortem.h"
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
@@ -10,11 +11,12 @@
 
 #include <err.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FACTS_BYTES = 4096 };
+enum { FACTS_BYTES = 4096, LINES_MOST = 6 };
 
 static bool is_json(const char *path)
 {
@@ -121,6 +123,8 @@ void outcome_show(const struct outcome *outcome)
     struct run_dir dir;
     char error[512], archive[PATH_MAX + 8];
     const char *given = outcome->output->given;
+    signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
+    postmortem_seen(outcome->output->path);
     if (run_dir_count(outcome->output->path) == 0) {
         nothing_say(outcome);
         return;
@@ -140,6 +144,11 @@ void outcome_show(const struct outcome *outcome)
     bool converted = outcome->otf2 && archive_write(&dir, archive, error) == 0;
     if (outcome->otf2 && !converted)
         warnx("no OTF2 archive: %s", error);
+    bool badly = false;
+    for (size_t i = 0; i < dir.job_count && !outcome->quiet; i++)
+        badly = postmortem_print(&dir.jobs[i], LINES_MOST, stderr) || badly;
+    if (badly)
+        fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)

@@ -50,7 +50,11 @@ static void clock_measured(struct timeline *line, size_t *known)
     for (size_t i = 0; i < line->count; i++) {
         if (line->file_clock[i] == NO_CLOCK)
             continue;
+        char reason[128];
+        if (!line->files[i].header.clock_syncs || run_reader_wake(&line->files[i], reason) != 0)
+            continue; /* whoever reads its events says why */
         size_t count = run_reader_clock_syncs(&line->files[i], list), *best = &known[line->file_clock[i]];
+        run_reader_rest(&line->files[i]);
         if (count > *best) {
             *best = count;
             clock_map_set(&line->clocks[line->file_clock[i]].map, list, count);

@@ -134,14 +134,13 @@ void book_object_set(struct comm_map **objects, uint64_t handle, struct comm *co
     pthread_mutex_unlock(&book.lock);
 }
 
-/* A slot with shared cells, and a record that is yet to be linked. */
-static struct comm *slot_make(uint64_t *record_offset)
+/* A slot with shared cells, and a record, both of which are yet to be linked. */
+static struct comm *slot_make(uint64_t *record_offset, uint64_t *block_offset)
 {
-    uint64_t block_offset;
     struct comm *comm = calloc(1, sizeof *comm);
     struct comm_record *record = comm ? run_alloc(&book.run, sizeof *record, record_offset) : NULL;
     struct tally_block *block = record ? block_make(BLOCK_SHARED, 0, book.comm_count, 0,
-                                                    sizeof(struct shared_cells) / sizeof(uint64_t), &block_offset)
+                                                    sizeof(struct shared_cells) / sizeof(uint64_t), block_offset)
                                        : NULL;
     if (!block) {
         __atomic_store_n(&book.full_limit, book.run.memory_limit, __ATOMIC_RELAXED);
@@ -155,10 +154,8 @@ static struct comm *slot_make(uint64_t *record_offset)
     comm->shared = (struct shared_cells *)(block + 1);
     for (unsigned i = 0; i < EXTREME_COUNT; i++)
         comm->shared->closed[i] = extreme_neutral((enum extreme)i);
-    if (*record_offset && block_offset)
-        block_link(block, block_offset);
-    else
-        *record_offset = 0;
+    if (!*record_offset || !*block_offset)
+        *record_offset = *block_offset = 0;
     return comm;
 }
 
@@ -193,13 +190,15 @@ struct comm *book_comm_make(const struct comm_facts *facts)
 {
     if (book.comm_count >= COMM_SLOTS || book_is_short())
         return NULL;
-    uint64_t offset;
-    struct comm *comm = slot_make(&offset);
+    uint64_t offset, block_offset;
+    struct comm *comm = slot_make(&offset, &block_offset);
     if (!comm)
         return NULL;
     comm_describe(comm, facts);
-    if (offset)
+    if (offset) { /* in this order: at no moment may there be a block of a slot that there is not */
         run_link(&book.run, &book.run.header->first_comm, &comm->record->next, offset);
+        block_link((struct tally_block *)comm->shared - 1, block_offset);
+    }
     __atomic_store_n(&book.comms[comm->slot], comm, __ATOMIC_RELEASE);
     __atomic_store_n(&book.comm_count, comm->slot + 1, __ATOMIC_RELEASE);
     return comm;

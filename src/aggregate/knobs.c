@@ -26,6 +26,14 @@ static int papi_check(const char *text, char *problem, size_t size)
     return -1;
 }
 
+static int policy_check(const char *text, char *problem, size_t size)
+{
+    if (strcmp(text, "stop") == 0 || strcmp(text, "ring") == 0)
+        return 0;
+    snprintf(problem, size, "allowed are stop and ring");
+    return -1;
+}
+
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
                     "1: keep raw events in the run file, from when it is written; 0: no longer. It needs a run "
@@ -66,6 +74,10 @@ const struct knob_description knob_table[KNOB_COUNT] = {
          "N > 0: the clocks of a traced run on several nodes are measured again behind every Nth MPI_Barrier on "
          "MPI_COMM_WORLD, and not only at begin and end; the same in all processes.",
          NULL},
+    [KNOB_TRACE_POLICY] = {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
+                           "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
+                           "begin is kept; ring, the oldest, so that its end is. Fixed when MPI_Init begins.",
+                           policy_check},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -75,7 +87,8 @@ uint64_t knobs[KNOB_COUNT] = {
     [KNOB_TIMING] = 1,
 };
 
-static char texts[KNOB_COUNT][KNOB_TEXT_BYTES]; /* under write_lock; of those that are texts */
+static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] =
+                                                      "stop"}; /* under write_lock; of those that are texts */
 
 uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
@@ -252,7 +265,7 @@ bool knob_value_read(enum knob knob, const char *text, uint64_t *value, char rea
 bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PROBLEM_BYTES])
 {
     const struct knob_description *description = &knob_table[knob];
-    char name[KNOB_VARIABLE_BYTES], reason[KNOB_PROBLEM_BYTES], initial[32] = "none";
+    char name[KNOB_VARIABLE_BYTES], reason[KNOB_PROBLEM_BYTES], initial[32];
     knob_variable(knob, name);
     const char *text = getenv(name);
     problem[0] = '\0';
@@ -262,6 +275,8 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
         return true;
     if (description->type != KNOB_TEXT)
         snprintf(initial, sizeof initial, "%" PRIu64, description->initial);
+    else
+        snprintf(initial, sizeof initial, "%s", knob == KNOB_TRACE_POLICY ? "stop" : "none");
     snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: %.500s. The default, %s, holds.", name, text,
              strlen(text) > 100 ? "..." : "", reason, initial);
     return false;

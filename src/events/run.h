@@ -20,6 +20,10 @@ struct run {
     int fd;                    /* the file; without one, memory that other processes can find; -1: not even that */
     bool broken;               /* the file could not grow, or the run is closed; later pieces live in memory */
     bool gone;                 /* the run was closed and its file not kept */
+    bool closed;               /* the run has ended */
+    bool reopens;              /* descriptors are few: fd is -1, and the file is opened each time that it grows */
+    bool said;                 /* that something is wrong with the file: once is enough */
+    enum loss_cause cause;     /* why the trace could not take the last piece that it could not take */
     bool detached;             /* in the child of a fork, which shares the memory and takes no part */
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
@@ -28,7 +32,8 @@ struct run {
     uint64_t passing_bytes; /* and for the time of a call */
     uint64_t memory_limit;  /* bound on memory_bytes */
     uint64_t trace_bytes;
-    uint64_t trace_limit; /* 0 = none */
+    uint64_t trace_limit;        /* 0 = none */
+    struct trace_places *places; /* with TRACE_RING: where its chunks lie */
     char *arena;
     uint64_t arena_offset; /* of `arena` in the file; 0 = not in the file */
     size_t arena_used, arena_size;
@@ -63,9 +68,13 @@ bool run_has_room(struct run *run);
  * where threads are many, events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 
+/* What goes when the trace has reached its limit. Before anything is appended. */
+void run_trace_policy(struct run *run, enum trace_policy policy);
+
 /*
  * Appends events of one thread to the trace: a buffer that is full, before it begins again. The copy goes through the
- * kernel's page cache with one call: fresh pages of a mapped file would cost a fault each. False: counted as lost.
+ * kernel's page cache with one call: fresh pages of a mapped file would cost a fault each. False: they are counted as
+ * lost, by run->cause. With TRACE_RING older ones give way, and these are what is counted.
  */
 bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
                       uint32_t count);
@@ -101,6 +110,13 @@ void run_close(struct run *run, enum run_phase phase, bool keep);
 bool run_reopen(struct run *run);
 /* The process of a run that is closed, and would be opened again, has come to its end. */
 void run_leave(struct run *run);
+
+/* Told what is wrong with the file, one line, once a run; NULL: nobody. */
+extern void (*run_say)(const char *text);
+void run_tell(struct run *run, const char *text);
+
+/* May a file be so long? Going over the limit would raise SIGXFSZ in the program. */
+bool run_file_may_be(uint64_t bytes);
 
 /* Makes `dir` and its parents. Returns 0 or an errno. */
 int run_directory_make(const char *dir);

@@ -9,11 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct native native;
 
 static void *library; /* where the MPI was loaded out of the global scope (a Python extension, say) */
+
+/* Going over the limit of a file's size would raise SIGXFSZ in the program. */
+static bool output_takes(size_t bytes)
+{
+    struct rlimit limit;
+    struct stat st;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || fstat(STDERR_FILENO, &st) != 0 ||
+        !S_ISREG(st.st_mode))
+        return true;
+    off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
+    uint64_t end = (uint64_t)(at > st.st_size ? at : st.st_size) + bytes;
+    return end <= limit.rlim_cur;
+}
 
 void native_say(const char *format, ...)
 {
@@ -27,6 +42,8 @@ void native_say(const char *format, ...)
     if ((size_t)n > sizeof line - 2)
         n = sizeof line - 2;
     line[n] = '\n';
+    if (!output_takes((size_t)n + 1))
+        return;
     if (write(STDERR_FILENO, line, (size_t)n + 1) < 0)
         return; /* there is nobody left to tell */
 }

@@ -46,12 +46,36 @@ static void *completion_memory(struct completion *c, size_t bytes)
 
 static void completion_memory_release(struct completion *c)
 {
+    if (c->saved == &c->one_saved || c->saved == c->few.saved)
+        return;
     bool outermost =
         c->lent ? c->probe.log->scratch_lent == 1 : c->probe.outer.call == CALL_NONE && !c->probe.log->scratch_lent;
     if (c->own)
         free(c->own);
     else if (outermost && (c->lent || !probe_is_quiet(&c->probe)))
         log_scratch_trim(c->probe.log);
+}
+
+static void few_lay(struct completion *c, bool own_statuses)
+{
+    c->own = NULL;
+    c->lent = false;
+    c->saved = c->few.saved;
+    c->done = c->few.done;
+    c->status = c->few.status;
+    c->taken = book.concurrent ? c->few.taken : NULL;
+    c->statuses = own_statuses ? c->few.statuses : NULL;
+}
+
+static void many_lay(struct completion *c, bool own_statuses)
+{
+    c->taken = NULL;
+    c->statuses = NULL;
+    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses));
+    if (!memory)
+        c->count = 0;
+    else
+        scratch_layout(c, memory, c->count, own_statuses);
 }
 
 bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
@@ -61,14 +85,11 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     c->kind = kind;
     c->handles = handles;
     c->count = count > 0 && handles ? count : 0;
-    c->taken = NULL;
-    c->statuses = NULL;
     c->done_count = c->quiet_count = 0;
-    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses));
-    if (!memory)
-        c->count = 0;
+    if (c->count <= COMPLETION_FEW)
+        few_lay(c, own_statuses);
     else
-        scratch_layout(c, memory, c->count, own_statuses);
+        many_lay(c, own_statuses);
     for (int i = 0; i < c->count; i++)
         c->saved[i] = abi_handle_of_request(handles[i]);
     for (int i = 0; c->taken && i < c->count; i++)
@@ -124,7 +145,8 @@ bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *han
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                   int result, bool ended, const MPI_Status *status)
 {
-    struct completion c = {.probe = *probe};
+    struct completion c;
+    c.probe = *probe;
     completion_set_one(&c, kind, handle, saved, taken);
     if (ended && completion_ended(&c, 0, result))
         completion_done(&c, 0, status);
@@ -140,7 +162,7 @@ static void quiet_done(struct completion *c, struct request *request, const MPI_
         c->status[place] = status;
     } else if (request->persistent) {
         request->active = request->quiet = false;
-        request_put(request, request->handle);
+        request_put_back(request, request->handle);
     } else {
         request_release(c->probe.log, request);
     }
@@ -151,7 +173,7 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
     struct request *request =
-        c->taken ? c->taken[index] : request_take(c->probe.log, c->saved[index], &c->handles[index]);
+        c->taken ? c->taken[index] : request_find(c->probe.log, c->saved[index], &c->handles[index]);
     if (!request) {
         run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
         return;
@@ -159,7 +181,7 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
     if (c->taken)
         c->taken[index] = NULL;
     if (!request->active) { /* an inactive persistent request completes nothing */
-        request_put(request, c->saved[index]);
+        request_put_back(request, c->saved[index]);
         return;
     }
     if (request->quiet) {
@@ -170,6 +192,8 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
         request_release(c->probe.log, request);
         return;
     }
+    if (request->persistent)
+        request->active = false; /* whoever finds it in the table */
     c->done[c->done_count] = request;
     c->status[c->done_count++] = status;
 }
@@ -289,12 +313,10 @@ void completion_flush(struct completion *c, int result)
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
         request_record(c->probe.log, request, c->status[i], request_failed(c->status[i], result));
-        if (request->persistent) {
-            request->active = false;
-            request_put(request, request->handle);
-        } else {
+        if (request->persistent)
+            request_put_back(request, request->handle);
+        else
             request_release(c->probe.log, request);
-        }
     }
     if (c->quiet_count)
         quiet_finish(c, result);

@@ -98,9 +98,22 @@ static void directory_read(void)
         directory[0] = '\0';
 }
 
+static void run_problem_say(const char *text)
+{
+    native_say("mpit: %s", text);
+}
+
+static bool trace_is_ring(void)
+{
+    char policy[KNOB_TEXT_BYTES];
+    knob_read_text(KNOB_TRACE_POLICY, policy);
+    return strcmp(policy, "ring") == 0;
+}
+
 static bool run_start(void)
 {
     struct run_problem problem;
+    run_say = run_problem_say;
     clock_open();
     settings_read();
     trace_asked = knob_load(KNOB_TRACE) != 0; /* by all processes alike, even if this one has no file for it */
@@ -109,12 +122,15 @@ static bool run_start(void)
         native_say("mpit: no memory for the recorder; nothing is recorded");
         return false;
     }
-    if (problem.text[0])
+    if (problem.text[0]) {
         native_say("mpit: %s; this process is counted in memory only", problem.text);
-    else
+        book.run.said = true;
+    } else {
         trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
+    }
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
+    run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
@@ -499,6 +515,17 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
     else if (session->edge)
         run_end(RUN_CLOSED, true); /* there is no communicator of all processes to make a summary with */
     pthread_mutex_unlock(&lifetime);
+}
+
+/* The process ends by exit, or at the end of main. One that is being aborted comes by here, too. */
+__attribute__((destructor)) static void recorder_exiting(void)
+{
+    struct run_header *header = book.run.header;
+    uint32_t phase = header && !book.run.detached ? __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) : 0;
+    if (phase != RUN_STARTING && phase != RUN_RUNNING)
+        return;
+    header->end_realtime_ns = clock_pair_read().realtime_ns;
+    __atomic_store_n(&header->phase, RUN_EXITED, __ATOMIC_RELEASE);
 }
 
 void recorder_aborting(struct probe *probe)

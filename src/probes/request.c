@@ -374,36 +374,52 @@ static struct request *ring_take(uint32_t *at, const void *where, bool only_ther
     return request;
 }
 
-static struct request *behind_take(uint64_t handle, const void *where, bool only_there)
+enum take { TAKE, TAKE_IF_THERE, TAKE_OR_FIND };
+
+static struct request *behind_take(uint64_t handle, const void *where, enum take how)
 {
     uint64_t hash = hash_of(handle);
     struct shard *shard = shard_lock(hash);
-    struct request *request = NULL;
-    if (shard->mask) {
-        uint32_t *at = link_find(shard, hash, handle);
-        if (*at) {
-            bool alone = request_at(*at)->younger == *at;
-            request = ring_take(at, where, only_there);
-            shard->used -= alone && request;
-        }
+    uint32_t *at = shard->mask ? link_find(shard, hash, handle) : NULL;
+    struct request *request = at && *at ? request_at(*at) : NULL;
+    bool alone = request && request->younger == *at, stays = false;
+    if (alone && how != TAKE_IF_THERE) {
+        stays = how == TAKE_OR_FIND && request->persistent;
+        *at = stays ? *at : request->chain;
+    } else if (request) {
+        request = ring_take(at, where, how == TAKE_IF_THERE);
     }
+    shard->used -= alone && request && !stays;
     shard_unlock(shard);
-    if (request && !book.concurrent)
-        front_place(handle)->overflow--;
+    if (!request)
+        return NULL;
+    request->stays = stays;
+    if (!book.concurrent)
+        front_place(handle)->overflow -= !stays;
     return request;
 }
 
-struct request *request_take(struct log *log, uint64_t handle, const void *where)
+static struct request *take(struct log *log, uint64_t handle, const void *where, enum take how)
 {
     struct front_place *place = front_place(handle);
     if (book.concurrent || !handle || place->handle != handle)
-        return behind_take(handle, where, false);
+        return behind_take(handle, where, how);
     if (place->posted.where != where && place->overflow) {
-        struct request *request = behind_take(handle, where, true);
+        struct request *request = behind_take(handle, where, TAKE_IF_THERE);
         if (request)
             return request;
     }
     return front_take(log, place); /* it is older than what overflowed */
+}
+
+struct request *request_take(struct log *log, uint64_t handle, const void *where)
+{
+    return take(log, handle, where, TAKE);
+}
+
+struct request *request_find(struct log *log, uint64_t handle, const void *where)
+{
+    return take(log, handle, where, TAKE_OR_FIND);
 }
 
 /* The youngest of this handle behind the front. */

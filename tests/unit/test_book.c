@@ -7,6 +7,7 @@
 
 #include "book.h"
 #include "commmap.h"
+#include "effort.h"
 #include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
@@ -178,7 +179,7 @@ static void reused_handle_is_another_communicator(void **state)
 static void map_grows_and_finds_every_handle(void **state)
 {
     (void)state;
-    enum { HANDLES = 20000 };
+    enum { HANDLES = EFFORT(20000, 2000) };
     static struct comm_map *map;
     char *names = calloc(HANDLES, 1); /* addresses that stand for communicators */
     assert_null(comm_map_find(&map, 5));
@@ -308,7 +309,7 @@ static void without_memory_is_counted_and_recording_goes_on(void **state)
 /* ---- readers beside writers -----------------------------------------------------------------------------------------
  */
 
-enum { WRITERS = 3, READERS = 2, ROUNDS = 300, PEERS = 20000 };
+enum { WRITERS = 3, READERS = 2, ROUNDS = EFFORT(300, 50), PEERS = EFFORT(20000, 2000) };
 
 static struct comm *common;
 static bool ended;

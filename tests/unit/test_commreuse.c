@@ -9,6 +9,7 @@
 #include "commmap.h"
 #include "commreuse.h"
 #include "commsum.h"
+#include "effort.h"
 #include "label.h"
 #include "ledgerfixture.h"
 #include "reader.h"
@@ -474,7 +475,7 @@ static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
 /* ---- threads ------------------------------------------------------------------------------------------------------
  */
 
-enum { THREADS = 4, ROUNDS = 3000 };
+enum { THREADS = 4, ROUNDS = EFFORT(3000, 150) };
 
 static void *make_and_free(void *argument)
 {
@@ -563,8 +564,11 @@ static void without_memory_those_that_are_kept_are_used(void **state)
     assert_true(book_is_full());
 }
 
-int main(void)
+/* test_commreuse [PATTERN]: only those whose names match */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_cycles_take_what_few_take),
         cmocka_unit_test(figures_of_the_next_one_begin_at_nothing),

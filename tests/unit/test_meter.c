@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
 #include "ledgerfixture.h"
 #include "meter.h"
 
@@ -281,7 +282,7 @@ static void meter_of_another_owner_is_left_alone(void **state)
 /* ---- at the same time -----------------------------------------------------------------------------------------------
  */
 
-enum { SENDS = 60000, READERS = 3, TURNS = 300 };
+enum { SENDS = EFFORT(60000, 1500), READERS = 3, TURNS = EFFORT(300, 60) };
 static bool ended;
 
 static void *send_many(void *argument)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
 #include "request.h"
 
 #include <pthread.h>
@@ -136,7 +137,7 @@ static void neighbours_in_front_are_not_mistaken(void **state)
 static void order_holds_for_random_traffic(void **state)
 {
     (void)state;
-    enum { HANDLES = 40, STEPS = 200000 };
+    enum { HANDLES = 40, STEPS = EFFORT(200000, 5000) };
     static uint64_t next_in[HANDLES], next_out[HANDLES];
     uint64_t handles[HANDLES];
     srand(9);
@@ -302,7 +303,7 @@ static void made_requests_are_used_again(void **state)
 /* ---- many -----------------------------------------------------------------------------------------------------------
  */
 
-enum { MANY = 1000000 };
+enum { MANY = EFFORT(1000000, 20000) };
 
 static struct request **many_make(void)
 {
@@ -529,7 +530,7 @@ static void limit_holds_and_what_lives_in_front_is_found(void **state)
 /* ---- several threads ------------------------------------------------------------------------------------------------
  */
 
-enum { THREADS = 4, ROUNDS = 20000, DEPTH = 8, SHARED_HANDLE = 0x8000 };
+enum { THREADS = 4, ROUNDS = EFFORT(20000, 500), DEPTH = 8, SHARED_HANDLE = 0x8000 };
 
 static struct request *concurrent_post(struct log *log, uint64_t handle, uint64_t mark)
 {
@@ -594,7 +595,7 @@ static void threads_neither_lose_nor_mix_requests(void **state)
     assert_int_equal(taken, THREADS * ROUNDS);
 }
 
-enum { HANDED = 200000 };
+enum { HANDED = EFFORT(200000, 3000) };
 
 /* A session was opened behind MPI_Init: what lives in front is where threads look for it, as the oldest of its handle.
  */

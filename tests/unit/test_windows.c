@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
 #include "ledgerfixture.h"
 #include "windows.h"
 
@@ -395,7 +396,7 @@ static void window_sees_all_threads_and_no_other_communicator(void **state)
 /* ---- at the same time -----------------------------------------------------------------------------------------------
  */
 
-enum { MESSAGES = 1000000, OTHERS = 2 };
+enum { MESSAGES = EFFORT(1000000, 4000), OTHERS = 2 };
 
 static bool ended;
 
@@ -548,7 +549,7 @@ static void readresets_take_every_maximum_once(void **state)
 static void *come_late(void *argument)
 {
     struct window *window = argument;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < EFFORT(200, 40); i++) {
         struct ledger *own = ledger_make(1);
         struct view *fresh = view_of(own, comm);
         uint64_t value = 0;

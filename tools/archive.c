@@ -57,14 +57,15 @@ int archive_target_check(const char *target, char error[512])
 }
 
 /* `several`: what is said names the archive, one of several. */
-static int job_convert(const struct run_job *job, const char *path, bool several, char error[512])
+static int job_convert(const struct run_job *job, const char *path, const struct selection *selection, bool several,
+                       char error[512])
 {
     struct otf2_report *report = calloc(1, sizeof *report);
     if (!report) {
         snprintf(error, 512, "no memory to convert");
         return -1;
     }
-    int result = otf2_convert(job->files, job->file_count, path, report);
+    int result = otf2_convert_selection(job->files, job->file_count, selection, path, report);
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
     for (size_t i = 0; i < kept; i++)
         warnx("%s%s%s", several ? path : "", several ? ": " : "", report->warnings[i]);
@@ -75,7 +76,7 @@ static int job_convert(const struct run_job *job, const char *path, bool several
     return result;
 }
 
-int archive_write(const struct run_dir *dir, const char *target, char error[512])
+int archive_write(const struct run_dir *dir, const char *target, const struct selection *selection, char error[512])
 {
     size_t traced = 0;
     if (archive_target_check(target, error) != 0)
@@ -101,7 +102,7 @@ int archive_write(const struct run_dir *dir, const char *target, char error[512]
             snprintf(error, 512, "the path of the archive is too long");
             return -1;
         }
-        if (job_convert(job, path, traced > 1, error) != 0)
+        if (job_convert(job, path, selection, traced > 1, error) != 0)
             return -1;
     }
     return 0;

@@ -5,14 +5,15 @@
 #define MPIT_TOOLS_ARCHIVE_H
 
 #include "rundir.h"
+#include "select.h"
 
 /* 0 if the target does not exist yet and can be made, else -1 with a reason. */
 int archive_target_check(const char *target, char error[512]);
 
 /*
- * Writes the archive of the run's job to `target`, a directory that must not exist; those of several jobs to
- * target/JOB. Returns 0, or -1 with a reason.
+ * Writes the archive of the run's job, of what is selected (NULL: all), to `target`, a directory that must not exist;
+ * those of several jobs to target/JOB. Returns 0, or -1 with a reason.
  */
-int archive_write(const struct run_dir *dir, const char *target, char error[512]);
+int archive_write(const struct run_dir *dir, const char *target, const struct selection *selection, char error[512]);
 
 #endif

@@ -2,6 +2,7 @@
 #include "eventlist.h"
 
 #include "calls.h"
+#include "eventcsv.h"
 #include "label.h"
 #include "timeline.h"
 #include "units.h"
@@ -25,6 +26,7 @@ struct listing {
     FILE *out;
     const struct run_job *job;
     const struct selection *selection;
+    size_t csv_job; /* as comma-separated values: the number of the job; else 0 */
     struct timeline line;
     struct stream *streams;
     size_t count;
@@ -257,7 +259,7 @@ static const struct event *stream_read(struct stream *stream)
 static void gap_print(const struct listing *listing, struct stream *stream)
 {
     char rank[UNIT_TEXT_BYTES];
-    if (!stream->gap)
+    if (!stream->gap || listing->csv_job) /* there each thread has a line with its sum */
         return;
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  ", rank_text(rank, stream->file), stream->thread,
             listing->seconds_columns, (double)stream->next_ns * 1e-9, "");
@@ -286,16 +288,25 @@ static int64_t call_ns(const struct run_reader *file, const struct event *event,
     return lasts ? (int64_t)clock_ns(run_reader_scale(file), event_duration(event, more)) : 0;
 }
 
-/* Is the call wanted, whose records are wanted with it? */
-static bool is_selected(const struct listing *listing, const struct run_reader *file, const struct event *event,
-                        int64_t begin_ns, int64_t end_ns)
+static struct csv_source stream_source(const struct listing *listing, const struct stream *stream)
 {
-    const struct selection *selection = listing->selection;
-    uint32_t number = event->begin || !file->header.past ? run_reader_comm_at(file, event->comm, event->begin) : 0;
-    const struct comm_record *comm = number ? file->comms[number] : NULL;
-    return selection_has_rank(selection, file->header.world_rank) && selection_has_time(selection, begin_ns, end_ns) &&
-           selection_has_function(selection, event_kind(event)) &&
-           selection_has_comm(selection, comm ? comm->name : NULL, comm ? comm->label : NULL);
+    return (struct csv_source){listing->out, &listing->line, stream->file, listing->csv_job, stream->thread};
+}
+
+static void event_print(const struct listing *listing, const struct stream *stream, const struct event *event,
+                        uint64_t call, const struct event_extension *more)
+{
+    unsigned kind = event_kind(event);
+    struct csv_source source = stream_source(listing, stream);
+    if (listing->csv_job && is_call(event))
+        csv_call(&source, event, more);
+    else if (listing->csv_job)
+        csv_record(&source, kind < RECORD_END ? record_names[kind - RECORD_FIRST] : "unknown record", event, call,
+                   more);
+    else if (is_call(event))
+        call_print(listing, stream, event, more);
+    else
+        record_print(listing, stream, event, call, more);
 }
 
 /* Prints the stream's call and its records, and leaves the next call in the stream. */
@@ -314,12 +325,10 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             behind = stream_read(stream);
         }
         if (is_call(event))
-            selected = is_selected(listing, stream->file, event, stream->next_ns,
-                                   stream->next_ns + call_ns(stream->file, event, more));
-        if (selected && is_call(event))
-            call_print(listing, stream, event, more);
-        else if (selected)
-            record_print(listing, stream, event, call, more);
+            selected = selection_has_call(listing->selection, stream->file, event, stream->next_ns,
+                                          stream->next_ns + call_ns(stream->file, event, more));
+        if (selected)
+            event_print(listing, stream, event, call, more);
         while (behind && stream->gap && !is_call(behind)) /* its call is missing */
             behind = stream_read(stream);
         if (!behind || is_call(behind)) {
@@ -412,10 +421,16 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     struct thread_state state = record ? record->state : (struct thread_state){0};
     if (run_phase_is_end(file->header.phase) || state.call == CALL_NONE)
         return;
-    const struct event event = {.begin = state.since, .kind = (uint16_t)state.call, .comm = (uint16_t)state.comm};
+    const struct event event = {
+        .begin = state.since, .kind = (uint16_t)state.call, .comm = (uint16_t)state.comm, .peer = state.peer};
     int64_t since_ns = state.since ? timeline_ns(&listing->line, file, state.since) : 0;
-    if (!is_selected(listing, file, &event, since_ns, INT64_MAX))
+    if (!selection_has_call(listing->selection, file, &event, since_ns, INT64_MAX))
         return;
+    if (listing->csv_job) {
+        struct csv_source source = stream_source(listing, stream);
+        csv_unfinished(&source, &event);
+        return;
+    }
     char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
     char since[UNIT_TEXT_BYTES] = "-"; /* a call that is not timed */
     if (state.since)
@@ -464,49 +479,67 @@ static const char *gap_cause(const struct run_job *job)
     return limit && !disk ? " (trace_limit)" : disk && !limit ? " (disk_full)" : "";
 }
 
-static int list_print(const struct run_job *job, const struct selection *selection, uint64_t last, FILE *out)
+static void missing_print(const struct listing *listing, const struct stream *stream)
+{
+    struct csv_source source = stream_source(listing, stream);
+    if (listing->csv_job)
+        csv_missing(&source, stream->cursor.missing);
+    else
+        fprintf(listing->out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
+                stream->file->header.world_rank, stream->thread, stream->cursor.missing);
+}
+
+/* `last`: as for streams_open. */
+static int listing_print(struct listing *listing, uint64_t last)
+{
+    const struct run_job *job = listing->job;
+    FILE *out = listing->out;
+    timeline_open(&listing->line, job->files, job->file_count);
+    if (streams_open(listing, last) != 0) {
+        free(listing->streams);
+        free(listing->heap);
+        return -1;
+    }
+    columns_measure(listing, job);
+    if (!listing->csv_job)
+        fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing->seconds_columns, "seconds",
+                "time", listing->call_columns, "call", listing->comm_columns, "communicator", "peer", "tag", "bytes");
+    calls_print(listing);
+    for (size_t i = 0; i < listing->count; i++) {
+        stream_wake(listing, &listing->streams[i]);
+        unfinished_print(listing, &listing->streams[i]);
+    }
+    for (size_t i = 0; i < listing->count; i++)
+        if (listing->streams[i].cursor.missing &&
+            selection_has_rank(listing->selection, listing->streams[i].file->header.world_rank))
+            missing_print(listing, &listing->streams[i]);
+    for (size_t i = 0; i < listing->count; i++)
+        event_cursor_close(&listing->streams[i].cursor);
+    free(listing->streams);
+    free(listing->heap);
+    return 0;
+}
+
+static int list_print(const struct run_job *job, const struct selection *selection, size_t csv_job, uint64_t last,
+                      FILE *out)
 {
     struct listing listing = {.out = out,
                               .job = job,
                               .gap_cause = gap_cause(job),
                               .selection = selection,
+                              .csv_job = csv_job,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
                               .comm_columns = COMM_COLUMNS_LEAST};
-    if (job->file_count == 0)
-        return 0;
-    timeline_open(&listing.line, job->files, job->file_count);
-    if (streams_open(&listing, last) != 0) {
-        free(listing.streams);
-        free(listing.heap);
-        return -1;
-    }
-    columns_measure(&listing, job);
-    fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing.seconds_columns, "seconds",
-            "time", listing.call_columns, "call", listing.comm_columns, "communicator", "peer", "tag", "bytes");
-    calls_print(&listing);
-    for (size_t i = 0; i < listing.count; i++) {
-        stream_wake(&listing, &listing.streams[i]);
-        unfinished_print(&listing, &listing.streams[i]);
-    }
-    for (size_t i = 0; i < listing.count; i++)
-        if (listing.streams[i].cursor.missing)
-            fprintf(out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
-                    listing.streams[i].file->header.world_rank, listing.streams[i].thread,
-                    listing.streams[i].cursor.missing);
-    for (size_t i = 0; i < listing.count; i++)
-        event_cursor_close(&listing.streams[i].cursor);
-    free(listing.streams);
-    free(listing.heap);
-    return 0;
+    return job->file_count ? listing_print(&listing, last) : 0;
 }
 
-int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+int events_print(const struct run_job *job, const struct selection *selection, size_t csv_job, FILE *out)
 {
-    return list_print(job, selection, 0, out);
+    return list_print(job, selection, csv_job, 0, out);
 }
 
 int events_print_last(const struct run_job *job, const struct selection *selection, uint64_t records, FILE *out)
 {
-    return list_print(job, selection, records, out);
+    return list_print(job, selection, 0, records, out);
 }

@@ -7,13 +7,17 @@
 #include "check.h"
 #include "check_rules.h"
 #include "compaction.h"
+#include "eventcsv.h"
 #include "eventlist.h"
 #include "options.h"
+#include "outputfile.h"
 #include "postmortem.h"
 #include "replay.h"
 #include "rundir.h"
+#include "selectcheck.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "traceevents.h"
 #include "units.h"
 
 #include <err.h>
@@ -32,9 +36,12 @@ static const char help[] =
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
     "  --crash      the processes that did not come to their end: what they were in, and their last calls\n"
+    "  --csv        the same as comma-separated values\n"
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
+    "  --perfetto FILE\n"
+    "               writes trace events (JSON) for Perfetto, speedscope and their like; - is standard output\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --check ARCHIVE\n"
@@ -44,7 +51,8 @@ static const char help[] =
     "  --check-rules  the rules that --check judges by\n"
     "  --help, --version\n"
     "\n"
-    "With --events and --analyze, only a part of it (--ranks and --comm: once or more; what is shown fits all kinds):\n"
+    "With --events, --csv, --analyze, --otf2 and --perfetto, only a part of it (--ranks and --comm: once or more;\n"
+    "what is shown fits all kinds; outputs.md in the documentation says more):\n"
     "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
     "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
     "                     200ms:, :3s; either may be missing\n"
@@ -61,7 +69,9 @@ enum mode {
     MODE_JSON,
     MODE_EVENTS,
     MODE_CRASH,
+    MODE_CSV,
     MODE_OTF2,
+    MODE_PERFETTO,
     MODE_VERIFY,
     MODE_ANALYZE,
     MODE_CHECK,
@@ -75,7 +85,7 @@ enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
-    const char *target; /* of MODE_OTF2 */
+    const char *target; /* of MODE_OTF2 and MODE_PERFETTO */
     const char *run;
     bool json; /* MODE_ANALYZE, MODE_CHECK */
     struct selection selection;
@@ -84,6 +94,7 @@ struct request {
 /* One of the options that leave something out; false: it is none. */
 static bool selection_option(struct selection *selection, int option, const char *text)
 {
+    static const char *const names[] = {"ranks", "window", "comm", "functions"}; /* from OPTION_RANKS */
     char problem[SELECT_PROBLEM_BYTES] = "";
     int result = 0;
     switch (option) {
@@ -104,6 +115,7 @@ static bool selection_option(struct selection *selection, int option, const char
     }
     if (result != 0)
         usage_reject("%s", problem);
+    selection_describe(selection, names[option - OPTION_RANKS], text);
     return true;
 }
 
@@ -120,11 +132,17 @@ static void mode_set(struct request *request, enum mode mode)
     if (beside)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject(
-            "only one of --summary, --json, --events, --crash, --analyze, --otf2, --compact, --verify and --check at a "
-            "time");
+        usage_reject("only one of --summary, --json, --events, --csv, --crash, --analyze, --otf2, --perfetto, "
+                     "--compact, --verify "
+                     "and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
+}
+
+static bool mode_selects(enum mode mode)
+{
+    return mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE || mode == MODE_OTF2 ||
+           mode == MODE_PERFETTO;
 }
 
 static struct request request_read(int argc, char *argv[])
@@ -134,7 +152,9 @@ static struct request request_read(int argc, char *argv[])
                                             {"events", no_argument, NULL, MODE_EVENTS},
                                             {"crash", no_argument, NULL, MODE_CRASH},
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},
+                                            {"csv", no_argument, NULL, MODE_CSV},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
+                                            {"perfetto", required_argument, NULL, MODE_PERFETTO},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
                                             {"compact", no_argument, NULL, MODE_COMPACT},
                                             {"ranks", required_argument, NULL, OPTION_RANKS},
@@ -163,11 +183,12 @@ static struct request request_read(int argc, char *argv[])
             exit(0);
         }
         mode_set(&request, (enum mode)option);
-        if (option == MODE_OTF2)
+        if (option == MODE_OTF2 || option == MODE_PERFETTO)
             request.target = optarg;
     }
-    if (selection_is_given(&request.selection) && request.mode != MODE_EVENTS && request.mode != MODE_ANALYZE)
-        usage_reject("--ranks, --window, --comm and --functions go with --events or --analyze");
+    if (selection_is_given(&request.selection) && !mode_selects(request.mode))
+        usage_reject(
+            "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2 or --perfetto");
     if (optind == argc)
         usage_reject("which run? A run directory, or a file of one, is missing");
     if (optind + 1 < argc)
@@ -219,14 +240,17 @@ static int verify(const struct run_dir *dir)
 }
 
 /* What there is of them. Without a trace that is not what was asked for, and so a failure. */
-static int events(const struct run_dir *dir, const struct selection *selection)
+static int events(const struct run_dir *dir, const struct selection *selection, bool csv)
 {
     int status = 0;
+    if (csv)
+        csv_head(stdout);
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
         char title[64] = "";
-        job_title(dir, i);
-        if (events_print(job, selection, stdout) != 0)
+        if (!csv)
+            job_title(dir, i);
+        if (events_print(job, selection, csv ? i + 1 : 0, stdout) != 0)
             errx(1, "no memory to list the events");
         if (run_job_has_trace(job))
             continue;
@@ -322,6 +346,56 @@ static int compact(const struct run_dir *dir)
     return failed ? 1 : 0;
 }
 
+static void warnings_tell(const struct otf2_report *report)
+{
+    size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
+    for (size_t i = 0; i < kept; i++)
+        warnx("%s", report->warnings[i]);
+    if (kept < report->warning_count)
+        warnx("... and %zu more of the like", report->warning_count - kept);
+}
+
+/* All jobs that have a trace. */
+static int trace_events_fill(const struct run_dir *dir, const struct request *request, FILE *out,
+                             char error[OUTPUT_ERROR_BYTES])
+{
+    struct otf2_report *report = calloc(1, sizeof *report);
+    struct trace_events events;
+    int result = report ? 0 : -1;
+    snprintf(error, OUTPUT_ERROR_BYTES, "%s", report ? "" : "no memory to convert");
+    trace_events_begin(&events, out);
+    for (size_t i = 0; result == 0 && i < dir->job_count; i++) {
+        char title[64] = "";
+        if (!run_job_has_trace(&dir->jobs[i]))
+            continue;
+        if (dir->job_count > 1)
+            snprintf(title, sizeof title, "job %zu, ", i + 1);
+        result = trace_events_write(&events, &dir->jobs[i], &request->selection, title, report);
+        warnings_tell(report);
+        snprintf(error, OUTPUT_ERROR_BYTES, "%s", report->error);
+    }
+    trace_events_end(&events);
+    free(report);
+    return result;
+}
+
+static int perfetto(const struct run_dir *dir, const struct request *request)
+{
+    char error[OUTPUT_ERROR_BYTES];
+    size_t traced = 0;
+    for (size_t i = 0; i < dir->job_count; i++)
+        traced += run_job_has_trace(&dir->jobs[i]);
+    if (!traced)
+        errx(1, "%s has no events to convert: they are kept with mpit-run --trace", dir->path);
+    FILE *out = output_file_open(request->target, error);
+    if (!out)
+        errx(1, "%s", error);
+    int failed = trace_events_fill(dir, request, out, error);
+    if (output_file_close(out, request->target, failed, error) != 0)
+        errx(1, "%s", error);
+    return 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     char error[512] = "";
@@ -331,15 +405,19 @@ static int show(const struct run_dir *dir, const struct request *request)
             err(1, "the summary cannot be written");
         return 0;
     case MODE_OTF2:
-        if (archive_write(dir, request->target, error) != 0)
+        if (archive_write(dir, request->target, &request->selection, error) != 0)
             errx(1, "%s", error);
         return 0;
     case MODE_VERIFY:
         return verify(dir);
     case MODE_EVENTS:
-        return events(dir, &request->selection);
+        return events(dir, &request->selection, false);
     case MODE_CRASH:
         return crash(dir, &request->selection);
+    case MODE_CSV:
+        return events(dir, &request->selection, true);
+    case MODE_PERFETTO:
+        return perfetto(dir, request);
     case MODE_ANALYZE:
         return analyze(dir, request);
     case MODE_COMPACT:
@@ -374,6 +452,9 @@ int main(int argc, char *argv[])
         warnx("note: %s", dir.notes[i]);
     if (opened != 0)
         errx(1, "%s", error);
+    char problem[SELECT_PROBLEM_BYTES];
+    if (selection_check(&request.selection, &dir, problem) != 0)
+        errx(EXIT_USAGE, "%s", problem);
     int status = show(&dir, &request);
     if (dir.problem_count)
         status = 1;

@@ -30,6 +30,8 @@ static const char help[] =
     "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
     "  --trace          keep every event, for mpit-dump --events, --analyze, --otf2\n"
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
+    "  --trace-limit BYTES    bound on what a process writes of its trace; 0: none\n"
+    "  --trace-policy POLICY  what goes when it is reached: stop, the newest events; ring, the oldest\n"
     "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
     "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"
     "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other;\n"
@@ -48,7 +50,7 @@ static const char help[] =
     "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing;
+    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy;
     bool trace, otf2, quiet, no_compact;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
@@ -67,13 +69,20 @@ static const char *value_check(const char *option, enum knob knob, const char *t
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"trace", no_argument, NULL, 't'},
-        {"otf2", no_argument, NULL, 'a'},         {"summary", required_argument, NULL, 's'},
-        {"filter", required_argument, NULL, 'f'}, {"timing", required_argument, NULL, 'n'},
-        {"no-compact", no_argument, NULL, 'c'},   {"quiet", no_argument, NULL, 'q'},
-        {"mpi", required_argument, NULL, 'm'},    {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"trace", no_argument, NULL, 't'},
+                                            {"otf2", no_argument, NULL, 'a'},
+                                            {"summary", required_argument, NULL, 's'},
+                                            {"filter", required_argument, NULL, 'f'},
+                                            {"timing", required_argument, NULL, 'n'},
+                                            {"trace-limit", required_argument, NULL, 'l'},
+                                            {"trace-policy", required_argument, NULL, 'p'},
+                                            {"no-compact", no_argument, NULL, 'c'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"mpi", required_argument, NULL, 'm'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.abi = ABI_NONE};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {
@@ -95,6 +104,14 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'n':
             request.timing = value_check("timing", KNOB_TIMING, optarg);
+            break;
+        case 'l':
+            request.trace_limit = value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
+            request.trace = true;
+            break;
+        case 'p':
+            request.trace_policy = value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
+            request.trace = true;
             break;
         case 'c':
             request.no_compact = true;
@@ -208,6 +225,8 @@ static void environment_set(const struct request *request, const char *library, 
         (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
+        (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
+        (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);

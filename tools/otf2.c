@@ -89,6 +89,9 @@ static int archive_fill(OTF2_Archive *archive, struct trace_job *job, struct tra
         OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
         OTF2_Archive_SetCreator(archive, "mpit") != OTF2_SUCCESS)
         return report_error(report, "the archive cannot be prepared");
+    if (job->selection &&
+        OTF2_Archive_SetProperty(archive, "MPIT::SELECTION", job->selection->described, true) != OTF2_SUCCESS)
+        return report_error(report, "the archive cannot say what was selected");
     int result = events_write(archive, job, comms, &strings, report);
     if (result == 0)
         result = trace_definitions_write(archive, job, comms, &strings, report);
@@ -149,6 +152,7 @@ static int job_convert(struct trace_job *job, const char *directory, struct otf2
         return report_error(report, "the archive %s cannot be made: %s", directory, strerror(errno));
     struct trace_comms comms;
     int result = trace_comms_open(&comms, job, report);
+    trace_comms_select(&comms, job);
     if (result == 0)
         result = archive_make(path, job, &comms, report);
     trace_comms_release(&comms);
@@ -163,12 +167,20 @@ static int job_convert(struct trace_job *job, const char *directory, struct otf2
 
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report)
 {
+    return otf2_convert_selection(runs, count, NULL, directory, report);
+}
+
+int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
+                           const char *directory, struct otf2_report *report)
+{
     struct stat st;
     struct trace_job job;
     *report = (struct otf2_report){0};
     if (lstat(directory, &st) == 0)
         return report_error(report, "%s is already there; name a directory that is not, or remove it", directory);
     int result = trace_job_open(&job, runs, count, report);
+    if (result == 0 && selection && selection_is_given(selection))
+        trace_job_select(&job, selection, report);
     if (result == 0)
         result = job_convert(&job, directory, report);
     trace_job_release(&job);

@@ -15,6 +15,7 @@
 #define MPIT_TOOLS_OTF2_H
 
 #include "reader.h"
+#include "select.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +35,12 @@ struct otf2_report {
  * that is already there is an error. Returns 0, or -1 with report->error set; nothing is left behind then.
  */
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report);
+/*
+ * The same for a part of the job (NULL: all). Ranks that are left out keep an empty location, since communicators count
+ * their members; messages and collectives are in the archive only if all their ends are. The archive's property
+ * MPIT::SELECTION says what was asked for.
+ */
+int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
+                           const char *directory, struct otf2_report *report);
 
 #endif

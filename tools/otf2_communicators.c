@@ -387,6 +387,17 @@ int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct ot
     return result;
 }
 
+void trace_comms_select(struct trace_comms *comms, const struct trace_job *job)
+{
+    for (size_t c = 0; c < comms->count; c++) {
+        struct trace_comm *comm = &comms->list[c];
+        for (int32_t i = 0; comm->members && i < comm->size; i++)
+            comm->partial = comm->partial || job->ranks[comm->members[i]].left_out;
+        for (int32_t i = 0; comm->remote && i < comm->remote_size; i++)
+            comm->partial = comm->partial || job->ranks[comm->remote[i]].left_out;
+    }
+}
+
 void trace_comms_release(struct trace_comms *comms)
 {
     while (comms->count)

@@ -95,7 +95,11 @@ static void ranks_write(struct definitions *d)
     char text[NAME_BYTES];
     for (int32_t r = 0; r < d->job->size; r++) {
         const struct trace_rank *rank = &d->job->ranks[r];
-        snprintf(text, sizeof text, rank->run ? "MPI Rank %d" : "MPI Rank %d (no run file)", r);
+        snprintf(text, sizeof text,
+                 rank->left_out ? "MPI Rank %d (not selected)"
+                 : rank->run    ? "MPI Rank %d"
+                                : "MPI Rank %d (no run file)",
+                 r);
         OTF2_StringRef id = name(d, text);
         WRITE(d, OTF2_GlobalDefWriter_WriteLocationGroup(
                      d->writer, (OTF2_LocationGroupRef)r, id, OTF2_LOCATION_GROUP_TYPE_PROCESS,

@@ -24,6 +24,7 @@ struct trace_process {
     uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: nothing is known of where it was, */
     uint64_t absent_comm;  /* the communicator is not in the archive, as was said when that was decided, */
     uint64_t bad_peer;     /* or it has no such rank */
+    uint64_t left_out;     /* messages from and to ranks that are not selected */
     uint64_t unmatched;    /* completions of requests that were not seen posted */
     OTF2_ErrorCode error;  /* the first one */
 };
@@ -50,6 +51,8 @@ bool call_creates_later(const struct event *event);
 uint32_t process_comm(const struct trace_process *process, const struct event *event);
 /* Is there a message between this process and event.peer? Counts what there is and cannot be placed. */
 bool process_has_message(struct trace_process *process, const struct event *event);
+/* Does the record belong to a collective all of whose members are there? */
+bool process_has_collective(const struct trace_process *process, const struct event *event);
 /* Does the record post a receive that can bring a message? */
 bool process_has_receive(const struct trace_process *process, const struct event *event);
 

@@ -275,6 +275,23 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
     return clocks_find(job, report);
 }
 
+/* Of calls that are left out for their time, function or communicator some have the other ends of messages: so there
+ * are none at all. Of ranks it is known who has to do with whom. */
+void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report)
+{
+    job->selection = selection;
+    for (int32_t r = 0; r < job->size; r++)
+        if (!selection_has_rank(selection, r)) {
+            job->ranks[r].left_out = true;
+            job->ranks[r].complete = false;
+        }
+    if (selection->windowed || selection->comm_count || selection->by_function) {
+        job->in_part = true;
+        report_warning(report, "of a part of the calls the archive has no messages and collectives, whose other ends "
+                               "may be left out");
+    }
+}
+
 void trace_job_release(struct trace_job *job)
 {
     for (int32_t r = 0; job->ranks && r < job->size; r++) {
@@ -308,7 +325,7 @@ uint32_t trace_rank_first_thread(const struct trace_rank *rank)
 
 bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread)
 {
-    return thread == trace_rank_first_thread(rank) || (rank->run && rank->run->threads[thread]);
+    return thread == trace_rank_first_thread(rank) || (!rank->left_out && rank->run && rank->run->threads[thread]);
 }
 
 uint32_t trace_rank_thread_end(const struct trace_rank *rank)

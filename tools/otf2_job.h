@@ -17,6 +17,7 @@
 #include "calls.h"
 #include "otf2_instruments.h"
 #include "otf2_report.h"
+#include "select.h"
 
 #include <stdbool.h>
 
@@ -29,6 +30,7 @@ struct trace_rank {
     const struct run_reader *run; /* NULL: no file */
     uint32_t host, clock;
     bool ended;            /* it reached MPI_Finalize: its end is known */
+    bool left_out;         /* by the selection: its location stays empty */
     bool complete;         /* ended, and nothing of its trace is missing */
     uint64_t *event_count; /* of the archive, by thread */
     uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */
@@ -50,6 +52,7 @@ struct trace_job {
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
     bool no_messages, no_collectives;
+    const struct selection *selection; /* NULL: all of it */
     /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. What was sent
      * and received on all of them, and is left out. */
     const char *foreign_name;
@@ -59,6 +62,8 @@ struct trace_job {
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
 int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report);
 void trace_job_release(struct trace_job *job);
+/* Takes only a part of it, which has to stay there. */
+void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report);
 
 /* run_reader_wake, for the report. */
 int trace_run_wake(const struct run_reader *run, struct otf2_report *report);

@@ -30,7 +30,7 @@ static const char help[] =
     "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
     "  --trace          keep every event, for mpit-dump --events, --analyze, --otf2\n"
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
-    "  --trace-limit BYTES    bound on what a process writes of its trace; 0: none\n"
+    "  --trace-limit BYTES    keeps a trace of at most so much a process; 0: no limit\n"
     "  --trace-policy POLICY  what goes when it is reached: stop, the newest events; ring, the oldest\n"
     "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
     "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"

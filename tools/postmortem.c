@@ -2,6 +2,7 @@
 #include "postmortem.h"
 
 #include "calls.h"
+#include "figures.h"
 #include "label.h"
 #include "timeline.h"
 #include "units.h"
@@ -234,16 +235,29 @@ static void ranks_text(char text[LIST_BYTES], int32_t *ranks, size_t count)
     }
 }
 
-/* Those who have the communicator and are not in the call: for them the others wait. */
+/* How many collectives the process has behind it on the communicator of this name. */
+static uint64_t collectives_done(const struct run_reader *file, const char *name)
+{
+    const struct figures figures = {file};
+    struct figures_comm comm;
+    for (uint32_t at = 0; figures_comm_next(&figures, &at, &comm);)
+        if (!comm.is_sum && strcmp(comm.name, name) == 0)
+            return figures_one(&figures, "mpit_coll_count", VARIABLE_COUNTER, &comm);
+    return 0;
+}
+
+/* Those who have the communicator and have not come to the collective that the patient is in: for them it waits. Who
+ * has more of them behind it has left that one already. */
 static void absent_text(const struct ward *ward, const struct patient *patient, char text[LIST_BYTES])
 {
     const struct comm_record *comm = comm_of(patient);
     int32_t *absent = calloc(ward->job->file_count + 1, sizeof *absent);
     size_t count = 0;
     text[0] = '\0';
+    uint64_t done = comm ? collectives_done(patient->file, comm->name) : 0;
     for (size_t i = 0; comm && absent && i < ward->job->file_count; i++) {
-        const struct run_reader *file = &ward->job->files[i];
-        bool inside = !comm_named(file, comm->name);
+        const struct run_reader *file = run_job_file(ward->job, i);
+        bool inside = !comm_named(file, comm->name) || collectives_done(file, comm->name) > done;
         for (size_t k = 0; k < ward->count && !inside; k++)
             inside = ward->patients[k].file == file && ward->patients[k].state.call == patient->state.call &&
                      comm_of(&ward->patients[k]) && strcmp(comm_of(&ward->patients[k])->name, comm->name) == 0;

@@ -202,9 +202,11 @@ static bool image_is_same(const struct run_reader *run, const struct run_reader 
     uint64_t at = RUN_PAGE_BYTES;
     if (run->bytes != made->bytes || memcmp(run->base, made->base, RUN_PAGE_BYTES) != 0)
         return false;
-    for (size_t i = 0; i < run->chunk_count; at += run->chunks[i++]->bytes)
-        if (!holds_events(run->chunks[i]) && memcmp(run->base + at, made->base + at, run->chunks[i]->bytes) != 0)
+    for (const struct chunk_header *chunk; at < run->bytes; at += chunk->bytes) { /* in the order of the file */
+        chunk = (const void *)(run->base + at);
+        if (!holds_events(chunk) && memcmp(chunk, made->base + at, chunk->bytes) != 0)
             return false;
+    }
     return true;
 }
 

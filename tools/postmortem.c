@@ -26,6 +26,7 @@ struct patient {
     const struct run_reader *file;
     uint32_t thread;
     struct thread_state state;
+    const char *call; /* the name of state.call */
     const char *last; /* the last call that returned; NULL: none is known */
     int64_t since_ns; /* of the state; outside of MPI: since when */
     bool alive;
@@ -69,6 +70,18 @@ static void sign_of_life(struct ward *ward, int64_t ns)
         ward->end_ns = ns;
 }
 
+/* A name that stays when the file is put to rest. */
+static const char *call_name(const struct run_reader *file, unsigned kind)
+{
+    const char *name = run_reader_call_name(file, kind);
+    for (unsigned i = 0; i < CALL_COUNT; i++) {
+        unsigned known = (kind + i) % CALL_COUNT; /* most likely it has the number that it has here */
+        if (strcmp(call_table[known].name, name) == 0)
+            return call_table[known].name;
+    }
+    return "a call of another version";
+}
+
 /* The thread's last call, and when it returned. */
 static const char *last_call(const struct run_reader *file, uint32_t thread, uint64_t *ticks)
 {
@@ -86,7 +99,7 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
             (call.kind & EVENT_WIDE) && event && event_kind(event) == RECORD_EXTENSION ? (const void *)event : NULL;
         if (!is_call_record(&call) || (call.kind & EVENT_NESTED))
             continue;
-        name = run_reader_call_name(file, event_kind(&call));
+        name = call_name(file, event_kind(&call));
         *ticks = call.begin + event_duration(&call, more);
     }
     event_cursor_close(&cursor);
@@ -115,6 +128,7 @@ static int patients_find(struct ward *ward)
                 continue;
             uint64_t left;
             struct patient patient = {.file = file, .thread = thread, .state = record->state, .alive = alive};
+            patient.call = call_name(file, patient.state.call);
             patient.last = last_call(file, thread, &left);
             uint64_t since = patient.state.call != CALL_NONE ? patient.state.since : left;
             patient.since_ns = since ? timeline_ns(&ward->line, file, since) : -1;
@@ -164,7 +178,7 @@ enum direction { DIRECTION_NONE, DIRECTION_FROM, DIRECTION_TO, DIRECTION_BOTH, D
 static enum direction direction_of(const struct patient *patient)
 {
     uint32_t kind = patient->state.call;
-    if (kind >= CALL_COUNT || strcmp(run_reader_call_name(patient->file, kind), call_table[kind].name) != 0)
+    if (kind >= CALL_COUNT || strcmp(patient->call, call_table[kind].name) != 0)
         return DIRECTION_NONE;
     if (call_table[kind].class == CLASS_COLLECTIVE)
         return DIRECTION_ALL;
@@ -341,7 +355,7 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     fprintf(out, "             %s: ", ranks);
     const struct comm_record *comm = comm_of(first);
     if (first->state.call != CALL_NONE)
-        fprintf(out, "in %s%s%s", run_reader_call_name(first->file, first->state.call), comm ? " on " : "",
+        fprintf(out, "in %s%s%s", first->call, comm ? " on " : "",
                 comm ? comm_title(title, comm->name, comm->label) : "");
     else if (first->last)
         fprintf(out, "outside MPI, after %s", first->last);
@@ -354,38 +368,48 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     fprintf(out, "; %s\n", ending(first));
 }
 
-/* For whom the rank waits in a message, or -1. */
-static int32_t target_of(const struct ward *ward, int32_t rank)
+/* For whom each rank waits in a message, + 1; 0: for nobody. NULL without memory. */
+static int32_t *targets_find(const struct ward *ward, int32_t ranks)
 {
-    for (size_t i = 0; i < ward->count; i++) {
+    int32_t *targets = calloc((size_t)ranks + 1, sizeof *targets);
+    for (size_t i = 0; targets && i < ward->count; i++) {
         const struct patient *patient = &ward->patients[i];
+        int32_t rank = patient->file->header.world_rank;
         enum direction direction = direction_of(patient);
-        if (patient->file->header.world_rank == rank && patient->state.call != CALL_NONE &&
-            (direction == DIRECTION_FROM || direction == DIRECTION_TO || direction == DIRECTION_BOTH))
-            return world_rank_of(ward, comm_of(patient), patient->state.peer);
+        if (rank < 0 || rank >= ranks || targets[rank] || patient->state.call == CALL_NONE ||
+            (direction != DIRECTION_FROM && direction != DIRECTION_TO && direction != DIRECTION_BOTH))
+            continue;
+        int32_t target = world_rank_of(ward, comm_of(patient), patient->state.peer);
+        targets[rank] = target >= 0 && target < ranks ? target + 1 : 0;
     }
-    return -1;
+    return targets;
 }
 
 /* Ranks that wait for each other, in a circle. */
 static void circle_print(const struct ward *ward, FILE *out)
 {
-    for (size_t i = 0; i < ward->count; i++) {
-        int32_t start = ward->patients[i].file->header.world_rank, at = start;
-        size_t length = 0;
-        do
-            at = target_of(ward, at);
-        while (at >= 0 && at != start && ++length < ward->count);
-        if (at != start || at < 0)
-            continue;
-        fprintf(out, "             rank %" PRId32, start);
-        do {
-            at = target_of(ward, at);
-            fprintf(out, " waits for rank %" PRId32 "%s", at, at == start ? "" : ", which");
-        } while (at != start);
+    int32_t ranks = 0;
+    for (size_t i = 0; i < ward->job->file_count; i++)
+        if (ward->job->files[i].header.world_rank >= ranks)
+            ranks = ward->job->files[i].header.world_rank + 1;
+    int32_t *targets = targets_find(ward, ranks), *walks = calloc((size_t)ranks + 1, sizeof *walks);
+    for (int32_t walk = 1; targets && walks && walk <= ranks; walk++) {
+        int32_t at = walk; /* ranks + 1, as the targets are */
+        for (; at && !walks[at - 1]; at = targets[at - 1])
+            walks[at - 1] = walk;
+        if (!at || walks[at - 1] != walk)
+            continue; /* it ended, or came to where another walk has been */
+        fprintf(out, "             rank %" PRId32, at - 1);
+        for (int32_t next = targets[at - 1];; next = targets[next - 1]) {
+            fprintf(out, " waits for rank %" PRId32 "%s", next - 1, next == at ? "" : ", which");
+            if (next == at)
+                break;
+        }
         fprintf(out, ": a deadlock\n");
-        return;
+        break;
     }
+    free(targets);
+    free(walks);
 }
 
 static void groups_print(struct ward *ward, size_t most, FILE *out)

@@ -8,8 +8,13 @@
 #include <sys/mman.h>
 #include <zstd.h>
 
-/* What an image may need when all of it is there: far more than a run keeps besides its events. */
-static const uint64_t IMAGE_MOST = UINT64_C(16) << 30;
+/* What an image may need: more than a run keeps besides its events, and less than a small file can be made to unfold
+ * to. */
+static uint64_t image_most(const struct run_reader *reader)
+{
+    return (UINT64_C(64) << 20) + 1000 * (uint64_t)reader->file_bytes;
+}
+
 enum { PIECE_MOST = 1 << 30, LEVEL = 3 };
 
 /* ---- the image */
@@ -33,7 +38,7 @@ static int image_make(struct run_reader *reader, const struct compact_header *he
 static int piece_unpack(struct run_reader *reader, const struct chunk_header *chunk, uint64_t *sum)
 {
     uint64_t at = chunk->reserved[0], bytes = chunk->reserved[1];
-    if (bytes > PIECE_MOST || at > reader->bytes || bytes > reader->bytes - at || bytes > IMAGE_MOST - *sum)
+    if (bytes > PIECE_MOST || at > reader->bytes || bytes > reader->bytes - at || bytes > image_most(reader) - *sum)
         return reader_fail(reader, "is damaged: a piece of its image lies outside of it");
     *sum += bytes;
     reader->written = *sum;

@@ -445,7 +445,7 @@ bool run_reopen(struct run *run)
         return false;
     pthread_mutex_lock(&run->lock);
     run->closed = false;
-    run->broken = run->gone; /* what is written into a file without a name nobody finds */
+    run->broken = run->gone || run->torn; /* what is written into a file without a name nobody finds */
     pthread_mutex_unlock(&run->lock);
     run->header->end_ticks = run->header->end_realtime_ns = run->header->finalize_ticks = 0;
     __atomic_store_n(&run->header->phase, RUN_RUNNING, __ATOMIC_RELEASE);

@@ -20,6 +20,7 @@ struct run {
     int fd;                    /* the file; without one, memory that other processes can find; -1: not even that */
     bool broken;               /* the file could not grow, or the run is closed; later pieces live in memory */
     bool gone;                 /* the run was closed and its file not kept */
+    bool torn;                 /* behind its end there is what could not be cut off */
     bool closed;               /* the run has ended */
     bool reopens;              /* descriptors are few: fd is -1, and the file is opened each time that it grows */
     bool said;                 /* that something is wrong with the file: once is enough */

@@ -108,7 +108,7 @@ static int chunk_append(struct run *run, int fd, const struct chunk_header *chun
             run->places->count--;
         /* what has been written of it would be found where the file grows next; if it cannot be cut off, that fails */
         if (ftruncate(fd, (off_t)offset) != 0)
-            run->broken = true;
+            run->broken = run->torn = true;
         return error;
     }
     run->virtual_bytes += chunk->bytes;

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "native.h"
 
+#include <signal.h>
+#include <errno.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -30,6 +32,20 @@ static bool output_takes(size_t bytes)
     return end <= limit.rlim_cur;
 }
 
+/* To a pipe that nobody reads, without the signal that the program would get. */
+static void line_write(const char *line, size_t bytes)
+{
+    sigset_t pipe, before, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    if (pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0)
+        return;
+    bool waits = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+    if (write(STDERR_FILENO, line, bytes) < 0 && errno == EPIPE && !waits)
+        sigtimedwait(&pipe, NULL, &(struct timespec){0, 0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void native_say(const char *format, ...)
 {
     char line[1024];
@@ -42,10 +58,8 @@ void native_say(const char *format, ...)
     if ((size_t)n > sizeof line - 2)
         n = sizeof line - 2;
     line[n] = '\n';
-    if (!output_takes((size_t)n + 1))
-        return;
-    if (write(STDERR_FILENO, line, (size_t)n + 1) < 0)
-        return; /* there is nobody left to tell */
+    if (output_takes((size_t)n + 1))
+        line_write(line, (size_t)n + 1);
 }
 
 void *native_symbol(const char *name)

@@ -170,7 +170,9 @@ static void buffer_restart(struct log *log)
         if (trace_keep(log, events - log->chunk->capacity, first, log->chunk->capacity)) {
             moment_buffer_empty(&log->own, events);
         } else { /* counted by cause; the flight recorder goes on */
-            log->trace_failed = tracing_number();
+            /* of a ring the next piece may fit where this one did not */
+            if (book.run.header->trace_policy != TRACE_RING || book.run.cause != LOSS_TRACE_LIMIT)
+                log->trace_failed = tracing_number();
             log->trace_cause = book.run.cause;
         }
     } else if (tracing_covers(first->begin)) {

@@ -510,7 +510,7 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
     pthread_mutex_lock(&lifetime);
     if (result != MPI_SUCCESS)
         native_session_add(handle);
-    if (session->edge && session_is_open())
+    if (session->edge && (session_is_open() || !world_is_over()))
         __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
     else if (session->edge)
         run_end(RUN_CLOSED, true); /* there is no communicator of all processes to make a summary with */
@@ -522,10 +522,10 @@ __attribute__((destructor)) static void recorder_exiting(void)
 {
     struct run_header *header = book.run.header;
     uint32_t phase = header && !book.run.detached ? __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) : 0;
-    if (phase != RUN_STARTING && phase != RUN_RUNNING)
-        return;
+    if ((phase != RUN_STARTING && phase != RUN_RUNNING) || header->pid != (uint32_t)getpid())
+        return; /* the last: a child of a fork that nobody was told of shares the memory */
     header->end_realtime_ns = clock_pair_read().realtime_ns;
-    __atomic_store_n(&header->phase, RUN_EXITED, __ATOMIC_RELEASE);
+    __atomic_compare_exchange_n(&header->phase, &phase, RUN_EXITED, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void recorder_aborting(struct probe *probe)

@@ -71,6 +71,8 @@ static int job_convert(const struct run_job *job, const char *path, const struct
         warnx("%s%s%s", several ? path : "", several ? ": " : "", report->warnings[i]);
     if (kept < report->warning_count)
         warnx("... and %zu more of the like", report->warning_count - kept);
+    if (result == 0 && report->clocks[0])
+        warnx("note: %s", report->clocks);
     snprintf(error, 512, "%.511s", report->error);
     free(report);
     return result;

@@ -2,6 +2,7 @@
 #include "eventlist.h"
 
 #include "calls.h"
+#include "clockmessages.h"
 #include "eventcsv.h"
 #include "label.h"
 #include "timeline.h"
@@ -495,8 +496,9 @@ static int listing_print(struct listing *listing, uint64_t last)
 {
     const struct run_job *job = listing->job;
     FILE *out = listing->out;
-    timeline_open(&listing->line, job->files, job->file_count);
-    if (streams_open(listing, last) != 0) {
+    if (timeline_open(&listing->line, job->files, job->file_count, true) != 0 || timeline_refine(&listing->line) != 0 ||
+        streams_open(listing, last) != 0) {
+        timeline_release(&listing->line);
         free(listing->streams);
         free(listing->heap);
         return -1;
@@ -518,6 +520,7 @@ static int listing_print(struct listing *listing, uint64_t last)
         event_cursor_close(&listing->streams[i].cursor);
     free(listing->streams);
     free(listing->heap);
+    timeline_release(&listing->line);
     return 0;
 }
 

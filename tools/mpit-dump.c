@@ -17,6 +17,7 @@
 #include "selectcheck.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "timeline.h"
 #include "traceevents.h"
 #include "units.h"
 
@@ -426,6 +427,7 @@ static int show(const struct run_dir *dir, const struct request *request)
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
             summary_print(dir->jobs[i].summary, stdout);
+            timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, stdout);
             postmortem_print(&dir->jobs[i], LINES_MOST, stdout);
         }
         return 0;

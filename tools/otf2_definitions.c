@@ -318,11 +318,17 @@ static void metrics_write(struct definitions *d)
     }
 }
 
+/* Both ends of the range lie within it, for readers that take the length as exclusive; and what readers make of a stamp
+ * and its offset, which they round in their own way. */
+static uint64_t range_end(const struct trace_job *job)
+{
+    return job->last_ns + (timeline_quality(&job->line).measured ? 8 : 1);
+}
+
 static void definitions_walk(struct definitions *d)
 {
-    /* both ends of the range lie within it, for readers that take the length as exclusive */
-    WRITE(d,
-          OTF2_GlobalDefWriter_WriteClockProperties(d->writer, 1000000000, 0, d->job->last_ns + 1, d->job->origin_ns));
+    WRITE(d, OTF2_GlobalDefWriter_WriteClockProperties(d->writer, 1000000000, 0, range_end(d->job),
+                                                       d->job->line.origin_ns));
     strings_write(d);
     paradigm_write(d);
     hosts_write(d);
@@ -336,16 +342,28 @@ static void definitions_walk(struct definitions *d)
     metrics_write(d);
 }
 
-/* All times are on one line already; readers want to be told so at both ends. */
-static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, uint64_t location, uint64_t last_ns)
+/* What is to be added to the process's stamps, from the begin of the archive to its end. */
+static OTF2_ErrorCode clock_offsets_write(OTF2_DefWriter *writer, const struct trace_job *job,
+                                          const struct trace_rank *rank)
 {
-    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, location);
+    struct timeline_offset offsets[TIMELINE_OFFSETS_MOST];
+    size_t count = timeline_offsets(&job->line, rank->run, range_end(job), offsets);
+    OTF2_ErrorCode error = OTF2_SUCCESS;
+    for (size_t i = 0; i < count && error == OTF2_SUCCESS; i++)
+        error = OTF2_DefWriter_WriteClockOffset(writer, offsets[i].local_ns, offsets[i].offset_ns,
+                                                (double)offsets[i].error_ns);
+    return error;
+}
+
+static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, const struct trace_job *job, int32_t rank,
+                                                 uint32_t thread)
+{
+    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, trace_location(rank, thread));
     if (!writer)
         return OTF2_ERROR_FILE_INTERACTION;
-    OTF2_ErrorCode begin = OTF2_DefWriter_WriteClockOffset(writer, 0, 0, 0.0);
-    OTF2_ErrorCode end = OTF2_DefWriter_WriteClockOffset(writer, last_ns + 1, 0, 0.0);
+    OTF2_ErrorCode written = clock_offsets_write(writer, job, &job->ranks[rank]);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
-    return begin != OTF2_SUCCESS ? begin : end != OTF2_SUCCESS ? end : closed;
+    return written != OTF2_SUCCESS ? written : closed;
 }
 
 static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct trace_job *job)
@@ -354,7 +372,7 @@ static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct tr
     for (int32_t r = 0; r < job->size; r++)
         for (uint32_t thread = 0; thread < trace_rank_thread_end(&job->ranks[r]); thread++)
             if (error == OTF2_SUCCESS && trace_rank_has_location(&job->ranks[r], thread))
-                error = location_definitions_write(archive, trace_location(r, thread), job->last_ns);
+                error = location_definitions_write(archive, job, r, thread);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefFiles(archive);
     return error != OTF2_SUCCESS ? error : closed;
 }

@@ -135,12 +135,23 @@ bool process_has_receive(const struct trace_process *process, const struct event
 static OTF2_TimeStamp advance(struct trace_location *location, uint64_t ticks)
 {
     struct trace_process *process = location->process;
-    uint64_t now = trace_time(process->job, process->rank, ticks);
-    if (now > location->last_ns)
+    uint64_t now = trace_stamp(process->job, process->rank, ticks);
+    if (now > location->last_ns) {
         location->last_ns = now;
-    if (location->last_ns > process->job->last_ns)
-        process->job->last_ns = location->last_ns;
+        location->last_ticks = ticks;
+    }
     return location->last_ns;
+}
+
+void location_range(const struct trace_location *location)
+{
+    struct trace_job *job = location->process->job;
+    if (!location->last_ns)
+        return;
+    uint64_t corrected = trace_time(job, location->process->rank, location->last_ticks);
+    uint64_t last = corrected > location->last_ns ? corrected : location->last_ns;
+    if (last > job->last_ns)
+        job->last_ns = last;
 }
 
 void location_check(struct trace_location *location, OTF2_ErrorCode error)

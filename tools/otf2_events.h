@@ -38,9 +38,9 @@ struct trace_process {
 struct trace_location {
     struct trace_process *process;
     OTF2_EvtWriter *writer;
-    uint64_t last_ns;
-    struct schedule schedule; /* regions and samples of other libraries, written between the calls */
-    size_t floors[1 << 10];   /* of the calls that are entered, for the schedule */
+    uint64_t last_ns, last_ticks; /* of the latest event */
+    struct schedule schedule;     /* regions and samples of other libraries, written between the calls */
+    size_t floors[1 << 10];       /* of the calls that are entered, for the schedule */
     size_t depth;
 };
 
@@ -48,6 +48,8 @@ void location_enter(struct trace_location *location, const struct traced_call *c
 void location_leave(struct trace_location *location, const struct traced_call *call);
 /* Writes what is left of the schedule. */
 void location_end(struct trace_location *location);
+/* The archive's range of time covers all that was written. */
+void location_range(const struct trace_location *location);
 void location_program_begin(struct trace_location *location, OTF2_StringRef program);
 void location_program_end(struct trace_location *location);
 

@@ -1,5 +1,6 @@
 #include "otf2_job.h"
 
+#include "clockmessages.h"
 #include "filter.h"
 
 #include <inttypes.h>
@@ -8,9 +9,6 @@
 
 /* A damaged file may claim any size; every rank without a file costs a location in the archive. */
 enum { WORLD_SIZE_MAX = 1 << 20 };
-
-/* Two of them still add up in 64 bits. */
-#define SPAN_MAX_NS (UINT64_C(1) << 61)
 
 static bool run_has_trace(const struct run_reader *run)
 {
@@ -197,52 +195,15 @@ static uint32_t host_find(struct trace_job *job, const struct run_header *header
     return (uint32_t)job->host_count++;
 }
 
-static bool clock_is_shared(const struct run_header *one, const struct run_header *other)
-{
-    if (one->clock_kind != other->clock_kind || strcmp(one->boot, other->boot) != 0)
-        return false;
-    return one->boot[0] || strcmp(one->host, other->host) == 0; /* a kernel that would not tell its name */
-}
-
-static uint32_t clock_find(struct trace_job *job, const struct run_reader *run)
-{
-    size_t i = 0;
-    while (i < job->clock_count && !clock_is_shared(job->clocks[i].header, &run->header))
-        i++;
-    if (i == job->clock_count)
-        job->clocks[job->clock_count++] = (struct trace_clock){&run->header, run_reader_scale(run)};
-    else if (run->header.begin_ticks < job->clocks[i].header->begin_ticks)
-        job->clocks[i] = (struct trace_clock){&run->header, run_reader_scale(run)};
-    return (uint32_t)i;
-}
-
-/* Only for ticks at or behind the clock's own begin: no process on it began earlier. */
-static uint64_t clock_realtime(const struct trace_clock *clock, uint64_t ticks)
-{
-    unsigned __int128 span = (unsigned __int128)(ticks - clock->header->begin_ticks) * clock->scale.mult >> 32;
-    uint64_t begin = clock->header->begin_realtime_ns;
-    return (begin < SPAN_MAX_NS ? begin : SPAN_MAX_NS) + (span < SPAN_MAX_NS ? (uint64_t)span : SPAN_MAX_NS);
-}
-
-static int clocks_find(struct trace_job *job, struct otf2_report *report)
+static int clocks_find(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
 {
     job->hosts = calloc((size_t)job->size, sizeof *job->hosts);
-    job->clocks = calloc((size_t)job->size, sizeof *job->clocks);
-    if (!job->hosts || !job->clocks)
+    if (!job->hosts || timeline_open(&job->line, runs, count, false) != 0 || timeline_refine(&job->line) != 0)
         return report_no_memory(report);
-    for (int32_t r = 0; r < job->size; r++) {
-        struct trace_rank *rank = &job->ranks[r];
-        if (!rank->run)
-            continue;
-        rank->host = host_find(job, &rank->run->header);
-        rank->clock = clock_find(job, rank->run);
-    }
-    job->origin_ns = UINT64_MAX;
-    for (size_t i = 0; i < job->clock_count; i++) {
-        uint64_t begin = clock_realtime(&job->clocks[i], job->clocks[i].header->begin_ticks);
-        if (begin < job->origin_ns)
-            job->origin_ns = begin;
-    }
+    for (int32_t r = 0; r < job->size; r++)
+        if (job->ranks[r].run)
+            job->ranks[r].host = host_find(job, &job->ranks[r].run->header);
+    timeline_text(&job->line, report->clocks);
     return 0;
 }
 
@@ -275,7 +236,7 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
             return report_no_memory(report);
         run_reader_rest(run);
     }
-    return clocks_find(job, report);
+    return clocks_find(job, runs, count, report);
 }
 
 /* Of calls that are left out for their time, function or communicator some have the other ends of messages: so there
@@ -303,19 +264,29 @@ void trace_job_release(struct trace_job *job)
     }
     free(job->ranks);
     free(job->hosts);
-    free(job->clocks);
+    timeline_release(&job->line);
     trace_instruments_release(&job->instruments);
     *job = (struct trace_job){0};
 }
 
-uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
+static uint64_t life_bound(const struct trace_rank *rank, uint64_t ticks)
 {
     const struct run_header *header = &rank->run->header;
     if (ticks < header->begin_ticks)
         ticks = header->begin_ticks;
     if (rank->ended && ticks > header->end_ticks)
         ticks = header->end_ticks;
-    return clock_realtime(&job->clocks[rank->clock], ticks) - job->origin_ns;
+    return ticks;
+}
+
+uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
+{
+    return (uint64_t)timeline_ns(&job->line, rank->run, life_bound(rank, ticks));
+}
+
+uint64_t trace_stamp(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
+{
+    return (uint64_t)timeline_local_ns(&job->line, rank->run, life_bound(rank, ticks));
 }
 
 uint32_t trace_rank_first_thread(const struct trace_rank *rank)

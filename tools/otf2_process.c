@@ -266,6 +266,7 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
     for (size_t i = 0; i < lanes->count; i++) {
         struct lane *lane = &lanes->list[i];
         uint64_t events = 0;
+        location_range(&lane->location);
         if (lane->location.writer) {
             OTF2_ErrorCode counted = OTF2_EvtWriter_GetNumberOfEvents(lane->location.writer, &events);
             OTF2_ErrorCode closed = OTF2_Archive_CloseEvtWriter(archive, lane->location.writer);

@@ -7,6 +7,7 @@
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "timeline.h"
 
 #include <err.h>
 #include <inttypes.h>
@@ -83,6 +84,7 @@ static int summaries_write(const struct outcome *outcome, const struct run_dir *
         if (dir->job_count > 1)
             fprintf(out, "job %zu of %zu (%016" PRIx64 ")\n", i + 1, dir->job_count, dir->jobs[i].job);
         summary_print(dir->jobs[i].summary, out);
+        timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, out);
     }
     return ferror(out) ? -1 : 0;
 }

@@ -402,8 +402,7 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
     struct ward ward = {.job = job};
     if (job->file_count == 0)
         return 0;
-    timeline_open(&ward.line, job->files, job->file_count);
-    if (patients_find(&ward) != 0)
+    if (timeline_open(&ward.line, job->files, job->file_count, true) != 0 || patients_find(&ward) != 0)
         errx(1, "no memory");
     if (ward.processes) {
         fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes,
@@ -414,6 +413,7 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
         circle_print(&ward, out);
     }
     free(ward.patients);
+    timeline_release(&ward.line);
     return ward.processes;
 }
 

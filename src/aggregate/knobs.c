@@ -69,6 +69,11 @@ const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_PAPI_EVENTS] = {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
                           "Names of PAPI events, separated by commas. This version counts none: it can only be empty.",
                           papi_check},
+    [KNOB_CLOCK_SYNC_BARRIERS] =
+        {"mpit_clock_sync_barriers", KNOB_INT, false, 0, 0, INT32_MAX,
+         "N > 0: the clocks of a traced run on several nodes are measured again behind every Nth MPI_Barrier on "
+         "MPI_COMM_WORLD, and not only at begin and end; the same in all processes.",
+         NULL},
     [KNOB_TRACE_POLICY] = {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
                            "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
                            "begin is kept; ring, the oldest, so that its end is. Fixed when MPI_Init begins.",

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reader.h"
 
+#include "clocksync.h"
 #include "compact.h"
 #include "readercomms.h"
 #include "runmap.h"
@@ -266,6 +267,14 @@ static int stretches_find(struct run_reader *reader)
     return 0;
 }
 
+static int clock_syncs_find(struct run_reader *reader)
+{
+    uint64_t offset = reader->header.clock_syncs;
+    if (offset && !reader_object(reader, offset, sizeof(struct clock_syncs)))
+        return reader_fail(reader, "is damaged: its measurements of the clock lie outside of it");
+    return 0;
+}
+
 /* By communicator, and else in the order of the list, so that those of one lie together. */
 static int blocks_sort(struct run_reader *reader)
 {
@@ -388,7 +397,7 @@ int run_reader_open(struct run_reader *reader, const char *path)
     }
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || reader_objects_find(reader) != 0 ||
-        blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 ||
+        blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 || clock_syncs_find(reader) != 0 ||
         tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
@@ -454,6 +463,14 @@ void run_reader_close(struct run_reader *reader)
 struct clock_scale run_reader_scale(const struct run_reader *reader)
 {
     return (struct clock_scale){reader->header.clock_mult ? reader->header.clock_mult : UINT64_C(1) << 32};
+}
+
+size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST])
+{
+    if (!reader->header.clock_syncs)
+        return 0;
+    const struct clock_syncs *syncs = (const void *)(reader->base + reader->header.clock_syncs);
+    return clock_syncs_copy(syncs, list);
 }
 
 const uint64_t *tally_cells(const struct tally_block *block)

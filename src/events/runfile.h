@@ -19,6 +19,7 @@
  *      header.first_object -> object_record -> ...                       names of files and windows, the latest first
  *      header.first_instrument -> instrument_record -> ...               what other libraries measure: name, values
  *                                  └ items -> item_record[]              the names of its values
+ *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
  *
  *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n %
  * capacity. A process that was killed may have been writing over the oldest RING_SPARE of them CHUNK_TRACE   a buffer
@@ -54,7 +55,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 6, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 7, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -135,6 +136,7 @@ struct run_header {
     uint64_t finalize_ticks; /* when MPI_Finalize began that was the end of the run; 0: none has */
     uint64_t past;           /* struct comm_past; 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
+    uint64_t clock_syncs;    /* struct clock_syncs; 0: this kernel's clock was not measured */
     uint64_t first_object;   /* struct object_record; 0 in files that were written before there were any */
 };
 
@@ -155,6 +157,23 @@ enum trace_policy {
 struct trace_stretch {
     uint64_t next;
     uint64_t begin_ticks, end_ticks; /* UINT64_MAX while it is on */
+};
+
+/* At `ticks` of this kernel's clock the job's reference clock, that of rank 0's kernel, showed reference_ns (since the
+ * epoch) and was at most error_ns off that. */
+struct clock_sync {
+    uint64_t ticks, reference_ns, error_ns;
+};
+
+/* The first stays; when there is no room for more, every second of those between goes, and from then on one of twice as
+ * many is kept. The last place is the latest measurement's. */
+enum { CLOCK_SYNCS_MOST = 64 };
+struct clock_syncs {
+    uint64_t serial;   /* odd while others than the first change */
+    uint64_t measured; /* how often */
+    uint64_t stride;   /* one of so many is kept */
+    uint64_t count;
+    struct clock_sync list[CLOCK_SYNCS_MOST];
 };
 
 _Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");

@@ -196,6 +196,7 @@ static void constants_find(void)
     native.message_no_proc = native_object("ompi_message_no_proc");
     native.group_null = native_object("ompi_mpi_group_null");
     native.errors_return = native_object("ompi_mpi_errors_return");
+    native.max = native_object("ompi_mpi_op_max");
     native.info_null = native_object("ompi_mpi_info_null");
     native.byte = native_object("ompi_mpi_byte");
     native.char_ = native_object("ompi_mpi_char");
@@ -229,6 +230,7 @@ static void constants_find(void)
     native.message_no_proc = MPI_MESSAGE_NO_PROC;
     native.group_null = MPI_GROUP_NULL;
     native.errors_return = MPI_ERRORS_RETURN;
+    native.max = MPI_MAX;
     native.info_null = MPI_INFO_NULL;
     native.byte = MPI_BYTE;
     native.char_ = MPI_CHAR;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "recorder.h"
 
+#include "clocks.h"
 #include "communicator.h"
 #include "commreuse.h"
 #include "filter.h"
@@ -26,7 +27,7 @@
 struct next next;
 
 static char directory[4096]; /* MPIT_OUTPUT when the program started; "" = none */
-static bool kept, trace_refused;
+static bool kept, trace_asked, trace_refused;
 
 /*
  * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
@@ -115,6 +116,7 @@ static bool run_start(void)
     run_say = run_problem_say;
     clock_open();
     settings_read();
+    trace_asked = knob_load(KNOB_TRACE) != 0; /* by all processes alike, even if this one has no file for it */
     if (run_open(&book.run, recorder_directory(), knob_load(KNOB_BUFFER_LIMIT_BYTES), knob_load(KNOB_TRACE_LIMIT_BYTES),
                  &problem) != 0) {
         native_say("mpit: no memory for the recorder; nothing is recorded");
@@ -335,6 +337,8 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         return;
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
+    if (recorder_directory() && trace_asked && reduction_possible())
+        clocks_begin();
     if (!probe->log)
         return;
     if (!by_session)
@@ -374,6 +378,8 @@ bool recorder_finish(struct probe *probe)
         instrument_publish();
         instruments_sample(log_get());
     }
+    if (recorder_directory() && reduction_possible())
+        clocks_end(recorded && book.run.header->traced != TRACED_NOT);
     if (recorder_directory())
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && book.run.header->traced != TRACED_NOT);

@@ -56,6 +56,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_RMA_DONE - RECORD_FIRST] = "access done",
     [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
     [RECORD_HALF_DONE - RECORD_FIRST] = "send done",
+    [RECORD_ARGUMENT - RECORD_FIRST] = "argument",
 };
 
 /* A call, or an event of an instrument: what is no part of another. */

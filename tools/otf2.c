@@ -64,7 +64,7 @@ static void foreign_tell(const struct trace_job *job, struct otf2_report *report
 }
 
 static int events_write(OTF2_Archive *archive, struct trace_job *job, struct trace_comms *comms,
-                        struct trace_strings *strings, struct otf2_report *report)
+                        struct trace_objects *objects, struct trace_strings *strings, struct otf2_report *report)
 {
     if (OTF2_Archive_OpenEvtFiles(archive) != OTF2_SUCCESS)
         return report_error(report, "no events can be written");
@@ -72,7 +72,7 @@ static int events_write(OTF2_Archive *archive, struct trace_job *job, struct tra
         uint32_t program = trace_strings_id(strings, job->ranks[r].run ? job->ranks[r].run->header.program : "");
         if (program == UINT32_MAX)
             return report_no_memory(report);
-        if (trace_process_write(job, comms, r, archive, program, report) != 0)
+        if (trace_process_write(job, comms, objects, r, archive, program, report) != 0)
             return -1;
     }
     foreign_tell(job, report);
@@ -85,6 +85,7 @@ static int archive_fill(OTF2_Archive *archive, struct trace_job *job, struct tra
                         struct otf2_report *report)
 {
     struct trace_strings strings = {0};
+    struct trace_objects objects;
     if (OTF2_Archive_SetFlushCallbacks(archive, &flush_callbacks, NULL) != OTF2_SUCCESS ||
         OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
         OTF2_Archive_SetCreator(archive, "mpit") != OTF2_SUCCESS)
@@ -92,9 +93,12 @@ static int archive_fill(OTF2_Archive *archive, struct trace_job *job, struct tra
     if (job->selection &&
         OTF2_Archive_SetProperty(archive, "MPIT::SELECTION", job->selection->described, true) != OTF2_SUCCESS)
         return report_error(report, "the archive cannot say what was selected");
-    int result = events_write(archive, job, comms, &strings, report);
+    int result = trace_objects_open(&objects, job, comms, report);
     if (result == 0)
-        result = trace_definitions_write(archive, job, comms, &strings, report);
+        result = events_write(archive, job, comms, &objects, &strings, report);
+    if (result == 0)
+        result = trace_definitions_write(archive, job, comms, &objects, &strings, report);
+    trace_objects_release(&objects);
     trace_strings_release(&strings);
     return result;
 }

@@ -2,14 +2,15 @@
  * Run files of one job -> an OTF2 archive, as Vampir and other readers want it.
  *
  *   run_reader[] ──> trace_job ──> trace_comms        who is there, one time line, which communicators are the same
+ *                       │          trace_objects      windows and files, numbered as they are used
  *                       │
  *                       │   for each rank                                          (otf2_process.c)
  *                       └─> call_stream ─> trace_requests ─> nesting ─> events      one OTF2 location a thread
  *                                                                        │
  *                           definitions, written last  <─────────────────┘ counts, range of time, what was used
  *
- * Memory grows with the requests that are under way, with the depth of nested calls and with the number of
- * communicators and their members; not with the length of the trace.
+ * Memory grows with the requests and accesses that are under way, with the depth of nested calls, and with the number of
+ * windows, files, and communicators and their members; not with the length of the trace.
  */
 #ifndef MPIT_TOOLS_OTF2_H
 #define MPIT_TOOLS_OTF2_H

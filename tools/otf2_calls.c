@@ -60,7 +60,7 @@ static bool call_begins(struct call_stream *stream)
     return false;
 }
 
-static struct call_part *part_add(struct traced_call *call)
+struct call_part *call_part_add(struct traced_call *call)
 {
     if (call->part_count == call->part_capacity) {
         size_t capacity = call->part_capacity ? call->part_capacity * 2 : 4;
@@ -70,7 +70,9 @@ static struct call_part *part_add(struct traced_call *call)
         call->parts = parts;
         call->part_capacity = capacity;
     }
-    return &call->parts[call->part_count++];
+    struct call_part *part = &call->parts[call->part_count++];
+    *part = (struct call_part){0};
+    return part;
 }
 
 int call_stream_next(struct call_stream *stream, struct traced_call *call)
@@ -81,6 +83,9 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     call->event = stream->ahead;
     call->part_count = 0;
     call->request = 0;
+    call->object = NULL;
+    call->group = NO_GROUP;
+    call->pairs = false;
     call->number = stream->calls++;
     stream_advance(stream);
     bool wide = extension_take(stream, &call->event, &extension);
@@ -92,11 +97,10 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
         unsigned kind = event_kind(&stream->ahead);
         if (kind < RECORD_FIRST || kind >= RECORD_END)
             break;
-        struct call_part *part = part_add(call);
+        struct call_part *part = call_part_add(call);
         if (!part)
             return -1;
         part->event = stream->ahead;
-        part->request = 0;
         stream_advance(stream);
         wide = extension_take(stream, &part->event, &extension);
         part->bytes_out = wide ? extension.bytes_out : (uint32_t)part->event.tag;

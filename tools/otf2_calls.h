@@ -13,18 +13,30 @@
 #include "calls.h"
 #include "reader.h"
 
+struct trace_object;
+
+/* Parts that the converter adds behind the records: an access to a window has completed here, or there. */
+enum { PART_ACCESS_DONE = RECORD_END, PART_ACCESS_REMOTE, PART_END };
+_Static_assert(PART_END <= (int)EVENT_REGION, "no record has their kinds");
+
 struct call_part {
     struct event event;
     uint64_t bytes_out;
     uint64_t request; /* id in the archive; 0 = none */
+    const struct trace_object *object;
 };
+
+enum { NO_GROUP = UINT32_MAX };
 
 struct traced_call {
     struct event event;
     uint64_t end; /* ticks */
     uint64_t bytes_out;
-    uint64_t request; /* that the call posted or tested; 0 = none */
-    uint64_t number;  /* in the order of return */
+    uint64_t request;                  /* that the call posted or tested; of an access or transfer: its id; 0 = none */
+    const struct trace_object *object; /* window or file that it works on, where that is shown; else NULL */
+    uint32_t group;                    /* of a window's synchronization: number of the group; NO_GROUP: none */
+    bool pairs;                        /* it ends what was seen to begin: a lock, a handle, a window */
+    uint64_t number;                   /* in the order of return */
     struct call_part *parts;
     size_t part_count, part_capacity;
 };
@@ -42,6 +54,8 @@ struct call_stream {
 /* `written`: how many records there were when the conversion began; a living process writes on. */
 void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written);
 void call_stream_close(struct call_stream *stream);
+/* A part more, zeroed; NULL without memory. */
+struct call_part *call_part_add(struct traced_call *call);
 /* Returns 1 with the next call in *call (its array of parts is used again), 0 at the end, -1 without memory. */
 int call_stream_next(struct call_stream *stream, struct traced_call *call);
 

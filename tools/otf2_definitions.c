@@ -1,6 +1,8 @@
 #include "otf2_definitions.h"
 
 #include "label.h"
+#include "otf2_events.h"
+#include "otf2_io.h"
 #include "variables.h"
 
 #include <stdio.h>
@@ -29,6 +31,7 @@ struct definitions {
     OTF2_GlobalDefWriter *writer;
     const struct trace_job *job;
     const struct trace_comms *comms;
+    const struct trace_objects *objects;
     struct trace_strings *strings;
     OTF2_GroupRef next_group;
     OTF2_GroupRef self_group; /* OTF2_UNDEFINED_GROUP until one is needed */
@@ -193,6 +196,17 @@ static void locations_group_write(struct definitions *d)
     free(members);
 }
 
+/* Whom windows' epochs name: their numbers stand in the events already. */
+static void epoch_groups_write(struct definitions *d)
+{
+    char text[NAME_BYTES];
+    for (uint32_t i = 0; i < d->objects->group_count; i++) {
+        const struct trace_group *group = d->objects->group_list[i];
+        snprintf(text, sizeof text, "epoch group %u", i + 1);
+        members_write(d, text, group->members, (int32_t)group->count);
+    }
+}
+
 /* A group has the name of the first communicator of it. Inter-communicators have two, one behind the other. */
 static void groups_write(struct definitions *d)
 {
@@ -200,6 +214,7 @@ static void groups_write(struct definitions *d)
     d->next_group = GROUP_OF_LOCATIONS;
     d->self_group = OTF2_UNDEFINED_GROUP;
     locations_group_write(d);
+    epoch_groups_write(d);
     for (size_t c = 0; c < d->comms->count; c++) {
         const struct trace_comm *comm = &d->comms->list[c];
         if (comm->self) {
@@ -231,6 +246,44 @@ static void comms_write(struct definitions *d)
                                                          d->group_of[c] + 1, parent, flags));
         else
             WRITE(d, OTF2_GlobalDefWriter_WriteComm(d->writer, (OTF2_CommRef)c, text, d->group_of[c], parent, flags));
+    }
+}
+
+static void windows_write(struct definitions *d)
+{
+    char text[NAME_BYTES], title[COMM_TITLE_BYTES];
+    for (uint32_t i = 0; i < d->objects->window_count; i++) {
+        const struct trace_object *window = d->objects->windows[i];
+        const struct trace_comm *comm = &d->comms->list[window->comm];
+        if (window->name[0])
+            snprintf(text, sizeof text, "%s", window->name);
+        else
+            snprintf(text, sizeof text, "window %u of %s", window->number, comm_title(title, comm->name, comm->label));
+        OTF2_StringRef id = name(d, text);
+        WRITE(d, OTF2_GlobalDefWriter_WriteRmaWin(d->writer, i, id, window->comm,
+                                                  window->has_events ? OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS
+                                                                     : OTF2_RMA_WIN_FLAG_NONE));
+    }
+}
+
+static void files_write(struct definitions *d)
+{
+    const struct trace_objects *objects = d->objects;
+    if (!objects->files.count)
+        return;
+    OTF2_StringRef identification = name(d, "MPI-IO"), title = name(d, "MPI I/O");
+    WRITE(d, OTF2_GlobalDefWriter_WriteIoParadigm(d->writer, IO_PARADIGM_MPI, identification, title,
+                                                  OTF2_IO_PARADIGM_CLASS_PARALLEL, OTF2_IO_PARADIGM_FLAG_NONE, 0, NULL,
+                                                  NULL, NULL));
+    for (uint32_t i = 0; i < objects->files.count; i++) {
+        OTF2_StringRef text = name(d, objects->files.list[i]);
+        WRITE(d, OTF2_GlobalDefWriter_WriteIoRegularFile(d->writer, i, text, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+    }
+    for (uint32_t i = 0; i < objects->handle_count; i++) {
+        const struct trace_object *handle = objects->handles[i];
+        OTF2_StringRef text = name(d, objects->files.list[handle->file]);
+        WRITE(d, OTF2_GlobalDefWriter_WriteIoHandle(d->writer, i, text, handle->file, IO_PARADIGM_MPI,
+                                                    OTF2_IO_HANDLE_FLAG_NONE, handle->comm, OTF2_UNDEFINED_IO_HANDLE));
     }
 }
 
@@ -284,6 +337,8 @@ static void definitions_walk(struct definitions *d)
     regions_write(d);
     groups_write(d);
     comms_write(d);
+    windows_write(d);
+    files_write(d);
     metrics_write(d);
 }
 
@@ -323,9 +378,10 @@ static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct tr
 }
 
 int trace_definitions_write(OTF2_Archive *archive, const struct trace_job *job, const struct trace_comms *comms,
-                            struct trace_strings *strings, struct otf2_report *report)
+                            const struct trace_objects *objects, struct trace_strings *strings,
+                            struct otf2_report *report)
 {
-    struct definitions d = {.job = job, .comms = comms, .strings = strings, .error = OTF2_SUCCESS};
+    struct definitions d = {.job = job, .comms = comms, .objects = objects, .strings = strings, .error = OTF2_SUCCESS};
     d.group_of = malloc((comms->count + 1) * sizeof *d.group_of);
     if (!d.group_of)
         return report_no_memory(report);

@@ -6,12 +6,14 @@
 #define MPIT_TOOLS_OTF2_DEFINITIONS_H
 
 #include "otf2_communicators.h"
+#include "otf2_objects.h"
 #include "otf2_strings.h"
 
 #include <otf2/otf2.h>
 
 /* Returns 0, or -1 with the report's error set. */
 int trace_definitions_write(OTF2_Archive *archive, const struct trace_job *job, const struct trace_comms *comms,
-                            struct trace_strings *strings, struct otf2_report *report);
+                            const struct trace_objects *objects, struct trace_strings *strings,
+                            struct otf2_report *report);
 
 #endif

@@ -1,5 +1,8 @@
 #include "otf2_events.h"
 
+#include "otf2_io.h"
+#include "otf2_rma.h"
+
 static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
     [COLLECTIVE_BARRIER] = OTF2_COLLECTIVE_OP_BARRIER,
     [COLLECTIVE_BCAST] = OTF2_COLLECTIVE_OP_BCAST,
@@ -42,8 +45,7 @@ static bool op_has_root(unsigned op)
     }
 }
 
-/* The number that the communicator has in the run file. */
-static uint32_t process_number(const struct trace_process *process, const struct event *event)
+uint32_t process_number(const struct trace_process *process, const struct event *event)
 {
     return process->rank->run ? run_reader_comm(process->rank->run, event) : 0;
 }
@@ -152,7 +154,7 @@ void location_range(const struct trace_location *location)
         job->last_ns = last;
 }
 
-static void check(struct trace_location *location, OTF2_ErrorCode error)
+void location_check(struct trace_location *location, OTF2_ErrorCode error)
 {
     if (location->process->error == OTF2_SUCCESS)
         location->process->error = error;
@@ -161,38 +163,38 @@ static void check(struct trace_location *location, OTF2_ErrorCode error)
 static void write_send(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
 {
     if (process_has_message(location->process, event))
-        check(location,
-              OTF2_EvtWriter_MpiSend(location->writer, NULL, now, (uint32_t)event->peer,
-                                     process_comm(location->process, event), (uint32_t)event->tag, event->bytes));
+        location_check(location, OTF2_EvtWriter_MpiSend(location->writer, NULL, now, (uint32_t)event->peer,
+                                                        process_comm(location->process, event), (uint32_t)event->tag,
+                                                        event->bytes));
 }
 
 static void write_receive(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
 {
     if (process_has_message(location->process, event))
-        check(location,
-              OTF2_EvtWriter_MpiRecv(location->writer, NULL, now, (uint32_t)event->peer,
-                                     process_comm(location->process, event), (uint32_t)event->tag, event->bytes));
+        location_check(location, OTF2_EvtWriter_MpiRecv(location->writer, NULL, now, (uint32_t)event->peer,
+                                                        process_comm(location->process, event), (uint32_t)event->tag,
+                                                        event->bytes));
 }
 
 static void write_isend(struct trace_location *location, const struct event *event, uint64_t request,
                         OTF2_TimeStamp now)
 {
     if (request)
-        check(location, OTF2_EvtWriter_MpiIsend(location->writer, NULL, now, (uint32_t)event->peer,
-                                                process_comm(location->process, event), (uint32_t)event->tag,
-                                                event->bytes, request));
+        location_check(location, OTF2_EvtWriter_MpiIsend(location->writer, NULL, now, (uint32_t)event->peer,
+                                                         process_comm(location->process, event), (uint32_t)event->tag,
+                                                         event->bytes, request));
 }
 
 static void write_irecv_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
 {
     if (request)
-        check(location, OTF2_EvtWriter_MpiIrecvRequest(location->writer, NULL, now, request));
+        location_check(location, OTF2_EvtWriter_MpiIrecvRequest(location->writer, NULL, now, request));
 }
 
 static void write_collective_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
 {
     if (request)
-        check(location, OTF2_EvtWriter_NonBlockingCollectiveRequest(location->writer, NULL, now, request));
+        location_check(location, OTF2_EvtWriter_NonBlockingCollectiveRequest(location->writer, NULL, now, request));
 }
 
 /* The event that names the communicator which the call works on: the one that it freed, else the call's own. */
@@ -247,7 +249,7 @@ static void write_metric(struct trace_location *location, const struct scheduled
     uint32_t type = location->process->job->instruments.metrics[sample->what].record->type;
     OTF2_Type types[1] = {trace_metric_type(type)};
     OTF2_MetricValue values[1] = {{.unsigned_int = sample->value}}; /* the three members share their bits */
-    check(location, OTF2_EvtWriter_Metric(location->writer, NULL, now, sample->what, 1, types, values));
+    location_check(location, OTF2_EvtWriter_Metric(location->writer, NULL, now, sample->what, 1, types, values));
 }
 
 /* Regions and samples are part of a selection that does not ask for functions. */
@@ -282,9 +284,9 @@ static void schedule_write(struct trace_location *location, uint64_t until, uint
             continue;
         OTF2_TimeStamp now = advance(location, at);
         if (step == STEP_ENTER)
-            check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, what->what));
+            location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, what->what));
         else if (step == STEP_LEAVE)
-            check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, what->what));
+            location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, what->what));
         else
             write_metric(location, what, now);
     }
@@ -296,7 +298,8 @@ static void schedule_close(struct trace_location *location, uint64_t end)
     schedule_write(location, end, end);
     for (const struct scheduled *region; (region = schedule_abandon(&location->schedule));)
         if (scheduled_is_shown(location, region))
-            check(location, OTF2_EvtWriter_Leave(location->writer, NULL, advance(location, end), region->what));
+            location_check(location,
+                           OTF2_EvtWriter_Leave(location->writer, NULL, advance(location, end), region->what));
 }
 
 void location_end(struct trace_location *location)
@@ -324,12 +327,13 @@ void location_enter(struct trace_location *location, const struct traced_call *c
         return;
     OTF2_TimeStamp now = advance(location, call->event.begin);
     if (event_kind(&call->event) == EVENT_SWITCHED) {
-        check(location, OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
-                                                        call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
+        location_check(location,
+                       OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
+                                                       call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
         return;
     }
     uint32_t region = region_of(location, call);
-    check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
     if (location->process->job->in_part)
         return;
     switch (call_shape(call)) {
@@ -350,7 +354,13 @@ void location_enter(struct trace_location *location, const struct traced_call *c
     case FOLD_COMM:
         write_collective_request(location, call->request, now);
         if (collective_comm(location, call) != NO_COMM)
-            check(location, OTF2_EvtWriter_MpiCollectiveBegin(location->writer, NULL, now));
+            location_check(location, OTF2_EvtWriter_MpiCollectiveBegin(location->writer, NULL, now));
+        break;
+    case FOLD_RMA:
+        rma_enter(location, call, now);
+        break;
+    case FOLD_IO:
+        io_enter(location, call, now);
         break;
     default:
         break;
@@ -381,9 +391,9 @@ static void write_collective_end(struct trace_location *location, const struct t
 {
     struct trace_process *process = location->process;
     unsigned op = call_table[event_kind(&call->event)].op;
-    check(location, OTF2_EvtWriter_MpiCollectiveEnd(
-                        location->writer, NULL, now, collective_op[op], process_comm(process, &call->event),
-                        root_of(process, &call->event, op), call->event.bytes, call->bytes_out));
+    location_check(location, OTF2_EvtWriter_MpiCollectiveEnd(
+                                 location->writer, NULL, now, collective_op[op], process_comm(process, &call->event),
+                                 root_of(process, &call->event, op), call->event.bytes, call->bytes_out));
 }
 
 /* `part`, if it tells of a new communicator that the archive defines. */
@@ -398,7 +408,7 @@ static void write_created(struct trace_location *location, const struct call_par
         return;
     process->created[process_number(process, &part->event)] = true;
     process->comms->list[comm].has_events = true;
-    check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
+    location_check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
 }
 
 /* Only what was created before the eyes of the archive is destroyed in it. */
@@ -412,18 +422,18 @@ static void write_comm_end(struct trace_location *location, const struct traced_
         write_created(location, &call->parts[i], now);
     if (ends && process->created[process_number(process, place)]) {
         process->created[process_number(process, place)] = false;
-        check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
+        location_check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
     }
-    check(location,
-          OTF2_EvtWriter_MpiCollectiveEnd(location->writer, NULL, now,
-                                          ends ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE : OTF2_COLLECTIVE_OP_CREATE_HANDLE,
-                                          comm, OTF2_COLLECTIVE_ROOT_NONE, 0, 0));
+    location_check(location, OTF2_EvtWriter_MpiCollectiveEnd(location->writer, NULL, now,
+                                                             ends ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE
+                                                                  : OTF2_COLLECTIVE_OP_CREATE_HANDLE,
+                                                             comm, OTF2_COLLECTIVE_ROOT_NONE, 0, 0));
 }
 
 static void write_cancelled(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
 {
     if (request)
-        check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, request));
+        location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, request));
 }
 
 static void write_received(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
@@ -438,9 +448,9 @@ static void write_received(struct trace_location *location, const struct call_pa
         write_cancelled(location, part->request, now);
         return;
     }
-    check(location,
-          OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer, process_comm(process, event),
-                                  (uint32_t)event->tag, event->bytes, part->request));
+    location_check(location, OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer,
+                                                     process_comm(process, event), (uint32_t)event->tag, event->bytes,
+                                                     part->request));
 }
 
 static void write_collective_done(struct trace_location *location, const struct call_part *part,
@@ -458,10 +468,11 @@ static void write_collective_done(struct trace_location *location, const struct 
     bool creates = event_kind(event) == RECORD_COMM_DONE;
     if (creates && next)
         write_created(location, next, now);
-    check(location, OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                        location->writer, NULL, now, creates ? OTF2_COLLECTIVE_OP_CREATE_HANDLE : collective_op[op],
-                        process_comm(process, event), creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op),
-                        creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
+    location_check(location,
+                   OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                       location->writer, NULL, now, creates ? OTF2_COLLECTIVE_OP_CREATE_HANDLE : collective_op[op],
+                       process_comm(process, event), creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op),
+                       creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
 }
 
 /* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
@@ -471,7 +482,7 @@ static void write_freed(struct trace_location *location, const struct call_part 
     if (posted < CALL_COUNT && call_table[posted].class == CLASS_COLLECTIVE)
         write_cancelled(location, part->request, now);
     else if (part->request && !part->event.tag)
-        check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+        location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
 }
 
 static void write_done(struct trace_location *location, const struct call_part *part, const struct call_part *next,
@@ -484,7 +495,7 @@ static void write_done(struct trace_location *location, const struct call_part *
     case RECORD_SEND_DONE:
     case RECORD_HALF_DONE:
         if (part->request)
-            check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+            location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
         break;
     case RECORD_RECV_DONE:
         write_received(location, part, now);
@@ -494,14 +505,34 @@ static void write_done(struct trace_location *location, const struct call_part *
         write_collective_done(location, part, next, now);
         break;
     case RECORD_CANCELLED:
-        write_cancelled(location, part->request, now);
+        part->object ? io_part_write(location, part, now) : write_cancelled(location, part->request, now);
         break;
     case RECORD_FREED:
-        write_freed(location, part, now);
+        part->object ? io_part_write(location, part, now) : write_freed(location, part, now);
+        break;
+    case RECORD_RMA_DONE:
+    case PART_ACCESS_DONE:
+    case PART_ACCESS_REMOTE:
+        rma_part_write(location, part, now);
+        break;
+    case RECORD_IO_DONE:
+        io_part_write(location, part, now);
         break;
     default:
         break;
     }
+}
+
+/* A test that has failed, of a message's request, or of an access or transfer. */
+static void write_tested(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+{
+    OTF2_EvtWriter *writer = location->writer;
+    if (!call->object)
+        location_check(location, OTF2_EvtWriter_MpiRequestTest(writer, NULL, now, call->request));
+    else if (call->object->kind == OBJECT_WINDOW)
+        location_check(location, OTF2_EvtWriter_RmaOpTest(writer, NULL, now, call->object->id, call->request));
+    else
+        location_check(location, OTF2_EvtWriter_IoOperationTest(writer, NULL, now, call->object->id, call->request));
 }
 
 /* What the call has brought about when it returns. */
@@ -511,9 +542,13 @@ static void write_results(struct trace_location *location, const struct traced_c
     if (shape == FOLD_RECV)
         write_receive(location, &call->event, now);
     else if (shape == FOLD_COMPLETION && call->request)
-        check(location, OTF2_EvtWriter_MpiRequestTest(location->writer, NULL, now, call->request));
+        write_tested(location, call, now);
     for (size_t i = 0; i < call->part_count; i++)
         write_done(location, &call->parts[i], i + 1 < call->part_count ? &call->parts[i + 1] : NULL, now);
+    if (shape == FOLD_RMA)
+        rma_leave(location, call, now);
+    else if (shape == FOLD_IO || event_kind(&call->event) == CALL_MPI_File_delete)
+        io_leave(location, call, now);
     if (collective_comm(location, call) != NO_COMM) {
         if (shape == FOLD_COLL)
             write_collective_end(location, call, now);
@@ -535,17 +570,17 @@ void location_leave(struct trace_location *location, const struct traced_call *c
     if (event_kind(&call->event) == EVENT_SWITCHED)
         return;
     uint32_t region = region_of(location, call);
-    check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
 }
 
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)
 {
     OTF2_TimeStamp now = advance(location, location->process->rank->run->header.begin_ticks);
-    check(location, OTF2_EvtWriter_ProgramBegin(location->writer, NULL, now, program, 0, NULL));
+    location_check(location, OTF2_EvtWriter_ProgramBegin(location->writer, NULL, now, program, 0, NULL));
 }
 
 void location_program_end(struct trace_location *location)
 {
     OTF2_TimeStamp now = advance(location, location->process->rank->run->header.end_ticks);
-    check(location, OTF2_EvtWriter_ProgramEnd(location->writer, NULL, now, 0));
+    location_check(location, OTF2_EvtWriter_ProgramEnd(location->writer, NULL, now, 0));
 }

@@ -11,13 +11,19 @@
 
 #include "otf2_calls.h"
 #include "otf2_communicators.h"
+#include "otf2_objects.h"
 
 #include <otf2/otf2.h>
+
+/* The groups of windows' epochs stand behind that of all locations. */
+enum { TRACE_FIRST_GROUP = 1 };
 
 /* What a process's events share. */
 struct trace_process {
     struct trace_job *job;
     struct trace_comms *comms;
+    struct trace_objects *objects;
+    struct object_states states;
     const struct trace_rank *rank;
     int32_t world_rank;
     bool *created;         /* by the communicator's number: its creation is in the archive */
@@ -47,6 +53,10 @@ void location_range(const struct trace_location *location);
 void location_program_begin(struct trace_location *location, OTF2_StringRef program);
 void location_program_end(struct trace_location *location);
 
+/* Keeps the first error. */
+void location_check(struct trace_location *location, OTF2_ErrorCode error);
+/* The number that the communicator of a record has in the run file. */
+uint32_t process_number(const struct trace_process *process, const struct event *event);
 /* Is it a call whose communicator is made when its request completes? */
 bool call_creates_later(const struct event *event);
 /* The communicator of a record, or NO_COMM. */

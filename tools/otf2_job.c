@@ -55,12 +55,15 @@ static void selection_find(struct trace_job *job, const struct run_reader *runs,
     for (size_t i = 0; i < count; i++) {
         const struct run_header *header = &runs[i].header;
         if (header->off_count || strcmp(header->filter, runs[0].header.filter) != 0)
-            job->no_messages = job->no_collectives = true;
+            job->no_messages = job->no_collectives = job->no_accesses = job->no_transfers = true;
     }
     if (filter_read(runs[0].header.filter, left_out, problem, sizeof problem) != 0)
-        job->no_messages = job->no_collectives = true;
-    for (unsigned kind = 1; kind < CALL_COUNT; kind++)
+        job->no_messages = job->no_collectives = job->no_accesses = job->no_transfers = true;
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++) {
         job->no_messages = job->no_messages || (left_out[kind] && moves_messages(kind));
+        job->no_accesses = job->no_accesses || (left_out[kind] && call_table[kind].class == CLASS_RMA);
+        job->no_transfers = job->no_transfers || (left_out[kind] && call_table[kind].class == CLASS_IO);
+    }
 }
 
 int trace_run_wake(const struct run_reader *run, struct otf2_report *report)

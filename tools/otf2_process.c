@@ -2,7 +2,8 @@
 
 #include "nest.h"
 #include "otf2_events.h"
-#include "otf2_requests.h"
+#include "otf2_io.h"
+#include "otf2_rma.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,6 +47,21 @@ static int request_post(struct lanes *lanes, enum request_class class, const str
     return *id ? 0 : report_no_memory(lanes->report);
 }
 
+/* A test that failed: of which request. */
+static void test_match(struct lanes *lanes, struct traced_call *call)
+{
+    struct trace_process *process = &lanes->process;
+    struct event post;
+    uint64_t id = trace_requests_find(&lanes->requests, call->event.bytes, &post);
+    bool access = id && post.kind == REQUEST_IS_ACCESS, transfer = id && post.kind == REQUEST_IS_TRANSFER;
+    if (access || transfer)
+        call->object = object_known(process->objects, access ? OBJECT_WINDOW : OBJECT_FILE,
+                                    process_comm(process, &post), (uint32_t)post.tag);
+    if (access && call->object && !rma_is_under_way(process, call->object, post.peer, id))
+        call->object = NULL;
+    call->request = (access || transfer) && !call->object ? 0 : id;
+}
+
 static int call_match(struct lanes *lanes, struct traced_call *call)
 {
     const struct event *event = &call->event;
@@ -64,8 +80,16 @@ static int call_match(struct lanes *lanes, struct traced_call *call)
         return placed && call_creates_later(event) ? request_post(lanes, REQUEST_IS_COMM, event, &call->request) : 0;
     case FOLD_COMPLETION: /* a test that failed says of which request */
         if (event->peer <= 0 && event->bytes && !(event->kind & EVENT_FAILED))
-            call->request = trace_requests_find(&lanes->requests, event->bytes);
+            test_match(lanes, call);
         return 0;
+    case FOLD_RMA:
+        return rma_match(&lanes->process, &lanes->requests, call) == 0 ? 0 : report_no_memory(lanes->report);
+    case FOLD_IO:
+        return io_match(&lanes->process, &lanes->requests, call) == 0 ? 0 : report_no_memory(lanes->report);
+    case FOLD_CALL:
+        return event_kind(event) != CALL_MPI_File_delete || io_match(&lanes->process, &lanes->requests, call) == 0
+                   ? 0
+                   : report_no_memory(lanes->report);
     default:
         return 0;
     }
@@ -80,6 +104,16 @@ static enum request_class unfinished_class(const struct event *event)
     if (class == CLASS_COMMUNICATOR)
         return REQUEST_IS_COMM;
     return event->tag ? REQUEST_IS_RECV : REQUEST_IS_SEND;
+}
+
+/* The request of an access to a window or of a transfer has ended. */
+static int object_part_match(struct lanes *lanes, struct call_part *part)
+{
+    bool access = event_kind(&part->event) == RECORD_RMA_DONE ||
+                  (part->event.duration < CALL_COUNT && call_table[part->event.duration].class == CLASS_RMA);
+    int result = access ? rma_part_match(&lanes->process, &lanes->requests, part)
+                        : io_part_match(&lanes->process, &lanes->requests, part);
+    return result == 0 ? 0 : report_no_memory(lanes->report);
 }
 
 static int part_match(struct lanes *lanes, struct call_part *part)
@@ -109,11 +143,14 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     case RECORD_COMM_DONE:
         class = REQUEST_IS_COMM;
         break;
+    case RECORD_RMA_DONE:
+    case RECORD_IO_DONE:
+        return object_part_match(lanes, part);
     case RECORD_CANCELLED:
     case RECORD_FREED:
         if (event->duration < CALL_COUNT &&
             (call_table[event->duration].class == CLASS_RMA || call_table[event->duration].class == CLASS_IO))
-            return 0; /* OTF2 has no such request */
+            return object_part_match(lanes, part);
         class = unfinished_class(event);
         break;
     default:
@@ -212,6 +249,7 @@ static void losses_tell(const struct lanes *lanes)
         {process->unknown_comm, "sends and receives are left out: there is no record of their communicator"},
         {process->absent_comm, "sends and receives are left out with their communicators"},
         {process->bad_peer, "sends and receives are left out: their peer is no rank of the communicator"},
+        {process->states.unknown, "operations are left out: their window or file is not known"},
         {process->left_out, "sends and receives are left out: their peers are not selected"},
         {process->unmatched, "completions belong to requests that were not seen posted"},
     };
@@ -244,6 +282,7 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
     }
     free(lanes->list);
     free(lanes->process.created);
+    object_states_release(&lanes->process.states);
     trace_requests_release(&lanes->requests);
     if (error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,
@@ -272,13 +311,17 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
     return 0;
 }
 
-int trace_process_write(struct trace_job *job, struct trace_comms *comms, int32_t world_rank, OTF2_Archive *archive,
-                        OTF2_StringRef program, struct otf2_report *report)
+int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct trace_objects *objects,
+                        int32_t world_rank, OTF2_Archive *archive, OTF2_StringRef program, struct otf2_report *report)
 {
     const struct trace_rank *rank = &job->ranks[world_rank];
-    struct lanes lanes = {
-        .process = {.job = job, .comms = comms, .rank = rank, .world_rank = world_rank, .error = OTF2_SUCCESS},
-        .report = report};
+    struct lanes lanes = {.process = {.job = job,
+                                      .comms = comms,
+                                      .objects = objects,
+                                      .rank = rank,
+                                      .world_rank = world_rank,
+                                      .error = OTF2_SUCCESS},
+                          .report = report};
     lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));
     int result = rank->run ? trace_run_wake(rank->run, report) : 0;
     if (result == 0)

@@ -12,11 +12,12 @@
 #define MPIT_TOOLS_OTF2_PROCESS_H
 
 #include "otf2_communicators.h"
+#include "otf2_objects.h"
 
 #include <otf2/otf2.h>
 
 /* Writes the events of a rank, and how many each thread has into rank.event_count. Returns 0, or -1. */
-int trace_process_write(struct trace_job *job, struct trace_comms *comms, int32_t world_rank, OTF2_Archive *archive,
-                        OTF2_StringRef program, struct otf2_report *report);
+int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct trace_objects *objects,
+                        int32_t world_rank, OTF2_Archive *archive, OTF2_StringRef program, struct otf2_report *report);
 
 #endif

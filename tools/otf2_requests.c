@@ -105,19 +105,25 @@ uint64_t trace_requests_take(struct trace_requests *requests, enum request_class
     uint32_t place = *best;
     struct trace_request *request = &requests->requests[place];
     *best = request->next;
+    requests->taken_tag = request->tag;
     request->next = requests->free;
     requests->free = place;
     requests->count--;
     return request->id;
 }
 
-uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin)
+uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post)
 {
     if (!requests->capacity)
         return 0;
-    for (uint32_t place = *bucket_at(requests, begin); place != NONE; place = requests->requests[place].next)
-        if (requests->requests[place].begin == begin)
-            return requests->requests[place].id;
+    for (uint32_t place = *bucket_at(requests, begin); place != NONE; place = requests->requests[place].next) {
+        const struct trace_request *request = &requests->requests[place];
+        if (request->begin != begin)
+            continue;
+        *post = (struct event){
+            .begin = begin, .kind = request->class, .comm = request->comm, .peer = request->peer, .tag = request->tag};
+        return request->id;
+    }
     return 0;
 }
 

@@ -15,7 +15,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum request_class { REQUEST_IS_SEND, REQUEST_IS_RECV, REQUEST_IS_COLL, REQUEST_IS_COMM };
+enum request_class {
+    REQUEST_IS_SEND,
+    REQUEST_IS_RECV,
+    REQUEST_IS_COLL,
+    REQUEST_IS_COMM,
+    REQUEST_IS_ACCESS, /* to a window */
+    REQUEST_IS_TRANSFER,
+};
 
 struct trace_request;
 
@@ -25,14 +32,16 @@ struct trace_requests {
     size_t count, capacity; /* capacity: of both arrays, a power of two */
     uint32_t free;
     uint64_t last_id;
+    int32_t taken_tag; /* of the post that was taken out last */
 };
 
 /* Returns the request's id, unique in the process; 0 without memory. */
 uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post);
 /* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted. */
 uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class, const struct event *done);
-/* A request that was posted at `begin` and is still under way; 0: none. */
-uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin);
+/* A request that was posted at `begin` and is still under way; 0: none. *post: its class in `kind`, its communicator
+ * and tag. */
+uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post);
 void trace_requests_release(struct trace_requests *requests);
 
 #endif

@@ -58,7 +58,8 @@ struct comm {
     struct comm *up;       /* the parent, which this one holds; NULL = none */
     uint32_t slot, parent;
     int32_t size, rank, remote_size;
-    uint32_t creations; /* children that were made out of it: names them on all ranks alike */
+    uint32_t creations;                /* children that were made out of it: names them on all ranks alike */
+    uint32_t windows_made, files_made; /* likewise */
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
@@ -104,6 +105,11 @@ struct comm_queue {
     uint32_t count;
 };
 
+/* Windows or files by their handles (objects.h). */
+struct objects {
+    struct comm_map *comms, *numbers;
+};
+
 struct book {
     struct run run;
     struct clock_scale scale;
@@ -113,8 +119,8 @@ struct book {
     struct comm **comms; /* by slot */
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
-    struct comm_map *windows, *files; /* of these objects' handles: the communicator that each was made on */
-    struct comm_map *partitioned;     /* the same of partitioned requests */
+    struct objects windows, files;
+    struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
     bool concurrent;
     bool plain;          /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
     uint64_t difference; /* as in comm, of those that are not bound */
@@ -155,7 +161,7 @@ bool book_ledger_open(struct ledger *ledger, int tid);
 /* The communicator with this handle, or NULL. Lock-free, async-signal-safe. */
 struct comm *book_comm_find(uint64_t handle);
 
-/* The communicator that a window or a file (`objects`: book.windows or book.files) was made on, or NULL. Lock-free,
+/* The communicator that a partitioned request (`objects`: book.partitioned) was made on, or NULL. Lock-free,
  * async-signal-safe. */
 struct comm *book_object_find(struct comm_map *const *objects, uint64_t handle);
 /* Says so, or (NULL) forgets the handle. Call that before MPI can give the handle to another one. */

@@ -221,6 +221,7 @@ static void comm_renew(struct comm *comm, const struct comm_facts *facts)
         v->tally.page_number = UINT32_MAX;
     }
     comm->creations = 0;
+    comm->windows_made = comm->files_made = 0;
     comm->difference = 0;
     free(comm->topology); /* the one before is freed: nobody is in a collective on it */
     comm->topology = NULL;

@@ -17,6 +17,7 @@
  *   *_done       one request that the call completed; begin = when it was posted, duration = kind of the posting call
  *   created      the communicator that the call created
  *   destroyed    the communicator that the call freed; the call itself is charged to the parent
+ *   argument     what a call on a window or a file was told and its own fields have no room for
  *
  * Between calls stand the events of other libraries' instruments, each by itself; peer = the instrument's id:
  *
@@ -43,7 +44,8 @@ struct event {
     uint16_t kind;     /* EVENT_KIND_MASK: a call of the table or a record kind; the rest: flags */
     uint16_t comm;     /* slot of the communicator in this process; 0 = none */
     int32_t peer;      /* rank in the communicator, root, or how many requests a completion call completed */
-    int32_t tag;       /* of a message; collectives: bytes got out; completion calls: number of requests passed */
+    int32_t tag;       /* of a message; collectives: bytes got out; completion calls: number of requests passed;
+                          windows and files: number of the object (object_record), 0 = not known */
     uint64_t bytes;    /* of the message; collectives: bytes put in; a test that failed: when its request was posted */
 };
 
@@ -90,6 +92,10 @@ enum record_kind {
     RECORD_IO_DONE,     /* a nonblocking access to a file completed: bytes */
     RECORD_HALF_DONE,   /* the sending half of a nonblocking sendrecv completed; the receive's record follows */
     RECORD_COLL_POSTED, /* a persistent collective was started: peer = root */
+    RECORD_ARGUMENT, /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start: peer
+                        = a member of the group, one record each, or PEER_ANY: all. MPI_File_open: tag = ACCESS_*.
+                        Transfers: bytes = asked for, where these are not those that were transferred when the call
+                        returned */
     RECORD_END,
 };
 
@@ -99,6 +105,18 @@ enum between_event_kind {
     EVENT_METRIC,
     EVENT_PASSED,
     EVENT_SWITCHED,
+};
+
+/* How a file was opened. */
+enum file_access {
+    ACCESS_READ = 1,
+    ACCESS_WRITE = 2,
+    ACCESS_CREATE = 4,
+    ACCESS_EXCLUSIVE = 8,
+    ACCESS_APPEND = 16,
+    ACCESS_SEQUENTIAL = 32,
+    ACCESS_UNIQUE = 64,
+    ACCESS_DELETE = 128, /* when it is closed */
 };
 
 /* Peers that are no rank; the values are mpit's own, whatever the MPI uses. */

@@ -35,14 +35,15 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
          "neighbor": "COLL", "ineighbor": "POST_COLL", "coll_init": "COLL_INIT", "neighbor_init": "COLL_INIT",
          "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM", "comm_name": "CALL",
          "comm_found": "COMM", "comm_parent": "CALL", "call": "CALL",
-         "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_post": "RMA",
+         "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_lock": "RMA", "win_test": "RMA",
+         "win_group": "RMA", "win_post": "RMA", "win_name": "CALL",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
          "file_delete": "CALL"}
 
 # Shapes of calls of which nothing is needed later: one that is not recorded (filtered, or recording is off) passes by.
 # All others go through their wrapper, which keeps requests, communicators, windows and files.
 PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "probe", "iprobe", "cancel", "coll",
-                  "neighbor", "win_call", "file_call", "file_transfer", "file_delete"]
+                  "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_transfer", "file_delete"]
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "isend", "irecv", "wait", "test", "coll"]
@@ -172,6 +173,20 @@ def object_arguments(call):
     """What the shapes of windows and files need: the object, whom it goes to, the bytes that are accessed there."""
     names = call.arguments
     words = [n for n in ("comm", "win", "fh", "win_pointer", "fh_pointer") if n in names]
+    if call.klass == "other":
+        return names
+    if call.shape == "win_lock":
+        return ["win", "peer_rank(target)", "lock_type"]
+    if call.shape == "win_test":
+        return ["win", "flag"]
+    if call.shape == "win_group":
+        return ["win", "group"]
+    if call.shape == "file_open":
+        return ["comm", "filename", "amode", "fh"]
+    if call.shape == "file_delete":
+        return ["filename"]
+    if call.shape in ("file_call", "file_post", "file_transfer"):
+        words.append("native_bytes(count, type)" if "count" in names else "UINT64_MAX")
     if call.shape in ("win_call", "win_post"):
         peer = "peer_rank(target)" if "target" in names else "PEER_NONE"
         bytes_ = ("native_bytes(target_count, target_type)" if "target_count" in names
@@ -194,7 +209,7 @@ def generate_wrappers(calls, prototypes):
         shaped = ", ".join(first + [n for n in names if n not in left_out])
         if call.shape == "local":
             shaped = ""
-        if call.klass in ("rma", "io"):
+        if call.klass in ("rma", "io") or call.shape == "win_name":
             shaped = ", ".join(object_arguments(call))
         body = (f"(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
                 f" {int(large)}, ({arguments}){', ' + shaped if shaped else ''});\n}}\n")

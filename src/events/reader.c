@@ -353,6 +353,7 @@ static void header_copy(struct run_reader *reader)
     memcpy(&reader->header, header, sizeof reader->header);
     reader->header.first_block = __atomic_load_n(&header->first_block, __ATOMIC_ACQUIRE);
     reader->header.first_instrument = __atomic_load_n(&header->first_instrument, __ATOMIC_ACQUIRE);
+    reader->header.first_object = __atomic_load_n(&header->first_object, __ATOMIC_ACQUIRE);
     reader->header.first_comm = __atomic_load_n(&header->first_comm, __ATOMIC_ACQUIRE);
     reader->header.first_thread = __atomic_load_n(&header->first_thread, __ATOMIC_ACQUIRE);
     reader->header.past = __atomic_load_n(&header->past, __ATOMIC_ACQUIRE);
@@ -395,8 +396,8 @@ int run_reader_open(struct run_reader *reader, const char *path)
             run_reader_close(reader);
     }
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
-        reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || blocks_find(reader) != 0 ||
-        blocks_sort(reader) != 0 || stretches_find(reader) != 0 || clock_syncs_find(reader) != 0 ||
+        reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || reader_objects_find(reader) != 0 ||
+        blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 || clock_syncs_find(reader) != 0 ||
         tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
@@ -445,6 +446,9 @@ void run_reader_close(struct run_reader *reader)
     reader->comm_blocks = NULL;
     free(reader->instruments);
     reader->instruments = NULL;
+    free(reader->objects);
+    reader->objects = NULL;
+    reader->object_count = 0;
     reader->instrument_count = 0;
     free(reader->stretches);
     reader->stretches = NULL;

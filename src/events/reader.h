@@ -54,6 +54,8 @@ struct run_reader {
     size_t call_count;
     const struct instrument_record **instruments; /* by id; NULL where there is none */
     size_t instrument_count;
+    const struct object_record **objects; /* the latest first */
+    size_t object_count;
     char error[512];
 };
 

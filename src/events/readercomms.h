@@ -1,6 +1,6 @@
 /*
- * What the parts of the reader share; and readercomms.c: the communicators of a run file, those that have a slot, and
- * those that had one before.
+ * What the parts of the reader share; readercomms.c: the communicators of a run file, those that have a slot, and those
+ * that had one before; readerobjects.c: the names of what was made on them.
  */
 #ifndef MPIT_EVENTS_READERCOMMS_H
 #define MPIT_EVENTS_READERCOMMS_H
@@ -16,6 +16,7 @@
 /* Return 0, or -1 with the reader's error set. */
 __attribute__((format(printf, 2, 3))) int reader_fail(struct run_reader *reader, const char *format, ...);
 int reader_comms_find(struct run_reader *reader);
+int reader_objects_find(struct run_reader *reader);
 void reader_comms_release(struct run_reader *reader);
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk);
 /* The object of `size` bytes at `offset`, or NULL when it does not lie in a chunk's place. */

@@ -16,6 +16,7 @@
  *      header.first_block  -> tally_block   -> tally_block   -> ...      tally cells (which: kind, thread, comm, page)
  *      header.variables    -> variable_record[]                          what the cells mean
  *      header.calls        -> call_record[]                              the names of event kinds
+ *      header.first_object -> object_record -> ...                       names of files and windows, the latest first
  *      header.first_instrument -> instrument_record -> ...               what other libraries measure: name, values
  *                                  └ items -> item_record[]              the names of its values
  *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
@@ -136,6 +137,7 @@ struct run_header {
     uint64_t past;           /* struct comm_past; 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
     uint64_t clock_syncs;    /* struct clock_syncs; 0: this kernel's clock was not measured */
+    uint64_t first_object;   /* struct object_record; 0 in files that were written before there were any */
 };
 
 /* Which events are kept. */
@@ -253,6 +255,24 @@ struct comm_record {
     uint64_t merged;      /* COMM_SUM: how many are in it */
     char name[COMM_NAME_BYTES];   /* the same on all ranks of the communicator */
     char label[COMM_LABEL_BYTES]; /* what MPI_Comm_set_name called it last; "" = nothing */
+};
+
+/* Objects that are made on a communicator. Their number is that of the creation: so many were made on it, this one
+ * included, so that the members of the communicator have the same one. */
+enum object_kind { OBJECT_WINDOW = 1, OBJECT_FILE, OBJECT_DELETED };
+enum { OBJECT_NAME_BYTES = 216, OBJECT_NAMES_MOST = 1024 };
+
+/* What an object is called: a file by MPI_File_open, a window by MPI_Win_set_name. Only the first OBJECT_NAMES_MOST
+ * names of a process are kept. */
+struct object_record {
+    uint64_t next;
+    uint32_t kind; /* enum object_kind; DELETED: a name that MPI_File_delete was given, on no communicator */
+    uint32_t slot; /* of the communicator */
+    uint32_t number;
+    uint32_t reserved;
+    uint64_t ticks; /* when it got the name: tells which communicator had the slot */
+    uint64_t reserved2;
+    char name[OBJECT_NAME_BYTES];
 };
 
 /* Records of communicators that have lost their slots, number n in place n % capacity. */

@@ -51,7 +51,8 @@
     X(Recv)                                                                                                            \
     X(Send)                                                                                                            \
     X(Topo_test)                                                                                                       \
-    X(Type_size_x)
+    X(Type_size_x)                                                                                                     \
+    X(Win_get_group)
 
 struct native {
     bool present;       /* an MPI library of this ABI is in the process */

@@ -2,43 +2,171 @@
 
 #include "commreuse.h"
 
-void object_made(struct comm_map **objects, uint64_t handle, struct comm *comm)
+#include <stdlib.h>
+
+void object_made(struct objects *objects, uint64_t handle, struct object *object, struct comm *comm)
 {
-    struct comm *stale = book_object_find(objects, handle); /* of one that was freed out of sight */
+    struct object stale = objects_find(objects, handle); /* of one that was freed out of sight */
+    enum object_kind kind = objects == &book.windows ? OBJECT_WINDOW : OBJECT_FILE;
     comm_hold(comm);
-    book_object_set(objects, handle, comm);
-    if (stale)
-        comm_let_go(stale);
+    *object = (struct object){comm, objects_count(comm, kind)};
+    objects_set(objects, handle, *object);
+    if (stale.comm)
+        comm_let_go(stale.comm);
 }
 
-void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
+void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
                   int32_t peer, uint64_t bytes)
 {
-    struct event event = {.kind = (uint16_t)kind, .peer = peer, .bytes = bytes};
-    if (!view && result == MPI_SUCCESS &&
+    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number, .bytes = bytes};
+    if (!on->view && result == MPI_SUCCESS &&
         !probe_is_quiet(probe)) /* made out of sight: a call, and charged to nothing */
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
-    probe_leave(probe, shape, 0, view, result, event, 0);
+    probe_leave(probe, shape, 0, on->view, result, event, 0);
 }
 
-void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
-                   int32_t peer, uint64_t bytes, const MPI_Request *request)
+/* Behind the call's event. */
+static void argument_record(struct probe *probe, const struct accessed *on, struct event event)
 {
-    struct event event = {.kind = (uint16_t)kind, .peer = peer};
-    struct posted posted = posted_of(probe, view, kind, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
+    if (!on->view || probe_is_quiet(probe))
+        return;
+    event.kind = RECORD_ARGUMENT;
+    event.begin = probe->begin;
+    log_record(probe->log, on->view, &event, 0);
+}
+
+static void bytes_record(struct probe *probe, const struct accessed *on, int result, uint64_t asked, uint64_t done)
+{
+    if (result == MPI_SUCCESS && asked != UINT64_MAX && asked != done)
+        argument_record(probe, on, (struct event){.peer = PEER_NONE, .bytes = asked});
+}
+
+void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+                   int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number};
+    struct posted posted =
+        posted_of(probe, on->view, kind, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made)
         request_keep(probe, made, abi_handle_of_request(*request));
-    object_leave(probe, shape, kind, view, result, peer, bytes);
+    object_leave(probe, shape, kind, on, result, peer, bytes);
+    bytes_record(probe, on, result, asked, 0);
     posted_finish(probe->log);
 }
 
-void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, struct comm_map **objects,
-                  uint64_t handle, struct view *view, int result)
+void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, struct objects *objects, uint64_t handle,
+                  const struct accessed *on, int result)
 {
-    if (result != MPI_SUCCESS && view)
-        book_object_set(objects, handle, view->comm);
-    object_leave(probe, shape, kind, view, result, PEER_NONE, 0);
-    if (result == MPI_SUCCESS && view)
-        comm_let_go(view->comm);
+    if (result != MPI_SUCCESS && on->view)
+        objects_set(objects, handle, on->object);
+    object_leave(probe, shape, kind, on, result, PEER_NONE, 0);
+    if (result == MPI_SUCCESS && on->view)
+        comm_let_go(on->view->comm);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+void win_locked(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t target, int type)
+{
+    object_leave(probe, FOLD_RMA, kind, on, result, target, 0);
+    if (result == MPI_SUCCESS && type == MPI_LOCK_EXCLUSIVE)
+        argument_record(probe, on, (struct event){.peer = target, .tag = 1});
+}
+
+void win_tested(struct probe *probe, enum call kind, const struct accessed *on, int result, const int *flag)
+{
+    object_leave(probe, FOLD_RMA, kind, on, result, PEER_NONE, 0);
+    if (result == MPI_SUCCESS && *flag)
+        argument_record(probe, on, (struct event){.peer = PEER_NONE});
+}
+
+static void members_record(struct probe *probe, const struct accessed *on, MPI_Group group, MPI_Group all)
+{
+    int size = 0, most = 0;
+    if (native.Group_size(group, &size) != MPI_SUCCESS || native.Group_size(all, &most) != MPI_SUCCESS || size <= 0)
+        return;
+    if (size == most) {
+        argument_record(probe, on, (struct event){.peer = PEER_ANY});
+        return;
+    }
+    int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
+    for (int i = 0; ranks && i < size; i++)
+        ranks[i] = i;
+    if (!ranks)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    else if (native.Group_translate_ranks(group, size, ranks, all, ranks + size) == MPI_SUCCESS)
+        for (int i = 0; i < size; i++)
+            argument_record(probe, on, (struct event){.peer = ranks[size + i]});
+    free(ranks);
+}
+
+void win_grouped(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_Win win,
+                 MPI_Group group)
+{
+    MPI_Group all;
+    object_leave(probe, FOLD_RMA, kind, on, result, PEER_NONE, 0);
+    if (result != MPI_SUCCESS || !on->view || probe_is_quiet(probe) || native.Win_get_group(win, &all) != MPI_SUCCESS)
+        return;
+    members_record(probe, on, group, all);
+    native.Group_free(&all);
+}
+
+void win_named(struct probe *probe, enum call kind, MPI_Win win, const char *text, int result)
+{
+    struct object object = objects_find(&book.windows, OBJECT_HANDLE(win));
+    if (result == MPI_SUCCESS && object.comm && object.number && text)
+        objects_name(OBJECT_WINDOW, object.comm->slot, object.number, clock_now(), text);
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, (struct event){.kind = (uint16_t)kind, .peer = PEER_NONE}, 0);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static int32_t access_of(int mode)
+{
+    int32_t access = 0;
+    access |= mode & MPI_MODE_RDWR ? ACCESS_READ | ACCESS_WRITE : 0;
+    access |= mode & MPI_MODE_RDONLY ? ACCESS_READ : 0;
+    access |= mode & MPI_MODE_WRONLY ? ACCESS_WRITE : 0;
+    access |= mode & MPI_MODE_CREATE ? ACCESS_CREATE : 0;
+    access |= mode & MPI_MODE_EXCL ? ACCESS_EXCLUSIVE : 0;
+    access |= mode & MPI_MODE_APPEND ? ACCESS_APPEND : 0;
+    access |= mode & MPI_MODE_SEQUENTIAL ? ACCESS_SEQUENTIAL : 0;
+    access |= mode & MPI_MODE_UNIQUE_OPEN ? ACCESS_UNIQUE : 0;
+    access |= mode & MPI_MODE_DELETE_ON_CLOSE ? ACCESS_DELETE : 0;
+    return access;
+}
+
+void file_opened(struct probe *probe, enum call kind, const struct accessed *on, int result, const char *filename,
+                 int mode)
+{
+    object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, 0);
+    if (result != MPI_SUCCESS || !on->view)
+        return;
+    argument_record(probe, on, (struct event){.peer = PEER_NONE, .tag = access_of(mode)});
+    objects_name(OBJECT_FILE, on->view->slot, on->object.number, clock_now(), filename);
+}
+
+void file_called(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked)
+{
+    object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, 0);
+    bytes_record(probe, on, result, asked, 0);
+}
+
+void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,
+                      const MPI_Status *status)
+{
+    uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0;
+    object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, bytes);
+    bytes_record(probe, on, result, asked, bytes);
+}
+
+void file_deleted(struct probe *probe, enum call kind, int result, const char *filename)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    if (result == MPI_SUCCESS && filename && !probe_is_quiet(probe)) {
+        event.tag = (int32_t)objects_deleted();
+        objects_name(OBJECT_DELETED, 0, (uint32_t)event.tag, clock_now(), filename);
+    }
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
 }

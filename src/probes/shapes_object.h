@@ -1,6 +1,6 @@
 /*
  * Shapes of calls on windows and files. Each is charged to the communicator that the object was made on; which one that
- * was, the book remembers by the object's handle.
+ * was, and the how manieth object on it this is, the book remembers by the object's handle (objects.h).
  *
  * Bytes of a window's operation: the data at the target that it reads or writes. Those of a file's: what the status
  * says that has been transferred.
@@ -8,131 +8,165 @@
 #ifndef MPIT_PROBES_SHAPES_OBJECT_H
 #define MPIT_PROBES_SHAPES_OBJECT_H
 
+#include "objects.h"
 #include "shapes.h"
 
 /* Some MPIs have integers for handles, some pointers. */
 #define OBJECT_HANDLE(object) ((uint64_t)(uintptr_t)(object))
 
-/* Enters a call on a window or file; *view stays NULL when it was made out of sight. */
-static inline bool object_enter(struct probe *probe, enum call kind, struct comm_map *const *objects, uint64_t handle,
-                                int32_t peer, struct view **view)
+/* What a call works on; view NULL: it was made out of sight. */
+struct accessed {
+    struct view *view;
+    struct object object;
+};
+
+/* Enters a call on a window or file. */
+static inline bool object_enter(struct probe *probe, enum call kind, const struct objects *objects, uint64_t handle,
+                                int32_t peer, struct accessed *on)
 {
     struct log *log = log_get();
     probe->log = log;
     if (log == NULL)
         return false;
-    struct comm *comm = book_object_find(objects, handle);
-    *view = comm ? view_of(&log->own, comm) : NULL;
-    probe_begin(probe, log, kind, *view ? (*view)->slot : 0, peer);
+    on->object = objects_find(objects, handle);
+    on->view = on->object.comm ? view_of(&log->own, on->object.comm) : NULL;
+    probe_begin(probe, log, kind, on->view ? on->view->slot : 0, peer);
     return true;
 }
 
 /* It was made on this communicator, which it holds until it is freed. */
-void object_made(struct comm_map **objects, uint64_t handle, struct comm *comm);
-void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
+void object_made(struct objects *objects, uint64_t handle, struct object *object, struct comm *comm);
+void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
                   int32_t peer, uint64_t bytes);
-/* The same for one that returned a request. */
-void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
-                   int32_t peer, uint64_t bytes, const MPI_Request *request);
-void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, struct comm_map **objects,
-                  uint64_t handle, struct view *view, int result);
+/* The same for one that returned a request. `asked`: bytes to transfer, of a file; UINT64_MAX: that is not said. */
+void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+                   int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request);
+void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, struct objects *objects, uint64_t handle,
+                  const struct accessed *on, int result);
+/* Those that leave more behind than their event. */
+void win_locked(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t target, int type);
+void win_tested(struct probe *probe, enum call kind, const struct accessed *on, int result, const int *flag);
+void win_grouped(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_Win win,
+                 MPI_Group group);
+void win_named(struct probe *probe, enum call kind, MPI_Win win, const char *text, int result);
+void file_opened(struct probe *probe, enum call kind, const struct accessed *on, int result, const char *filename,
+                 int mode);
+/* `asked`: of a split operation that begins; UINT64_MAX of the rest. */
+void file_called(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked);
+void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,
+                      const MPI_Status *status);
+/* Acts on a name: there is no file, and no communicator that could be charged. */
+void file_deleted(struct probe *probe, enum call kind, int result, const char *filename);
 
-#define OBJECT_CREATE(shape, objects, kind, name, call, comm, object)                                                  \
+#define OBJECT_CREATE(objects, kind, name, call, comm, made, leave)                                                    \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
-        struct view *view;                                                                                             \
-        if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
+        struct accessed on = {0};                                                                                      \
+        if (!enter(&probe, kind, comm, PEER_NONE, &on.view))                                                           \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        view_settle(&probe, result, comm, &view);                                                                      \
-        if (result == MPI_SUCCESS && view)                                                                             \
-            object_made(objects, OBJECT_HANDLE(*object), view->comm);                                                  \
-        object_leave(&probe, shape, kind, view, result, PEER_NONE, 0);                                                 \
+        view_settle(&probe, result, comm, &on.view);                                                                   \
+        if (result == MPI_SUCCESS && on.view)                                                                          \
+            object_made(objects, OBJECT_HANDLE(*made), &on.object, on.view->comm);                                     \
+        leave;                                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
 /* The handle is forgotten before the library can give it to another one. */
-#define OBJECT_FREE(shape, objects, kind, name, call, object)                                                          \
+#define OBJECT_FREE(shape, objects, kind, name, call, handle_pointer)                                                  \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
-        struct view *view;                                                                                             \
-        uint64_t handle = object ? OBJECT_HANDLE(*object) : 0;                                                         \
-        if (!object_enter(&probe, kind, objects, handle, PEER_NONE, &view))                                            \
+        struct accessed on;                                                                                            \
+        uint64_t handle = handle_pointer ? OBJECT_HANDLE(*handle_pointer) : 0;                                         \
+        if (!object_enter(&probe, kind, objects, handle, PEER_NONE, &on))                                              \
             return NEXT(name) call;                                                                                    \
-        if (view)                                                                                                      \
-            book_object_set(objects, handle, NULL);                                                                    \
+        if (on.view)                                                                                                   \
+            objects_set(objects, handle, (struct object){0});                                                          \
         int result = (*next.name)call;                                                                                 \
-        object_freed(&probe, shape, kind, objects, handle, view, result);                                              \
+        object_freed(&probe, shape, kind, objects, handle, &on, result);                                               \
         return result;                                                                                                 \
     } while (0)
 
-#define OBJECT_CALL(shape, objects, kind, name, call, object, peer, bytes)                                             \
+#define OBJECT_CALL(objects, kind, name, call, handle, peer, leave)                                                    \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
-        struct view *view;                                                                                             \
-        if (!object_enter(&probe, kind, objects, OBJECT_HANDLE(object), peer, &view))                                  \
+        struct accessed on;                                                                                            \
+        if (!object_enter(&probe, kind, objects, OBJECT_HANDLE(handle), peer, &on))                                    \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        object_leave(&probe, shape, kind, view, result, peer, result == MPI_SUCCESS ? (bytes) : 0);                    \
-        return result;                                                                                                 \
-    } while (0)
-
-#define OBJECT_POST(shape, objects, kind, name, call, object, peer, bytes, request)                                    \
-    do {                                                                                                               \
-        struct probe probe;                                                                                            \
-        struct view *view;                                                                                             \
-        if (!object_enter(&probe, kind, objects, OBJECT_HANDLE(object), peer, &view))                                  \
-            return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
-        object_posted(&probe, shape, kind, view, result, peer, result == MPI_SUCCESS ? (bytes) : 0, request);          \
+        leave;                                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
 #define SHAPE_WIN_CREATE(kind, name, detail, large, call, comm, win)                                                   \
-    OBJECT_CREATE(FOLD_RMA, &book.windows, kind, name, call, comm, win)
+    OBJECT_CREATE(&book.windows, kind, name, call, comm, win,                                                          \
+                  object_leave(&probe, FOLD_RMA, kind, &on, result, PEER_NONE, 0))
+
 #define SHAPE_WIN_FREE(kind, name, detail, large, call, win) OBJECT_FREE(FOLD_RMA, &book.windows, kind, name, call, win)
+
 #define SHAPE_WIN_CALL(kind, name, detail, large, call, win, peer, bytes)                                              \
-    OBJECT_CALL(FOLD_RMA, &book.windows, kind, name, call, win, peer, bytes)
+    OBJECT_CALL(&book.windows, kind, name, call, win, peer,                                                            \
+                object_leave(&probe, FOLD_RMA, kind, &on, result, peer, result == MPI_SUCCESS ? (bytes) : 0))
+
 #define SHAPE_WIN_POST(kind, name, detail, large, call, win, peer, bytes, request)                                     \
-    OBJECT_POST(FOLD_RMA, &book.windows, kind, name, call, win, peer, bytes, request)
+    OBJECT_CALL(&book.windows, kind, name, call, win, peer,                                                            \
+                object_posted(&probe, FOLD_RMA, kind, &on, result, peer, result == MPI_SUCCESS ? (bytes) : 0,          \
+                              UINT64_MAX, request))
 
-#define SHAPE_FILE_OPEN(kind, name, detail, large, call, comm, fh)                                                     \
-    OBJECT_CREATE(FOLD_IO, &book.files, kind, name, call, comm, fh)
-#define SHAPE_FILE_CLOSE(kind, name, detail, large, call, fh) OBJECT_FREE(FOLD_IO, &book.files, kind, name, call, fh)
-#define SHAPE_FILE_CALL(kind, name, detail, large, call, fh)                                                           \
-    OBJECT_CALL(FOLD_IO, &book.files, kind, name, call, fh, PEER_NONE, 0)
-#define SHAPE_FILE_POST(kind, name, detail, large, call, fh, request)                                                  \
-    OBJECT_POST(FOLD_IO, &book.files, kind, name, call, fh, PEER_NONE, 0, request)
+#define SHAPE_WIN_LOCK(kind, name, detail, large, call, win, peer, lock_type)                                          \
+    OBJECT_CALL(&book.windows, kind, name, call, win, peer, win_locked(&probe, kind, &on, result, peer, lock_type))
 
-/* Acts on a name: there is no file, and no communicator that could be charged. */
-static inline void file_deleted(struct probe *probe, enum call kind, int result)
-{
-    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
-}
+#define SHAPE_WIN_TEST(kind, name, detail, large, call, win, flag)                                                     \
+    OBJECT_CALL(&book.windows, kind, name, call, win, PEER_NONE, win_tested(&probe, kind, &on, result, flag))
 
-#define SHAPE_FILE_DELETE(kind, name, detail, large, call)                                                             \
+#define SHAPE_WIN_GROUP(kind, name, detail, large, call, win, group)                                                   \
+    OBJECT_CALL(&book.windows, kind, name, call, win, PEER_NONE, win_grouped(&probe, kind, &on, result, win, group))
+
+#define SHAPE_WIN_NAME(kind, name, detail, large, call, win, text)                                                     \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        file_deleted(&probe, kind, result);                                                                            \
+        win_named(&probe, kind, win, text, result);                                                                    \
         return result;                                                                                                 \
     } while (0)
 
-#define SHAPE_FILE_TRANSFER(kind, name, detail, large, call, fh, status)                                               \
+#define SHAPE_FILE_OPEN(kind, name, detail, large, call, comm, filename, mode, fh)                                     \
+    OBJECT_CREATE(&book.files, kind, name, call, comm, fh, file_opened(&probe, kind, &on, result, filename, mode))
+
+#define SHAPE_FILE_CLOSE(kind, name, detail, large, call, fh) OBJECT_FREE(FOLD_IO, &book.files, kind, name, call, fh)
+
+#define SHAPE_FILE_CALL(kind, name, detail, large, call, fh, asked)                                                    \
+    OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE,                                                          \
+                file_called(&probe, kind, &on, result, result == MPI_SUCCESS ? (asked) : 0))
+
+#define SHAPE_FILE_POST(kind, name, detail, large, call, fh, asked, request)                                           \
+    OBJECT_CALL(                                                                                                       \
+        &book.files, kind, name, call, fh, PEER_NONE,                                                                  \
+        object_posted(&probe, FOLD_IO, kind, &on, result, PEER_NONE, 0, result == MPI_SUCCESS ? (asked) : 0, request))
+
+#define SHAPE_FILE_DELETE(kind, name, detail, large, call, filename)                                                   \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
-        struct view *view;                                                                                             \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
+            return NEXT(name) call;                                                                                    \
+        int result = (*next.name)call;                                                                                 \
+        file_deleted(&probe, kind, result, filename);                                                                  \
+        return result;                                                                                                 \
+    } while (0)
+
+#define SHAPE_FILE_TRANSFER(kind, name, detail, large, call, fh, asked, status)                                        \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        struct accessed on;                                                                                            \
         MPI_Status own;                                                                                                \
-        if (!object_enter(&probe, kind, &book.files, OBJECT_HANDLE(fh), PEER_NONE, &view))                             \
+        if (!object_enter(&probe, kind, &book.files, OBJECT_HANDLE(fh), PEER_NONE, &on))                               \
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        object_leave(&probe, FOLD_IO, kind, view, result, PEER_NONE,                                                   \
-                     result == MPI_SUCCESS ? abi_status_bytes(status) : 0);                                            \
+        file_transferred(&probe, kind, &on, result, result == MPI_SUCCESS ? (asked) : 0, status);                      \
         return result;                                                                                                 \
     } while (0)
 

@@ -41,6 +41,9 @@ static void tallies_walk(const struct run_reader *reader)
         for (size_t cell = 0; cell < reader->blocks[i]->cells; cell++)
             sink += cells[cell];
     }
+    for (size_t i = 0; i < reader->object_count; i++)
+        sink += strlen(reader->objects[i]->name) +
+                run_reader_comm_at(reader, reader->objects[i]->slot, reader->objects[i]->ticks);
     for (uint32_t id = 0; id < reader->instrument_count; id++) {
         const struct instrument_record *record = run_reader_instrument(reader, id);
         if (!record)

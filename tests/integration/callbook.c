@@ -122,6 +122,12 @@ void callbook_begin(int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
+void callbook_print(FILE *out)
+{
+    for (int c = 0; calls[c].name; c++)
+        fprintf(out, " %s=%llu", calls[c].name, calls[c].count);
+}
+
 int callbook_end(const char *title)
 {
     int all = 0, functions = 0;

@@ -10,6 +10,7 @@
 #define CALLBOOK_H
 
 #include <mpi.h>
+#include <stdio.h>
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define MPI_Allgather_init MPIX_Allgather_init
@@ -63,6 +64,9 @@ void callbook_compare(const struct watch *w);
 
 /* MPI_Init, ranks; MPI_T_init_thread. */
 void callbook_begin(int *argc, char ***argv);
+/* Prints the counts of this process as NAME=COUNT, with spaces between them. */
+void callbook_print(FILE *out);
+
 /* Says on rank 0 what all found, and ends MPI. The exit status: 0, 1, or 77 without mpit. */
 int callbook_end(const char *title);
 

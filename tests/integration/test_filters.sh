@@ -33,10 +33,10 @@ run() {
     set +f
 }
 
-# sound NAME RUN: the trace replays, the archive is sound
-sound() {
+# kept NAME RUN: the trace replays, the archive is sound
+kept() {
     checked "$1: the trace gives the tallies" mpit-dump --verify "$2"
-    checked "$1: the archive is sound" "$build/bin/mpit-dump" --check "$2/otf2"
+    checked "$1: the archive is sound" sound "$2/otf2"
 }
 
 # A value of an option that cannot be used: nothing starts.
@@ -62,7 +62,7 @@ for mpi in openmpi mpich; do
         run "$name" "$run" --otf2 "--filter=$filter" -- all
         checked "$name: all but these are counted" python3 "$here/filters.py" "$run.out" "$run.json" "$filter" \
             "$work/$mpi-all.json"
-        sound "$name" "$run"
+        kept "$name" "$run"
         rm -rf "$run"
     done
 
@@ -70,7 +70,7 @@ for mpi in openmpi mpich; do
     run "$name" "$run" --otf2 -- sections
     checked "$name: what was made while it was on is counted" python3 "$here/filters.py" "$run.out" "$run.json" ""
     says "$name: the archive leaves out messages, and says so" "MPI_Pcontrol stopped the recording" "$run.err"
-    sound "$name" "$run"
+    kept "$name" "$run"
     mpit-dump "$run" >"$run.text" 2>&1
     says "$name: the summary says for how long" "recording was off for" "$run.text"
     otf2-print "$run/otf2/traces.otf2" >"$run.print" 2>&1
@@ -83,7 +83,7 @@ for mpi in openmpi mpich; do
         run=$work/$mpi-local$trace name="$mpi, local functions $trace"
         run "$name" "$run" $trace -- local
         checked "$name: are counted while that is wanted" python3 "$here/filters.py" "$run.out" "$run.json" ""
-        [ -z "$trace" ] || sound "$name" "$run"
+        [ -z "$trace" ] || kept "$name" "$run"
     done
 
     for timing in 0 1 7; do
@@ -92,7 +92,7 @@ for mpi in openmpi mpich; do
         checked "$name: counts are exact" python3 "$here/filters.py" "$run.out" "$run.json" ""
         checked "$name: times are those of the timed" "$build/tests/filters_times" $timing "$run"/*.mpit
         run "$name, trace" "$run-trace" --otf2 --no-compact --timing $timing -- loop 50
-        sound "$name, trace" "$run-trace"
+        kept "$name, trace" "$run-trace"
         checked "$name, trace: every call is timed" "$build/tests/filters_times" 1 "$run-trace"/*.mpit
     done
     for timing in 0 1 7; do

@@ -2,8 +2,10 @@
 # test_objects.sh BUILD_DIR
 #
 # The program objects counts what it does with windows and files, and mpit agrees; on both MPIs, with 1 to 4 processes.
-# Nothing is lost, and what is replayed from the trace equals the tallies, cell for cell.
+# Nothing is lost, what is replayed from the trace equals the tallies, cell for cell, and the archive has what the
+# program counted (objects.py).
 . "$(dirname "$0")/verdict.sh"
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_objects.sh BUILD_DIR}" && pwd) || exit 2
 
 # Open MPI 4.1.4's own choice on one node (osc rdma) crashes in MPI_Compare_and_swap, with one process in
@@ -12,6 +14,15 @@ export OMPI_MCA_osc=pt2pt,sm
 
 for mpi in openmpi mpich; do
     [ -x "$build/tests/objects-$mpi" ] || continue
-    for ranks in 1 2 4; do counted_run objects $ranks "$work/file"; done
+    for ranks in 1 2 4; do
+        keep=$work/kept
+        counted_run objects $ranks "$work/file"
+        if python3 "$here/objects.py" "$keep/otf2" "$work/said" $ranks >"$work/out" 2>&1; then
+            ok "the archive has the program's figures: $mpi with $ranks processes: $(tail -n 1 "$work/out")"
+        else
+            not_ok "the archive has the program's figures: $mpi with $ranks processes" "$work/out"
+        fi
+        rm -rf "$keep"
+    done
 done
 verdict

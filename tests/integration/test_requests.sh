@@ -9,6 +9,7 @@ build=$(cd "${1:?usage: test_requests.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")" && pwd)/matched.F90
 
 # kept NAME: the trace in $run
+# Warnings are right there: the program frees active receives, and mpit sees no end of what it completes out of sight.
 kept() {
     if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
         ok "replayed trace equals the tallies: $1"

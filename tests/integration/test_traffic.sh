@@ -29,6 +29,11 @@ verified() {
     else
         not_ok "replayed trace equals the tallies: $(basename "$run")" "$work/out"
     fi
+    if sound "$run/otf2" >"$work/out" 2>&1; then
+        ok "the archive holds: $(basename "$run"): $(tail -n 1 "$work/out")"
+    else
+        not_ok "the archive holds: $(basename "$run")" "$work/out"
+    fi
 }
 
 any=
@@ -40,7 +45,7 @@ for mpi in openmpi mpich; do
             one $mpi $ranks "$seed"
             rm -rf "$run"
         done
-        one $mpi $ranks $((100 + ranks)) --trace
+        one $mpi $ranks $((100 + ranks)) --otf2
         verified
         rm -rf "$run"
     done

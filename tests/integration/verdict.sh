@@ -4,7 +4,9 @@
 #   not_ok NAME [FILE]          says that it was not, with what FILE holds
 #   verdict                     the closing line; fails if anything did
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
-#   counted_run NAME RANKS...   a program that counts for itself: recorded, replayed, its archive checked ($build, $mpi)
+#   sound ARCHIVE               nothing is found in the archive ($build)
+#   counted_run NAME RANKS...   a program that counts for itself: recorded, replayed, its archive checked ($build, $mpi);
+#                               what it said is in $work/said, its run goes to $keep if that is set
 
 set -u
 export LC_ALL=C
@@ -39,6 +41,11 @@ launch() {
     timeout --kill-after=10 "${limit:-120}" ${record:-} "mpirun.$mpi" -n "$ranks" "$@"
 }
 
+# sound ARCHIVE: mpit-dump --check finds nothing, no warning either
+sound() {
+    "$build/bin/mpit-dump" --check "$1" && "$build/bin/mpit-dump" --check --json "$1" | grep -q '"warnings": 0'
+}
+
 # counted_run NAME RANKS [ARGUMENT...]
 counted_run() {
     local name=$1 ranks=$2 run=$work/run-$mpi-$2 record
@@ -49,15 +56,16 @@ counted_run() {
     else
         not_ok "$name-$mpi with $ranks processes (status $?)" "$work/out"
     fi
+    mv "$work/out" "$work/said"
     if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
         ok "replayed trace equals the tallies: $mpi with $ranks processes"
     else
         not_ok "replayed trace equals the tallies: $mpi with $ranks processes" "$work/out"
     fi
-    if "$build/bin/mpit-dump" --check "$run/otf2" >"$work/out" 2>&1; then
+    if sound "$run/otf2" >"$work/out" 2>&1; then
         ok "the archive holds: $mpi with $ranks processes"
     else
         not_ok "the archive holds: $mpi with $ranks processes" "$work/out"
     fi
-    rm -rf "$run"
+    if [ -n "${keep:-}" ]; then mv "$run" "$keep"; else rm -rf "$run"; fi
 }

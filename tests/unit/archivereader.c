@@ -31,6 +31,70 @@ EVENT(enter, OTF2_RegionRef region)
     return DONE;
 }
 
+EVENT(window_created, OTF2_RmaWinRef window)
+{
+    (void)window;
+    seen.windows++;
+    return DONE;
+}
+
+EVENT(access, OTF2_RmaWinRef window, uint32_t target, uint64_t bytes, uint64_t id)
+{
+    (void)window, (void)target, (void)bytes, (void)id;
+    seen.accesses++;
+    return DONE;
+}
+
+EVENT(completed, OTF2_RmaWinRef window, uint64_t id)
+{
+    (void)window, (void)id;
+    seen.completed++;
+    return DONE;
+}
+
+EVENT(completed_there, OTF2_RmaWinRef window, uint64_t id)
+{
+    (void)window, (void)id;
+    seen.completed_there++;
+    return DONE;
+}
+
+EVENT(locked, OTF2_RmaWinRef window, uint32_t target, uint64_t id, OTF2_LockType type)
+{
+    (void)window, (void)target, (void)id, (void)type;
+    seen.locks++;
+    return DONE;
+}
+
+EVENT(unlocked, OTF2_RmaWinRef window, uint32_t target, uint64_t id)
+{
+    (void)window, (void)target, (void)id;
+    seen.unlocks++;
+    return DONE;
+}
+
+EVENT(opened, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFlag creation, OTF2_IoStatusFlag status)
+{
+    (void)handle, (void)mode, (void)creation, (void)status;
+    seen.handles++;
+    return DONE;
+}
+
+EVENT(transfer, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOperationFlag flags, uint64_t bytes,
+      uint64_t id)
+{
+    (void)handle, (void)mode, (void)flags, (void)bytes, (void)id;
+    seen.transfers++;
+    return DONE;
+}
+
+EVENT(transferred, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
+{
+    (void)handle, (void)bytes, (void)id;
+    seen.transferred++;
+    return DONE;
+}
+
 EVENT(leave, OTF2_RegionRef region)
 {
     seen.leaves++;
@@ -181,6 +245,16 @@ static OTF2_GlobalEvtReaderCallbacks *callbacks_make(void)
     OTF2_GlobalEvtReaderCallbacks *callbacks = OTF2_GlobalEvtReaderCallbacks_New();
 #define ON(name, function) OTF2_GlobalEvtReaderCallbacks_Set##name##Callback(callbacks, on_##function)
     ON(Enter, enter);
+    ON(RmaWinCreate, window_created);
+    ON(RmaPut, access);
+    ON(RmaGet, access);
+    ON(RmaOpCompleteNonBlocking, completed);
+    ON(RmaOpCompleteRemote, completed_there);
+    ON(RmaAcquireLock, locked);
+    ON(RmaReleaseLock, unlocked);
+    ON(IoCreateHandle, opened);
+    ON(IoOperationBegin, transfer);
+    ON(IoOperationComplete, transferred);
     ON(Leave, leave);
     ON(MpiSend, send);
     ON(MpiRecv, recv);

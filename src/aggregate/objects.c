@@ -1,0 +1,71 @@
+#include "objects.h"
+
+#include "commmap.h"
+#include "label.h"
+
+#include <string.h>
+
+/* The maps hold pointers, and nobody follows these. */
+static struct comm *number_pointer(uint32_t number)
+{
+    return (struct comm *)(uintptr_t)number;
+}
+
+struct object objects_find(const struct objects *objects, uint64_t handle)
+{
+    struct comm *comm = comm_map_find(&objects->comms, handle);
+    return (struct object){comm, comm ? (uint32_t)(uintptr_t)comm_map_find(&objects->numbers, handle) : 0};
+}
+
+void objects_set(struct objects *objects, uint64_t handle, struct object object)
+{
+    pthread_mutex_lock(&book.lock);
+    if (comm_map_set(&objects->numbers, handle, number_pointer(object.comm ? object.number : 0)) != 0 ||
+        comm_map_set(&objects->comms, handle, object.comm) != 0)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    pthread_mutex_unlock(&book.lock);
+}
+
+uint32_t objects_count(struct comm *comm, enum object_kind kind)
+{
+    uint32_t *count = kind == OBJECT_WINDOW ? &comm->windows_made : &comm->files_made;
+    return __atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t objects_deleted(void)
+{
+    static uint32_t count;
+    return __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+}
+
+/* It is the end of a name that tells it from others. */
+static void name_fit(char to[OBJECT_NAME_BYTES], const char *name)
+{
+    size_t bytes = strlen(name), skip = 0;
+    if (bytes >= OBJECT_NAME_BYTES) {
+        memcpy(to, "...", 3);
+        skip = 3;
+        name += bytes - (OBJECT_NAME_BYTES - 1 - skip);
+        while ((*name & 0xc0) == 0x80) /* not in the middle of a character */
+            name++;
+    }
+    label_clean(to + skip, OBJECT_NAME_BYTES - skip, name, OBJECT_NAME_BYTES);
+}
+
+void objects_name(enum object_kind kind, uint32_t slot, uint32_t number, uint64_t ticks, const char *name)
+{
+    static uint32_t names;
+    uint64_t offset;
+    if (__atomic_load_n(&names, __ATOMIC_RELAXED) >= OBJECT_NAMES_MOST ||
+        __atomic_fetch_add(&names, 1, __ATOMIC_RELAXED) >= OBJECT_NAMES_MOST)
+        return;
+    struct object_record *record = run_alloc(&book.run, sizeof *record, &offset);
+    if (!record || !offset)
+        return;
+    record->kind = kind;
+    record->slot = slot;
+    record->number = number;
+    record->ticks = ticks;
+    name_fit(record->name, name);
+    run_link(&book.run, &book.run.header->first_object, &record->next, offset);
+}

@@ -1,0 +1,104 @@
+/*
+ * Windows and files of a job in an archive.
+ *
+ *   (kind, communicator, number) ──> trace_object          the same in all processes that made it together
+ *   names of files ──> IoRegularFile                        several handles may be of one file
+ *   groups[] ──> members[]                                  whom a window's post or start names
+ *
+ * They get their numbers when they are first used, and are defined when all events are written. A process knows of each
+ * that it uses what is open on it (struct object_state): accesses that are under way, locks, the groups of its epochs,
+ * a split operation.
+ */
+#ifndef MPIT_TOOLS_OTF2_OBJECTS_H
+#define MPIT_TOOLS_OTF2_OBJECTS_H
+
+#include "keytable.h"
+#include "otf2_calls.h"
+#include "otf2_communicators.h"
+#include "otf2_requests.h"
+#include "otf2_strings.h"
+
+struct trace_object {
+    struct keyed keyed;
+    enum object_kind kind;
+    uint32_t id; /* of the window or handle in the archive */
+    uint32_t comm, number;
+    uint32_t file;    /* of a handle: the file in the archive */
+    const char *name; /* of a window; "" = none */
+    bool has_events;  /* its creation is in the archive */
+};
+
+struct trace_group {
+    struct keyed keyed; /* hash of the members; how manieth of this hash */
+    uint32_t id;
+    uint32_t count;
+    int32_t members[]; /* ranks of the world */
+};
+
+struct trace_objects {
+    struct keytable objects, names, groups;
+    struct trace_object **windows, **handles;
+    uint32_t window_count, handle_count;
+    struct trace_group **group_list;
+    uint32_t group_count;
+    struct trace_strings files;
+};
+
+/* An access to a window that has not completed on both sides. */
+struct access {
+    struct keyed keyed; /* by id, of those that have a request */
+    uint64_t id;
+    struct access *next, *before; /* to the same target, in the order of the calls */
+    bool local;                   /* it has completed here */
+    bool gets;                    /* and needs nothing else */
+    bool asked;                   /* it has a request */
+};
+
+struct target {
+    struct access *first, *last;
+    struct target *next_active;
+    uint32_t locks;
+    bool active;
+};
+
+struct object_state {
+    struct keyed keyed;
+    struct trace_object *object;
+    bool open; /* its creation was seen, and not its end */
+    bool allocated;
+    uint32_t all_locks;
+    struct target *targets;   /* by rank */
+    struct target *active;    /* with accesses */
+    uint32_t started, posted; /* groups */
+    uint64_t split;           /* id of the split operation that is under way */
+};
+
+/* What a process has open. */
+struct object_states {
+    struct keytable states, asked;
+    uint64_t unknown; /* accesses and transfers that could not be placed */
+};
+
+/* Returns 0, or -1 with the report's error set. Release it in both cases. */
+int trace_objects_open(struct trace_objects *objects, const struct trace_job *job, const struct trace_comms *comms,
+                       struct otf2_report *report);
+void trace_objects_release(struct trace_objects *objects);
+
+/* The object on this communicator with this number; NULL without memory. */
+struct trace_object *trace_object_find(struct trace_objects *objects, enum object_kind kind, uint32_t comm,
+                                       uint32_t number);
+/* The same if it is known already; else NULL. */
+const struct trace_object *object_known(const struct trace_objects *objects, enum object_kind kind, uint32_t comm,
+                                        uint32_t number);
+/* The archive's number of the file that MPI_File_delete was told by this process; UINT32_MAX without memory. */
+uint32_t trace_file_deleted(struct trace_objects *objects, int32_t world_rank, uint32_t number);
+/* The number of the group, in the order of its members; NO_GROUP without memory. */
+uint32_t trace_group_find(struct trace_objects *objects, const int32_t *members, uint32_t count);
+
+/* What the process has open on it; NULL without memory. */
+struct object_state *object_state_of(struct object_states *states, struct trace_object *object);
+void object_state_forget(struct object_states *states, struct object_state *state);
+void object_states_release(struct object_states *states);
+void target_drop(struct object_states *states, struct target *target, struct access *access);
+
+#endif

@@ -9,8 +9,8 @@
  *                                                                        │
  *                           definitions, written last  <─────────────────┘ counts, range of time, what was used
  *
- * Memory grows with the requests and accesses that are under way, with the depth of nested calls, and with the number of
- * windows, files, and communicators and their members; not with the length of the trace.
+ * Memory grows with the requests and accesses that are under way, with the depth of nested calls, and with the number
+ * of windows, files, and communicators and their members; not with the length of the trace.
  */
 #ifndef MPIT_TOOLS_OTF2_H
 #define MPIT_TOOLS_OTF2_H
@@ -25,7 +25,7 @@ enum { OTF2_ERROR_BYTES = 512, OTF2_WARNING_BYTES = 256, OTF2_WARNINGS_MAX = 32 
 
 struct otf2_report {
     char error[OTF2_ERROR_BYTES]; /* why there is no archive; "" when there is one */
-    char clocks[200]; /* how well the clocks of several nodes are known; "" for one */
+    char clocks[200];             /* how well the clocks of several nodes are known; "" for one */
     size_t locations;
     uint64_t events;
     size_t warning_count; /* may be more than OTF2_WARNINGS_MAX: only so many are kept */

@@ -46,7 +46,7 @@ struct trace_job {
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
     bool no_messages, no_collectives;
-    bool no_accesses, no_transfers; /* of windows and files: some of their functions may be missing */
+    bool no_accesses, no_transfers;    /* of windows and files: some of their functions may be missing */
     const struct selection *selection; /* NULL: all of it */
     /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. What was sent
      * and received on all of them, and is left out. */

@@ -27,8 +27,9 @@
  * and what the recorder says of itself:
  *
  *   passed       a completion call that is not recorded (filtered, or recording is off) has completed requests that
- * are: their records follow, as behind a call; begin = when it returned switched     MPI_Pcontrol: peer = 1 recording
- * goes on, 0 it stops
+ *                are: their records follow, as behind a call; begin = when it returned
+ *
+ *   switched     MPI_Pcontrol: peer = 1 recording goes on, 0 it stops
  *
  * Invariant: a record whose kind is 0 was never written. The number of records that a thread has written is its
  * tally cell `events_recorded`; a record is complete before that cell counts it.

@@ -397,8 +397,8 @@ int run_reader_open(struct run_reader *reader, const char *path)
     }
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || reader_objects_find(reader) != 0 ||
-        blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 || clock_syncs_find(reader) != 0 ||
-        tables_find(reader) != 0) {
+        blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 ||
+        clock_syncs_find(reader) != 0 || tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
     }

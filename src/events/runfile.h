@@ -22,12 +22,18 @@
  *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
  *
  *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n %
- * capacity. A process that was killed may have been writing over the oldest RING_SPARE of them CHUNK_TRACE   a buffer
- * that was full, kept: `capacity` events of one thread, the first of which is its event first_event. What a trace has
- * behind its last such chunk lies in the ring. CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a buffer
- * that packing would not make smaller is kept as CHUNK_TRACE CHUNK_COMMS   communicators that had a slot before:
- * `capacity` records of comm_past, each cut off behind its texts CHUNK_FREE    the place of chunks that have given way
- * to newer ones (TRACE_RING), or that one of these is being written into
+ *                 capacity. A killed process may have been writing over the oldest RING_SPARE of them.
+ *
+ *   CHUNK_TRACE   a buffer that was full, kept: `capacity` events of one thread, the first of which is its event
+ *                 first_event. What a trace has behind its last such chunk lies in the ring.
+ *
+ *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a buffer that packing would not make smaller is kept
+ *                 as CHUNK_TRACE
+ *
+ *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut off behind its texts
+ *
+ *   CHUNK_FREE    the place of chunks that have given way to newer ones (TRACE_RING), or that one of these is being
+ *                 written into
  *
  * With TRACE_RING the trace's chunks use the places of older ones again, in the order of the file, so that this is not
  * the order of their events. A chunk becomes CHUNK_FREE before anything of it changes, and gets its new header last.

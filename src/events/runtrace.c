@@ -2,8 +2,8 @@
  * The trace's part of a run file: chunks that are appended, and with TRACE_RING the places of the oldest ones that are
  * used again once the trace has reached its limit.
  *
- *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 |     in the order of the file; numbers: the order in which they were
- * written ^hand
+ *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 |     in the order of the file; numbers: the order of writing
+ *                     ^ hand
  *
  * From the hand on lie the oldest. A new chunk takes as many places that touch each other as it needs; what is left
  * over of them is free, and the hand stands there. A reader, and a kill at any moment, finds whole chunks only: what is

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum { THREADS_MOST = 4, LAST = 1 << 16, COMMS = 8 };
-enum kind { ALLREDUCE, SENDRECV, ISEND, IRECV, WAITALL, BARRIER, COMM_DUP, COMM_FREE, RECV, KINDS };
+enum kind { ALLREDUCE, SENDRECV, ISEND, IRECV, WAITALL, BARRIER, COMM_DUP, COMM_FREE, RECV, REDUCE, KINDS };
 
 struct entry {
     uint32_t kind, value; /* value: bytes of a collective, tag of a message */
@@ -85,7 +85,9 @@ static uint64_t draw(uint64_t *state)
 /* Rank 0 and 1 wait for each other, and the others for them. */
 static void hang(struct account *account, MPI_Comm comm)
 {
-    int token;
+    int token = 1, sum;
+    if (rank > 0) /* rank 1 leaves it, the root waits for rank 0 alone */
+        CALL(account, REDUCE, 4, MPI_Reduce(&token, &sum, 1, MPI_INT, MPI_SUM, 2, comm));
     if (rank < 2)
         CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, 1 - rank, 4711, comm, MPI_STATUS_IGNORE));
     CALL(account, BARRIER, 0, MPI_Barrier(comm));

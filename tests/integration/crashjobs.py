@@ -129,7 +129,7 @@ def deadlock(bench):
                                start_new_session=True)
 
     def hangs():
-        wanted = ["MPI_Recv", "MPI_Recv", "MPI_Barrier"]
+        wanted = ["MPI_Recv", "MPI_Recv", "MPI_Reduce"]
         if not ready(ledgers):
             return False
         accounts = [crashledger.Ledger("%s/%d" % (ledgers, rank)).accounts[0] for rank in range(RANKS)]
@@ -141,7 +141,7 @@ def deadlock(bench):
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=SECONDS)[1]
     for pattern in (r"ranks 0-1: in MPI_Recv on \S+, from ranks 1, 0, for \d.* s;",
-                    r"rank 2: in MPI_Barrier on \S+, which have not entered: ranks 0-1, for \d.* s;",
+                    r"rank 2: in MPI_Reduce on \S+, which has not entered: rank 0, for \d.* s;",
                     r"rank 0 waits for rank 1, which waits for rank 0: a deadlock"):
         if not re.search(pattern, said):
             wrong.append("not said: " + pattern)

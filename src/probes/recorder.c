@@ -8,6 +8,7 @@
 #include "gate.h"
 #include "instruments.h"
 #include "job.h"
+#include "jobcomm.h"
 #include "next.h"
 #include "pcontrol.h"
 #include "profiled.h"
@@ -337,7 +338,10 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         return;
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
-    if (recorder_directory() && trace_asked && reduction_possible())
+    bool together = recorder_directory() && reduction_possible();
+    if (together)
+        job_comm_make();
+    if (together && trace_asked)
         clocks_begin();
     if (!probe->log)
         return;
@@ -383,6 +387,7 @@ bool recorder_finish(struct probe *probe)
     if (recorder_directory())
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && book.run.header->traced != TRACED_NOT);
+    job_comm_free();
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
     if (world_is_last)
         __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */

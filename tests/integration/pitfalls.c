@@ -1,7 +1,8 @@
 /*
  * What programs do that a recorder must survive, one case for each argument; prints "right" or what went wrong.
  *
- *     pitfalls null-status | closed-descriptor | many-communicators | forked-reader | jump | finalized-listener
+ *     pitfalls null-status | closed-descriptor | many-communicators | forked-reader | jump | finalized-listener |
+ *              left-collectives
  */
 #include <mpi.h>
 #include <mpit/mpi_t.h>
@@ -183,6 +184,18 @@ static void finalized_listener(void)
     expect(heard == 0, "and no more after MPI_T_finalize");
 }
 
+/* Rank 0 alone begins collectives that never end: the communicator serves for no other nonblocking one after that. */
+static void left_collectives(void)
+{
+    static int value;
+    int rank;
+    MPI_Request request;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; rank == 0 && i < 3; i++)
+        expect(MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &request) == MPI_SUCCESS, "it begins");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -193,7 +206,8 @@ int main(int argc, char **argv)
                  {"many-communicators", many_communicators},
                  {"forked-reader", forked_reader},
                  {"jump", jump},
-                 {"finalized-listener", finalized_listener}};
+                 {"finalized-listener", finalized_listener},
+                 {"left-collectives", left_collectives}};
     int provided, ran = 0;
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);

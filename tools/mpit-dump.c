@@ -16,6 +16,7 @@
 #include "units.h"
 
 #include <err.h>
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -33,6 +34,7 @@ static const char help[] =
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
+    "    -j N         with N threads; without it, as many as there are processors to use\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --check ARCHIVE\n"
@@ -67,11 +69,13 @@ enum mode {
     MODE_HELP,
     MODE_VERSION
 };
+enum { THREADS_MOST = 4096 };
 enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
 
 struct request {
     enum mode mode;
     const char *target; /* of MODE_OTF2 */
+    struct otf2_manner manner;
     const char *run;
     bool json; /* MODE_ANALYZE, MODE_CHECK */
     struct selection selection;
@@ -111,8 +115,8 @@ static bool mode_has_json(enum mode mode)
 
 static void mode_set(struct request *request, enum mode mode)
 {
-    bool beside = (mode == MODE_JSON && mode_has_json(request->mode)) ||
-                  (mode_has_json(mode) && request->mode == MODE_JSON);
+    bool beside =
+        (mode == MODE_JSON && mode_has_json(request->mode)) || (mode_has_json(mode) && request->mode == MODE_JSON);
     if (beside)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
@@ -120,6 +124,16 @@ static void mode_set(struct request *request, enum mode mode)
                      "time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
+}
+
+static unsigned threads_read(const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long threads = strtoul(text, &end, 10);
+    if (errno || *end || text[0] < '0' || text[0] > '9' || threads < 1 || threads > THREADS_MOST)
+        usage_reject("'%s' is no number of threads; allowed are 1 to %d", text, THREADS_MOST);
+    return (unsigned)threads;
 }
 
 static struct request request_read(int argc, char *argv[])
@@ -142,7 +156,11 @@ static struct request request_read(int argc, char *argv[])
                                             {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, ":hj:", options, NULL)) != -1;) {
+        if (option == 'j') {
+            request.manner.threads = threads_read(optarg);
+            continue;
+        }
         if (option == MODE_HELP || option == 'h')
             text_and_exit(help);
         if (option == MODE_VERSION)
@@ -162,6 +180,8 @@ static struct request request_read(int argc, char *argv[])
     }
     if (selection_is_given(&request.selection) && request.mode != MODE_EVENTS && request.mode != MODE_ANALYZE)
         usage_reject("--ranks, --window, --comm and --functions go with --events or --analyze");
+    if (request.manner.threads && request.mode != MODE_OTF2)
+        usage_reject("-j goes with --otf2");
     if (optind == argc)
         usage_reject("which run? A run directory, or a file of one, is missing");
     if (optind + 1 < argc)
@@ -308,7 +328,7 @@ static int show(const struct run_dir *dir, const struct request *request)
             err(1, "the summary cannot be written");
         return 0;
     case MODE_OTF2:
-        if (archive_write(dir, request->target, error) != 0)
+        if (archive_write(dir, request->target, &request->manner, error) != 0)
             errx(1, "%s", error);
         return 0;
     case MODE_VERIFY:

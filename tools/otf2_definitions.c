@@ -277,45 +277,67 @@ static void definitions_walk(struct definitions *d)
     metrics_write(d);
 }
 
+/* From the regions that the location's events name to those that are defined; NULL without memory. */
+static OTF2_IdMap *regions_map(const struct trace_job *job)
+{
+    OTF2_IdMap *map = OTF2_IdMap_Create(OTF2_ID_MAP_SPARSE, job->region_count + 1);
+    OTF2_ErrorCode error = map ? OTF2_SUCCESS : OTF2_ERROR_MEM_ALLOC_FAILED;
+    for (uint32_t region = 0; region < job->region_count && error == OTF2_SUCCESS; region++)
+        error = OTF2_IdMap_AddIdPair(map, job->instruments.region_count + job->region_kind[region],
+                                     job->instruments.region_count + region);
+    if (error == OTF2_SUCCESS)
+        return map;
+    OTF2_IdMap_Free(map);
+    return NULL;
+}
+
 /* All times are on one line already; readers want to be told so at both ends. */
-static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, uint64_t location, uint64_t last_ns)
+static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, uint64_t location, uint64_t last_ns,
+                                                 const OTF2_IdMap *regions)
 {
     OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, location);
     if (!writer)
         return OTF2_ERROR_FILE_INTERACTION;
+    OTF2_ErrorCode mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
     OTF2_ErrorCode begin = OTF2_DefWriter_WriteClockOffset(writer, 0, 0, 0.0);
     OTF2_ErrorCode end = OTF2_DefWriter_WriteClockOffset(writer, last_ns + 1, 0, 0.0);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
-    return begin != OTF2_SUCCESS ? begin : end != OTF2_SUCCESS ? end : closed;
+    return mapped != OTF2_SUCCESS ? mapped : begin != OTF2_SUCCESS ? begin : end != OTF2_SUCCESS ? end : closed;
 }
 
-static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct trace_job *job)
+static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct trace_job *job, const struct team *team)
 {
+    OTF2_IdMap *regions = regions_map(job);
     OTF2_ErrorCode error = OTF2_Archive_OpenDefFiles(archive);
-    for (int32_t r = 0; r < job->size; r++)
+    if (!regions)
+        error = OTF2_ERROR_MEM_ALLOC_FAILED;
+    for (int32_t r = team->rank; r < job->size; r += team->size)
         for (uint32_t thread = 0; thread < trace_rank_thread_end(&job->ranks[r]); thread++)
             if (error == OTF2_SUCCESS && trace_rank_has_location(&job->ranks[r], thread))
-                error = location_definitions_write(archive, trace_location(r, thread), job->last_ns);
+                error = location_definitions_write(archive, trace_location(r, thread), job->last_ns, regions);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefFiles(archive);
+    OTF2_IdMap_Free(regions);
     return error != OTF2_SUCCESS ? error : closed;
 }
 
 int trace_definitions_write(OTF2_Archive *archive, const struct trace_job *job, const struct trace_comms *comms,
-                            struct trace_strings *strings, struct otf2_report *report)
+                            struct trace_strings *strings, const struct team *team, struct otf2_report *report)
 {
     struct definitions d = {.job = job, .comms = comms, .strings = strings, .error = OTF2_SUCCESS};
-    d.group_of = malloc((comms->count + 1) * sizeof *d.group_of);
-    if (!d.group_of)
-        return report_no_memory(report);
-    d.error = all_locations_write(archive, job);
-    definitions_walk(&d);
-    d.writer = OTF2_Archive_GetGlobalDefWriter(archive);
-    if (!d.writer && d.error == OTF2_SUCCESS)
-        d.error = OTF2_ERROR_FILE_INTERACTION;
-    definitions_walk(&d);
-    if (d.writer)
-        WRITE(&d, OTF2_Archive_CloseGlobalDefWriter(archive, d.writer));
-    free(d.group_of);
+    d.error = all_locations_write(archive, job, team);
+    if (team->rank == 0 && d.error == OTF2_SUCCESS) {
+        d.group_of = malloc((comms->count + 1) * sizeof *d.group_of);
+        if (!d.group_of)
+            return report_no_memory(report);
+        definitions_walk(&d);
+        d.writer = OTF2_Archive_GetGlobalDefWriter(archive);
+        if (!d.writer && d.error == OTF2_SUCCESS)
+            d.error = OTF2_ERROR_FILE_INTERACTION;
+        definitions_walk(&d);
+        if (d.writer)
+            WRITE(&d, OTF2_Archive_CloseGlobalDefWriter(archive, d.writer));
+        free(d.group_of);
+    }
     if (d.error != OTF2_SUCCESS)
         return report_error(report, "the definitions could not be written: %s", OTF2_Error_GetDescription(d.error));
     return 0;

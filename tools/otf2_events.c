@@ -87,9 +87,12 @@ static OTF2_TimeStamp advance(struct trace_location *location, uint64_t ticks)
     uint64_t now = trace_time(process->job, process->rank, ticks);
     if (now > location->last_ns)
         location->last_ns = now;
-    if (location->last_ns > process->job->last_ns)
-        process->job->last_ns = location->last_ns;
     return location->last_ns;
+}
+
+void location_range(const struct trace_location *location)
+{
+    trace_job_reaches(location->process->job, location->last_ns);
 }
 
 static void check(struct trace_location *location, OTF2_ErrorCode error)
@@ -307,7 +310,7 @@ static void write_created(struct trace_location *location, const struct call_par
     if (comm == NO_COMM || process->created[process_number(process, &part->event)])
         return;
     process->created[process_number(process, &part->event)] = true;
-    process->comms->list[comm].has_events = true;
+    __atomic_store_n(&process->comms->list[comm].has_events, true, __ATOMIC_RELAXED); /* other ranks do, too */
     check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
 }
 

@@ -40,6 +40,8 @@ void location_enter(struct trace_location *location, const struct traced_call *c
 void location_leave(struct trace_location *location, const struct traced_call *call);
 /* Writes what is left of the schedule. */
 void location_end(struct trace_location *location);
+/* The archive's range of time covers all that was written. */
+void location_range(const struct trace_location *location);
 void location_program_begin(struct trace_location *location, OTF2_StringRef program);
 void location_program_end(struct trace_location *location);
 

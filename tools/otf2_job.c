@@ -153,6 +153,9 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
         else if (rank_place(job, &runs[i], report) != 0)
             return -1;
     }
+    for (int32_t r = 0; r < job->size; r++) /* what has no run file has one location */
+        if (!job->ranks[r].event_count && !(job->ranks[r].event_count = calloc(1, sizeof(uint64_t))))
+            return report_no_memory(report);
     int32_t missing = 0, first = -1;
     for (int32_t r = job->size - 1; r >= 0; r--)
         if (!job->ranks[r].run) {
@@ -299,11 +302,43 @@ uint32_t trace_rank_thread_end(const struct trace_rank *rank)
     return rank->run && rank->run->thread_count ? (uint32_t)rank->run->thread_count : 1;
 }
 
-uint32_t trace_region(struct trace_job *job, unsigned kind)
+void trace_regions_number(struct trace_job *job)
 {
-    if (!job->region_of[kind]) {
-        job->region_kind[job->region_count] = (uint16_t)kind;
-        job->region_of[kind] = ++job->region_count;
-    }
-    return job->instruments.region_count + job->region_of[kind] - 1;
+    job->region_count = 0;
+    for (unsigned kind = 0; kind < CALL_COUNT; kind++)
+        if (job->kind_used[kind])
+            job->region_kind[job->region_count++] = (uint16_t)kind;
+}
+
+void trace_job_reaches(struct trace_job *job, uint64_t ns)
+{
+    uint64_t last = __atomic_load_n(&job->last_ns, __ATOMIC_RELAXED);
+    while (ns > last &&
+           !__atomic_compare_exchange_n(&job->last_ns, &last, ns, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
+uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t step)
+{
+    uint64_t records = 0;
+    for (int32_t r = first; r < job->size; r += step)
+        for (uint32_t thread = 0; job->ranks[r].run && thread < job->ranks[r].run->thread_count; thread++)
+            records += job->ranks[r].written[thread];
+    return records;
+}
+
+void trace_losses_tell(const struct trace_job *job, struct otf2_report *report)
+{
+    static const char *const texts[TRACE_LOSS_COUNT] = {
+        [TRACE_LOSS_MISSING] = "records were lost when it was recorded",
+        [TRACE_LOSS_ORPHANS] = "records are left out: the call that they belong to was lost",
+        [TRACE_LOSS_UNKNOWN] = "records are left out: they are damaged or never written",
+        [TRACE_LOSS_COMM] = "messages are left out: their communicator is not known",
+        [TRACE_LOSS_PEER] = "messages are left out: their peer is no rank of the communicator",
+        [TRACE_LOSS_UNMATCHED] = "completions belong to requests that were not seen posted",
+    };
+    for (int32_t r = 0; r < job->size; r++)
+        for (int i = 0; i < TRACE_LOSS_COUNT; i++)
+            if (job->ranks[r].losses[i])
+                report_warning(report, "rank %d: %" PRIu64 " %s", r, job->ranks[r].losses[i], texts[i]);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Calls inside one call that never returns: more than this are written before it, and not inside of it. */
-enum { NEST_MAX = 1 << 16 };
+enum { NEST_MAX = 1 << 16, STEPS_BETWEEN_LOOKS = 1 << 12 };
 
 /* Calls of a thread that have returned, and whose outermost call has not. */
 struct nest {
@@ -31,6 +31,9 @@ struct lanes {
     struct lane *list;
     size_t count;
     struct otf2_report *report;
+    struct trace_watch *watch;
+    uint64_t steps;
+    uint64_t told; /* records that the progress knows of */
 };
 
 static int lane_advance(struct lanes *lanes, struct lane *lane)
@@ -185,6 +188,17 @@ static int nest_push(struct nest *nest, struct traced_call *call)
     return 0;
 }
 
+/* Now and then: how far it is, and whether somebody wants it to stop. */
+static int lanes_look(struct lanes *lanes)
+{
+    uint64_t read = 0;
+    for (size_t i = 0; i < lanes->count; i++)
+        read += lanes->list[i].stream.cursor.next;
+    progress_add(&lanes->watch->progress, read - lanes->told);
+    lanes->told = read;
+    return trace_watch_stops(lanes->watch) ? -1 : 0;
+}
+
 static int lane_step(struct lanes *lanes, struct lane *lane)
 {
     struct traced_call *call = &lane->next;
@@ -201,6 +215,8 @@ static int lane_step(struct lanes *lanes, struct lane *lane)
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "an event of rank %d could not be written: %s", lanes->process.world_rank,
                             OTF2_Error_GetDescription(lanes->process.error));
+    if (++lanes->steps % STEPS_BETWEEN_LOOKS == 0 && lanes_look(lanes) != 0)
+        return -1;
     return lane_advance(lanes, lane);
 }
 
@@ -234,30 +250,18 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
     return 0;
 }
 
-static void losses_tell(const struct lanes *lanes)
+static void losses_count(const struct lanes *lanes)
 {
-    uint64_t missing = 0, orphans = 0, unknown = 0;
-    for (size_t i = 0; i < lanes->count; i++) {
-        missing += lanes->list[i].stream.cursor.missing;
-        orphans += lanes->list[i].stream.orphans;
-        unknown += lanes->list[i].stream.unknown + lanes->list[i].location.schedule.unknown;
-    }
     const struct trace_process *process = &lanes->process;
-    const struct {
-        uint64_t count;
-        const char *text;
-    } losses[] = {
-        {missing, "records were lost when it was recorded"},
-        {orphans, "records are left out: the call that they belong to was lost"},
-        {unknown, "records are left out: they are damaged or never written"},
-        {process->unknown_comm, "messages are left out: their communicator is not known"},
-        {process->bad_peer, "messages are left out: their peer is no rank of the communicator"},
-        {process->unmatched, "completions belong to requests that were not seen posted"},
-    };
-    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-        if (losses[i].count)
-            report_warning(lanes->report, "rank %d: %" PRIu64 " %s", process->world_rank, losses[i].count,
-                           losses[i].text);
+    uint64_t *losses = process->job->ranks[process->world_rank].losses;
+    for (size_t i = 0; i < lanes->count; i++) {
+        losses[TRACE_LOSS_MISSING] += lanes->list[i].stream.cursor.missing;
+        losses[TRACE_LOSS_ORPHANS] += lanes->list[i].stream.orphans;
+        losses[TRACE_LOSS_UNKNOWN] += lanes->list[i].stream.unknown + lanes->list[i].location.schedule.unknown;
+    }
+    losses[TRACE_LOSS_COMM] = process->unknown_comm;
+    losses[TRACE_LOSS_PEER] = process->bad_peer;
+    losses[TRACE_LOSS_UNMATCHED] = process->unmatched;
 }
 
 /* Closes the writers, which writes what is still in their buffers. */
@@ -274,8 +278,8 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
         }
         if (lanes->process.rank->event_count)
             lanes->process.rank->event_count[lane->thread] = events;
-        lanes->report->events += events;
-        lanes->report->locations++;
+        location_range(&lane->location);
+        call_stream_close(&lane->stream);
         for (size_t c = 0; c < lane->nest.capacity; c++)
             free(lane->nest.calls[c].parts);
         free(lane->nest.calls);
@@ -309,20 +313,23 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,
                             OTF2_Error_GetDescription(lanes->process.error));
-    losses_tell(lanes);
+    losses_count(lanes);
     return 0;
 }
 
 int trace_process_write(struct trace_job *job, struct trace_comms *comms, int32_t world_rank, OTF2_Archive *archive,
-                        OTF2_StringRef program, struct otf2_report *report)
+                        OTF2_StringRef program, struct trace_watch *watch, struct otf2_report *report)
 {
     const struct trace_rank *rank = &job->ranks[world_rank];
     struct lanes lanes = {
         .process = {.job = job, .comms = comms, .rank = rank, .world_rank = world_rank, .error = OTF2_SUCCESS},
+        .watch = watch,
         .report = report};
     lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));
     int result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
     if (result == 0)
         result = lanes_write(&lanes, program);
+    if (result == 0)
+        result = lanes_look(&lanes);
     return lanes_close(&lanes, archive) == 0 ? result : -1;
 }

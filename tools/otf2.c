@@ -81,7 +81,9 @@ static OTF2_ErrorCode error_keep(void *data, const char *file, uint64_t line, co
 
 static int entry_remove(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    (void)status, (void)type, (void)walk;
+    (void)status, (void)walk;
+    int shortened = type == FTW_F ? truncate(path, 0) : 0; /* gives the room back, though OTF2 may have it open */
+    (void)shortened;
     return remove(path);
 }
 
@@ -131,7 +133,7 @@ static int events_write(struct conversion *c)
     if (result == 0)
         result =
             agree(c, trace_events_write(&c->job, &c->comms, c->archive, c->programs, c->threads, c->team, c->report));
-    if (OTF2_Archive_CloseEvtFiles(c->archive) != OTF2_SUCCESS)
+    if (result == 0 && OTF2_Archive_CloseEvtFiles(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the events could not be written");
     return agree(c, result);
 }
@@ -163,6 +165,10 @@ static int archive_fill(struct conversion *c)
     return result;
 }
 
+/*
+ * What has failed is not closed, but left as it is: OTF2 3.0 frees a file's buffer when it cannot be written, and
+ * writes it again when the file is closed.
+ */
 static int archive_make(struct conversion *c, const char *directory)
 {
     OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(error_keep, c->report);
@@ -171,7 +177,7 @@ static int archive_make(struct conversion *c, const char *directory)
     int result = agree(c, c->archive ? 0 : report_error(c->report, "no archive can be made"));
     if (result == 0)
         result = archive_fill(c);
-    if (c->archive && OTF2_Archive_Close(c->archive) != OTF2_SUCCESS)
+    if (result == 0 && OTF2_Archive_Close(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive's anchor could not be written");
     OTF2_Error_RegisterCallback(before, NULL);
     return agree(c, result); /* also what OTF2 told and did not return */

@@ -95,11 +95,12 @@ void location_range(const struct trace_location *location)
     trace_job_reaches(location->process->job, location->last_ns);
 }
 
-static void check(struct trace_location *location, OTF2_ErrorCode error)
-{
-    if (location->process->error == OTF2_SUCCESS)
-        location->process->error = error;
-}
+/* A writing call of OTF2; not made any more once one has failed, which OTF2 does not survive (otf2.c). */
+#define check(location, call)                                                                                          \
+    do {                                                                                                               \
+        if ((location)->process->error == OTF2_SUCCESS)                                                                \
+            (location)->process->error = (call);                                                                       \
+    } while (0)
 
 static void write_send(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
 {

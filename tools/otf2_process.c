@@ -264,17 +264,18 @@ static void losses_count(const struct lanes *lanes)
     losses[TRACE_LOSS_UNMATCHED] = process->unmatched;
 }
 
-/* Closes the writers, which writes what is still in their buffers. */
-static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
+/* Closes the writers, which writes what is still in their buffers. What has failed is left alone (otf2.c says why). */
+static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
 {
     OTF2_ErrorCode error = OTF2_SUCCESS;
     for (size_t i = 0; i < lanes->count; i++) {
         struct lane *lane = &lanes->list[i];
         uint64_t events = 0;
-        if (lane->location.writer) {
+        if (lane->location.writer && !failed) {
             OTF2_ErrorCode counted = OTF2_EvtWriter_GetNumberOfEvents(lane->location.writer, &events);
             OTF2_ErrorCode closed = OTF2_Archive_CloseEvtWriter(archive, lane->location.writer);
             error = error != OTF2_SUCCESS ? error : counted != OTF2_SUCCESS ? counted : closed;
+            failed = error != OTF2_SUCCESS;
         }
         if (lanes->process.rank->event_count)
             lanes->process.rank->event_count[lane->thread] = events;
@@ -331,5 +332,5 @@ int trace_process_write(struct trace_job *job, struct trace_comms *comms, int32_
         result = lanes_write(&lanes, program);
     if (result == 0)
         result = lanes_look(&lanes);
-    return lanes_close(&lanes, archive) == 0 ? result : -1;
+    return lanes_close(&lanes, archive, result != 0) == 0 ? result : -1;
 }

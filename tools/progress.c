@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define INTERVAL_NS UINT64_C(200000000)
+#define SETTLED_NS UINT64_C(1000000000)
 
 static uint64_t now_ns(void)
 {
@@ -37,7 +38,7 @@ void progress_text(const struct progress *progress, uint64_t elapsed_ns, char te
     unsigned percent = progress->total ? (unsigned)(100.0 * (double)done / (double)progress->total) : 100;
     int used = snprintf(text, PROGRESS_TEXT_BYTES, "%3u %%  %5.1f million records a second", percent, rate * 1e-6);
     double left = rate > 0 ? (double)(progress->total - done) / rate : 0;
-    if (done == 0 || left > 1e6) /* nobody waits for that, and it is no estimate yet */
+    if (elapsed_ns < SETTLED_NS || done == 0 || left > 1e6) /* it is no estimate yet, or nobody waits for that */
         return;
     uint64_t seconds = (uint64_t)(left + 0.5);
     if (seconds < 3600)

@@ -126,6 +126,10 @@ int archive_write(const struct run_dir *dir, const char *target, const struct ot
         return -1;
     for (size_t i = 0; i < dir->job_count; i++)
         traced += run_job_has_trace(&dir->jobs[i]);
+    if (!team_same(shared.team, traced)) {
+        snprintf(error, 512, "%.200s " TEAM_DIFFERS, dir->path);
+        return -1;
+    }
     if (!traced) {
         snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
         return -1;
@@ -135,6 +139,7 @@ int archive_write(const struct run_dir *dir, const char *target, const struct ot
     int result = jobs_convert(dir, target, traced > 1, &shared, &signal, error);
     if (traced > 1 && (result != 0 || signal) && shared.team->rank == 0)
         otf2_directory_remove(target);
+    team_meet(shared.team);
     if (signal) {
         if (shared.team->rank == 0 && result != 0)
             warnx("%s", error);

@@ -13,6 +13,7 @@
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "team.h"
 #include "units.h"
 
 #include <err.h>
@@ -34,7 +35,8 @@ static const char help[] =
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
-    "    -j N         with N threads; without it, as many as there are processors to use\n"
+    "    -j N         with N threads; without it, as many as there are processors to use. On many nodes:\n"
+    "                 mpirun -n 64 mpit-dump-openmpi --otf2 DIR RUN, or mpit-dump-mpich, as the MPI is\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --check ARCHIVE\n"
@@ -321,15 +323,10 @@ static int compact(const struct run_dir *dir)
 
 static int show(const struct run_dir *dir, const struct request *request)
 {
-    char error[512] = "";
     switch (request->mode) {
     case MODE_JSON:
         if (summary_write_json(dir, stdout) != 0)
             err(1, "the summary cannot be written");
-        return 0;
-    case MODE_OTF2:
-        if (archive_write(dir, request->target, &request->manner, error) != 0)
-            errx(1, "%s", error);
         return 0;
     case MODE_VERIFY:
         return verify(dir);
@@ -348,24 +345,59 @@ static int show(const struct run_dir *dir, const struct request *request)
     }
 }
 
+/* Says why, once, and ends all of the team. */
+__attribute__((noreturn)) static void fail_together(const char *error)
+{
+    team_work(false);
+    errx(1, "%s", error);
+}
+
+static void problems_print(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->problem_count; i++)
+        warnx("%s", dir->problems[i]);
+    for (size_t i = 0; i < dir->note_count; i++)
+        warnx("note: %s", dir->notes[i]);
+}
+
+/* All of the team take part. */
+static int otf2(const struct request *request, const struct team *team)
+{
+    struct run_dir dir;
+    char error[512] = "";
+    struct otf2_manner manner = request->manner;
+    manner.team = team;
+    team_work(true);
+    if (team_failed(team, team->rank == 0 && archive_target_check(request->target, error) != 0, error, sizeof error))
+        fail_together(error);
+    int opened = run_dir_open(&dir, request->run, error);
+    if (team->rank == 0)
+        problems_print(&dir);
+    if (team_failed(team, opened != 0, error, sizeof error) ||
+        archive_write(&dir, request->target, &manner, error) != 0)
+        fail_together(error);
+    int status = dir.problem_count != 0;
+    run_dir_close(&dir);
+    team_work(false);
+    return status;
+}
+
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, ""); /* the bars are drawn in the terminal's character set */
+    const struct team *team = team_join(&argc, &argv);
     struct request request = request_read(argc, argv);
     struct run_dir dir;
     char error[512];
-    if (request.mode == MODE_CHECK) {
-        int status = check_run(request.run, request.json);
+    if (team->mpi && request.mode != MODE_OTF2)
+        usage_reject("this one runs under MPI and writes archives (--otf2 DIR); mpit-dump has the rest");
+    if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {
+        int status = request.mode == MODE_OTF2 ? otf2(&request, team) : check_run(request.run, request.json);
         output_close();
         return status;
     }
-    if (request.mode == MODE_OTF2 && archive_target_check(request.target, error) != 0)
-        errx(1, "%s", error);
     int opened = run_dir_open(&dir, request.run, error);
-    for (size_t i = 0; i < dir.problem_count; i++)
-        warnx("%s", dir.problems[i]);
-    for (size_t i = 0; i < dir.note_count; i++)
-        warnx("note: %s", dir.notes[i]);
+    problems_print(&dir);
     if (opened != 0)
         errx(1, "%s", error);
     int status = show(&dir, &request);

@@ -253,9 +253,22 @@ static int archive_place(struct conversion *c, const char *path, const char *dir
         result = -1;
     if (result != 0 && first)
         otf2_directory_remove(path);
+    team_meet(c->team); /* launchers end a job whose first process has failed */
     if (result != 0)
         name_restore(c->report, path, directory);
     return result;
+}
+
+/* All of the team have read the same. */
+static int job_compare(const struct conversion *c)
+{
+    const uint64_t figures[] = {
+        c->job.job,       (uint64_t)c->job.size,           trace_job_records(&c->job, 0, 1), c->comms.count,
+        c->strings.count, c->job.instruments.region_count, c->job.instruments.metric_count,  c->job.host_count};
+    bool same = true;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        same = team_same(c->team, figures[i]) && same;
+    return same ? 0 : report_error(c->report, "the run " TEAM_DIFFERS);
 }
 
 static int job_convert(struct conversion *c, const struct run_reader *runs, size_t count, const char *directory)
@@ -266,7 +279,7 @@ static int job_convert(struct conversion *c, const struct run_reader *runs, size
         result = trace_comms_open(&c->comms, &c->job, c->report);
     if (result == 0)
         result = programs_name(c);
-    if (agree(c, result) != 0 || directory_make(c, directory, path) != 0)
+    if (agree(c, result) != 0 || agree(c, job_compare(c)) != 0 || directory_make(c, directory, path) != 0)
         return -1;
     return archive_place(c, path, directory, archive_make(c, path));
 }

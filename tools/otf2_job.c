@@ -248,8 +248,10 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
             continue; /* it had not learnt yet which job it belonged to */
-        if (!first)
+        if (!first) {
             first = &runs[i];
+            job->job = first->header.job;
+        }
         if (run_check(job, &runs[i], first, report) != 0)
             return -1;
     }

@@ -47,6 +47,7 @@ struct trace_rank {
 };
 
 struct trace_job {
+    uint64_t job; /* its number */
     struct trace_rank *ranks;
     int32_t size;
     const struct run_header **hosts; /* of one process on each */

@@ -26,6 +26,17 @@ void team_spread(const struct team *team, void *bytes, size_t count, int from)
         team->spread(bytes, count, from);
 }
 
+void team_meet(const struct team *team)
+{
+    team_largest(team, 0);
+}
+
+bool team_same(const struct team *team, uint64_t value)
+{
+    uint64_t most = team_largest(team, value), least = ~team_largest(team, ~value);
+    return most == least;
+}
+
 bool team_failed(const struct team *team, bool failed, char *text, size_t bytes)
 {
     uint64_t first = team_largest(team, failed ? (uint64_t)(team->size - team->rank) : 0);

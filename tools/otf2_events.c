@@ -42,10 +42,14 @@ static bool op_has_root(unsigned op)
     }
 }
 
-/* The number that the communicator has in the run file. */
-static uint32_t process_number(const struct trace_process *process, const struct event *event)
+/* The number that the communicator has in the run file: nearly always the slot, which was never another's. */
+static inline uint32_t process_number(const struct trace_process *process, const struct event *event)
 {
-    return process->rank->run ? run_reader_comm(process->rank->run, event) : 0;
+    const struct run_reader *run = process->rank->run;
+    if (!run)
+        return 0;
+    const struct comm_record *now = event->comm < run->slot_count ? run->comms[event->comm] : NULL;
+    return now && event->begin >= now->since_ticks ? event->comm : run_reader_comm(run, event);
 }
 
 uint32_t process_comm(const struct trace_process *process, const struct event *event)

@@ -208,10 +208,15 @@ static int lane_step(struct lanes *lanes, struct lane *lane)
     for (size_t i = 0; i < call->part_count; i++)
         if (part_match(lanes, &call->parts[i]) != 0)
             return -1;
-    if (nest_push(&lane->nest, call) != 0)
-        return report_no_memory(lanes->report);
-    if (outermost || lane->nest.count == NEST_MAX)
-        nest_write(&lane->nest, &lane->location);
+    if (outermost && lane->nest.count == 0) { /* most of them: nothing was called from inside */
+        location_enter(&lane->location, call);
+        location_leave(&lane->location, call);
+    } else {
+        if (nest_push(&lane->nest, call) != 0)
+            return report_no_memory(lanes->report);
+        if (outermost || lane->nest.count == NEST_MAX)
+            nest_write(&lane->nest, &lane->location);
+    }
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "an event of rank %d could not be written: %s", lanes->process.world_rank,
                             OTF2_Error_GetDescription(lanes->process.error));
@@ -250,6 +255,12 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
     return 0;
 }
 
+static uint64_t lane_unknown(const struct lane *lane)
+{
+    const struct schedule *schedule = &lane->location.schedule;
+    return lane->stream.unknown + (schedule->nobodys ? lane->stream.between : schedule->unknown);
+}
+
 static void losses_count(const struct lanes *lanes)
 {
     const struct trace_process *process = &lanes->process;
@@ -257,7 +268,7 @@ static void losses_count(const struct lanes *lanes)
     for (size_t i = 0; i < lanes->count; i++) {
         losses[TRACE_LOSS_MISSING] += lanes->list[i].stream.cursor.missing;
         losses[TRACE_LOSS_ORPHANS] += lanes->list[i].stream.orphans;
-        losses[TRACE_LOSS_UNKNOWN] += lanes->list[i].stream.unknown + lanes->list[i].location.schedule.unknown;
+        losses[TRACE_LOSS_UNKNOWN] += lane_unknown(&lanes->list[i]);
     }
     losses[TRACE_LOSS_COMM] = process->unknown_comm;
     losses[TRACE_LOSS_PEER] = process->bad_peer;

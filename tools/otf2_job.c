@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A damaged file may claim any size; every rank without a file costs a location in the archive. */
-enum { WORLD_SIZE_MAX = 1 << 20 };
+enum { WORLD_SIZE_MAX = 1 << 20, CHUNKS_BETWEEN_RESTS = 512 };
 
 /* Two of them still add up in 64 bits. */
 #define SPAN_MAX_NS (UINT64_C(1) << 61)
@@ -102,10 +102,15 @@ static bool run_has_losses(const struct run_header *header)
 static uint64_t records_missing(const struct run_reader *run, uint32_t thread)
 {
     struct event_cursor cursor;
+    size_t chunks = 0;
     event_cursor_open(&cursor, run, thread);
-    while (event_cursor_next(&cursor))
+    while (event_cursor_next(&cursor)) {
         cursor.next = cursor.current_end;
+        if (++chunks % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(run);
+    }
     event_cursor_close(&cursor);
+    run_reader_rest(run);
     return cursor.missing;
 }
 

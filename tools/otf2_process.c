@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Calls inside one call that never returns: more than this are written before it, and not inside of it. */
-enum { NEST_MAX = 1 << 16, STEPS_BETWEEN_LOOKS = 1 << 12 };
+enum { NEST_MAX = 1 << 16, STEPS_BETWEEN_LOOKS = 1 << 12, RECORDS_BETWEEN_RESTS = 1 << 20 };
 
 /* Calls of a thread that have returned, and whose outermost call has not. */
 struct nest {
@@ -33,7 +33,8 @@ struct lanes {
     struct otf2_report *report;
     struct trace_watch *watch;
     uint64_t steps;
-    uint64_t told; /* records that the progress knows of */
+    uint64_t told;   /* records that the progress knows of */
+    uint64_t rested; /* when the pages of the file were given back */
 };
 
 static int lane_advance(struct lanes *lanes, struct lane *lane)
@@ -196,6 +197,10 @@ static int lanes_look(struct lanes *lanes)
         read += lanes->list[i].stream.cursor.next;
     progress_add(&lanes->watch->progress, read - lanes->told);
     lanes->told = read;
+    if (read - lanes->rested > RECORDS_BETWEEN_RESTS) { /* what was read is not looked at again */
+        run_reader_rest(lanes->process.rank->run);
+        lanes->rested = read;
+    }
     return trace_watch_stops(lanes->watch) ? -1 : 0;
 }
 

@@ -96,6 +96,8 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
     return 0;
 }
 
+enum { CHUNKS_BETWEEN_RESTS = 512 };
+
 static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
@@ -114,6 +116,8 @@ static int chunks_find(struct run_reader *reader)
                                (unsigned long long)offset);
         if (reader_chunk_add(reader, chunk) != 0)
             return -1;
+        if (reader->chunk_count % CHUNKS_BETWEEN_RESTS == 0) /* the kernel brings more than the heads of the chunks */
+            run_reader_rest(reader);
         offset += chunk->bytes;
     }
     return 0;

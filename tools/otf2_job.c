@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A damaged file may claim any size; every rank without a file costs a location in the archive. */
-enum { WORLD_SIZE_MAX = 1 << 20, CHUNKS_BETWEEN_RESTS = 512 };
+enum { WORLD_SIZE_MAX = 1 << 20 };
 
 /* Two of them still add up in 64 bits. */
 #define SPAN_MAX_NS (UINT64_C(1) << 61)

@@ -96,8 +96,6 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
     return 0;
 }
 
-enum { CHUNKS_BETWEEN_RESTS = 512 };
-
 static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
@@ -116,7 +114,7 @@ static int chunks_find(struct run_reader *reader)
                                (unsigned long long)offset);
         if (reader_chunk_add(reader, chunk) != 0)
             return -1;
-        if (reader->chunk_count % CHUNKS_BETWEEN_RESTS == 0) /* the kernel brings more than the heads of the chunks */
+        if (reader->chunk_count % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
         offset += chunk->bytes;
     }
@@ -508,6 +506,8 @@ static bool cursor_seek(struct event_cursor *cursor)
     }
     for (size_t i = 0; i < reader->chunk_count; i++) {
         const struct chunk_header *ring = reader->chunks[i];
+        if (i % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
         if (ring->kind != CHUNK_RING || ring->thread != cursor->thread)
             continue;
         cursor_enter(cursor, ring, cursor->end > ring->capacity ? cursor->end - ring->capacity : 0, cursor->end);

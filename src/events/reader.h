@@ -53,6 +53,8 @@ int run_reader_open(struct run_reader *reader, const char *path);
 void run_reader_close(struct run_reader *reader);
 /* Gives the file's pages back to the system until they are looked at again: a job may have very many files. */
 void run_reader_rest(const struct run_reader *reader);
+/* Where chunks are gone through: how many, before that. With the head of each the kernel brings what lies around it. */
+enum { CHUNKS_BETWEEN_RESTS = 512 };
 
 /* What reads compact run files; NULL: this program does not. */
 extern const struct compact_codec *reader_compact;

@@ -15,7 +15,7 @@ struct abi_choice {
     char because[768];  /* what was found, as a clause: "./app loads libmpi.so.40" */
     enum mpi_abi found; /* what `because` speaks for, also where --mpi has decided otherwise */
     /* Programs that cannot be recorded, each the first of its sort; "": none. */
-    char static_program[512];  /* has MPI linked in */
+    char static_program[512]; /* has MPI linked in */
     /* What the launcher starts, where no program of MPI is among the words: */
     char plain_program[512]; /* is linked to no MPI library */
     bool plain_is_static;

@@ -221,7 +221,18 @@ static int job_analyse(struct analysis *analysis)
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection)
 {
-    *analysis = (struct analysis){.selection = selection};
+    return analysis_open_flows(analysis, runs, count, selection, NULL, NULL);
+}
+
+int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                        const struct selection *selection, void (*flow)(void *data, const struct analysis_flow *flow),
+                        void *data)
+{
+    *analysis = (struct analysis){.selection = selection, .flow = flow, .flow_data = data};
+    if (flow) {
+        analysis->matching.late = analysis_flow_tell;
+        analysis->matching.late_data = analysis;
+    }
     analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
     if (trace_job_open(&analysis->job, runs, count, &analysis->report) != 0)
         return -1;

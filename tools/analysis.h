@@ -82,6 +82,14 @@ struct worst_operation {
 
 enum { WORST_KEPT = 10 };
 
+/* A message that was received, for who draws it. */
+struct analysis_flow {
+    uint64_t begun_ns, done_ns; /* when the call that sends it began, and the one that got it returned */
+    uint64_t bytes;
+    int32_t source, dest; /* world ranks */
+    uint32_t source_thread, dest_thread;
+};
+
 struct analysis {
     struct trace_job job;
     struct trace_comms comms;
@@ -113,6 +121,9 @@ struct analysis {
     uint64_t path_ns;
     int32_t path_rank; /* where it ends */
     bool no_memory;
+    /* Is told of each message both of whose calls are selected, and last; NULL: nobody asks. */
+    void (*flow)(void *data, const struct analysis_flow *flow);
+    void *flow_data;
 };
 
 static inline uint64_t wait_key(enum wait_pattern pattern, unsigned function, uint32_t comm)
@@ -129,6 +140,10 @@ static inline uint64_t path_key(int32_t rank, unsigned function)
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection);
 void analysis_release(struct analysis *analysis);
+/* The same for who wants to be told of the messages. */
+int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                        const struct selection *selection, void (*flow)(void *data, const struct analysis_flow *flow),
+                        void *data);
 
 /* For the lanes: what they find. */
 bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,

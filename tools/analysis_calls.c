@@ -87,9 +87,19 @@ static int32_t peer_world(const struct analysis_process *process, const struct p
     return comm->self ? process->world_rank : remote ? comm->remote[peer] : comm->members[peer];
 }
 
-static struct moment lane_moment(const struct analysis_lane *lane)
+/* Can an arrow begin or end at the call that the lane is in? */
+static bool lane_is_shown(const struct analysis *analysis, const struct analysis_lane *lane)
 {
-    return (struct moment){lane->begin_ns, path_hold(lane->path), lane->cursor_ns};
+    const struct run_reader *run = analysis->job.ranks[lane->process->world_rank].run;
+    return analysis->flow && lane->call.event.begin && lane->end_ns > lane->begin_ns && !call_is_mark(&lane->call) &&
+           selection_has_call(analysis->selection, run, &lane->call.event, (int64_t)lane->begin_ns,
+                              (int64_t)lane->end_ns);
+}
+
+static struct moment lane_moment(const struct analysis *analysis, const struct analysis_lane *lane)
+{
+    return (struct moment){lane->begin_ns, path_hold(lane->path), lane->cursor_ns, lane->thread,
+                           lane_is_shown(analysis, lane)};
 }
 
 static bool is_partitioned(unsigned function)
@@ -139,7 +149,7 @@ static struct message *message_begin(struct analysis_lanes *lanes, struct analys
                                                .dest = dest,
                                                .tag = event->tag,
                                                .partitioned = is_partitioned(function)},
-                             event->bytes, lane_moment(lane));
+                             event->bytes, lane_moment(analysis, lane));
     return NULL;
 }
 
@@ -173,7 +183,7 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
     else if (!anybody && rank_has_gap(lanes, source))
         analysis->unmatched[UNMATCHED_RECV_GAP]++;
     else
-        return matching_post(&analysis->matching, envelope, lane_moment(lane));
+        return matching_post(&analysis->matching, envelope, lane_moment(analysis, lane));
     return NULL;
 }
 
@@ -210,7 +220,7 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
                              .form = forms[op],
                              .inter = comm->inter,
                              .size = {comm->size, comm->inter ? comm->remote_size : 0}};
-    struct moment moment = lane_moment(lane);
+    struct moment moment = lane_moment(analysis, lane);
     struct gathering *gathering = gathering_enter(&analysis->gatherings, &like, number, who, moment);
     path_drop(&analysis->paths, moment.path);
     return gathering;
@@ -380,6 +390,19 @@ static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane 
                     &(struct arrival){*posted, message->envelope.dest}, NULL);
 }
 
+void analysis_flow_tell(void *data, const struct receive *receive)
+{
+    const struct analysis *analysis = data;
+    if (receive->begun.shown && receive->done_shown)
+        analysis->flow(analysis->flow_data, &(struct analysis_flow){.begun_ns = receive->begun.ns,
+                                                                    .done_ns = receive->done_ns,
+                                                                    .bytes = receive->bytes,
+                                                                    .source = receive->envelope.source,
+                                                                    .dest = receive->envelope.dest,
+                                                                    .source_thread = receive->begun.thread,
+                                                                    .dest_thread = receive->done_thread});
+}
+
 static void received_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, struct receive *receive,
                            const struct event *event, struct blame *blame)
 {
@@ -397,10 +420,15 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
         matching_gone(&analysis->matching, receive, false);
         return;
     }
+    receive->done_thread = lane->thread;
+    receive->done_shown = lane_is_shown(analysis, lane);
     matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);
+    receive->late = !receive->matched;
     if (!receive->matched)
         return;
     analysis->decided++;
+    if (receive->done_shown)
+        analysis_flow_tell(analysis, receive);
     blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm, &(struct arrival){receive->begun, source}, NULL);
 }
 

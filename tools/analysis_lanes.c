@@ -32,11 +32,13 @@ static void heap_sink(struct analysis_lanes *lanes, size_t place)
     }
 }
 
-/* The lane's next call. Returns 1, 0 at its end, -1 without memory. */
+/* The lane's next call. Returns 1, 0 at its end, -1 without memory, or when its file has gone. */
 static int lane_advance(struct analysis *analysis, struct analysis_lane *lane)
 {
     struct analysis_process *process = lane->process;
     const struct trace_rank *rank = &analysis->job.ranks[process->world_rank];
+    if (trace_run_wake(rank->run, &analysis->report) != 0)
+        return -1;
     int got = call_stream_next(&lane->stream, &lane->call);
     lane->begun = false;
     if (got <= 0) {
@@ -67,6 +69,8 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
     process->creations = calloc(comms, sizeof *process->creations);
     process->untold = calloc(comms, sizeof *process->untold);
     if (!process->operations || !process->creations || !process->untold)
+        return -1;
+    if (trace_run_wake(rank->run, &lanes->analysis->report) != 0)
         return -1;
     for (uint32_t thread = 0; thread < rank->run->thread_count; thread++) {
         if (!rank->run->threads[thread])

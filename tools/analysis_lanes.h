@@ -91,6 +91,8 @@ void analysis_lanes_release(struct analysis_lanes *lanes);
 
 /* analysis_calls.c */
 void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
+/* The message of a receive that has ended is known; data: the analysis. */
+void analysis_flow_tell(void *data, const struct receive *receive);
 void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void analysis_process_release(struct analysis *analysis, struct analysis_process *process);
 

@@ -58,28 +58,30 @@ int archive_target_check(const char *target, char error[512])
     return -1;
 }
 
-/* One of the team speaks for all. */
-static void warnings_print(const struct otf2_report *report, const struct team *team)
+/* One of the team speaks for all. `path`: of one archive of several; NULL: there is one. */
+static void warnings_print(const struct otf2_report *report, const struct team *team, const char *path)
 {
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
     if (team->rank)
         return;
     for (size_t i = 0; i < kept; i++)
-        warnx("%s", report->warnings[i]);
+        warnx("%s%s%s", path ? path : "", path ? ": " : "", report->warnings[i]);
     if (kept < report->warning_count)
         warnx("... and %zu more of the like", report->warning_count - kept);
+    if (!report->error[0] && report->clocks[0])
+        warnx("note: %s", report->clocks);
 }
 
-/* *signal: what came meanwhile. */
-static int job_convert(const struct run_job *job, const char *path, const struct otf2_manner *manner, int *signal,
-                       char error[512])
+/* `several`: what is said names the archive, one of several. *signal: what came meanwhile. */
+static int job_convert(const struct run_job *job, const char *path, bool several, const struct otf2_manner *manner,
+                       int *signal, char error[512])
 {
     struct otf2_report *report = calloc(1, sizeof *report);
     snprintf(error, 512, "no memory to convert");
     if (team_failed(manner->team, !report, error, 512))
         return -1;
     int result = otf2_convert_with(job->files, job->file_count, path, manner, report);
-    warnings_print(report, manner->team);
+    warnings_print(report, manner->team, several ? path : NULL);
     snprintf(error, 512, "%.511s", report->error);
     *signal = (int)team_largest(manner->team, (uint64_t)report->signal);
     free(report);
@@ -110,7 +112,7 @@ static int jobs_convert(const struct run_dir *dir, const char *target, bool seve
             snprintf(error, 512, "the path of the archive is too long");
             return -1;
         }
-        result = job_convert(job, path, manner, signal, error);
+        result = job_convert(job, path, several, manner, signal, error);
     }
     return result;
 }

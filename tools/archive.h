@@ -6,6 +6,7 @@
 
 #include "otf2.h"
 #include "rundir.h"
+#include "select.h"
 
 /* 0 if the target does not exist yet and can be made, else -1 with a reason. */
 int archive_target_check(const char *target, char error[512]);

@@ -66,7 +66,8 @@ static uint64_t padded(uint64_t bytes)
 
 static bool holds_events(const struct chunk_header *chunk)
 {
-    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_RING;
+    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_RING ||
+           chunk->kind == CHUNK_FREE;
 }
 
 static int piece_put(struct work *work, uint64_t at, const void *bytes, size_t count)
@@ -106,8 +107,9 @@ static int image_put(struct work *work)
     const struct run_reader *run = work->run;
     uint64_t kept = 0, gone = 0, at = RUN_PAGE_BYTES; /* kept .. gone is to be written, gone .. at is left out */
     bool skipping = false;
-    for (size_t i = 0; i < run->chunk_count; i++) {
-        if (holds_events(run->chunks[i]) != skipping) {
+    for (const struct chunk_header *chunk; at < run->bytes; at += chunk->bytes) { /* in the order of the file */
+        chunk = (const void *)(run->base + at);
+        if (holds_events(chunk) != skipping) {
             if (skipping) {
                 if (range_put(work, kept, gone) != 0 || gone_put(work, gone, at) != 0)
                     return -1;
@@ -117,7 +119,6 @@ static int image_put(struct work *work)
             }
             skipping = !skipping;
         }
-        at += run->chunks[i]->bytes;
     }
     return range_put(work, kept, skipping ? gone : at) || (skipping && gone_put(work, gone, at)) ? -1 : 0;
 }
@@ -338,9 +339,9 @@ static bool next_take(struct crew *crew, struct work *work)
     for (; crew->job < crew->dir->job_count; crew->job++, crew->file = 0) {
         const struct run_job *job = &crew->dir->jobs[crew->job];
         if (crew->file < job->file_count) {
-            work->run = &job->files[crew->file];
-            work->path = job->file_names[crew->file];
-            crew->file++;
+            work->run = run_job_file(job, crew->file++);
+            work->path = run_reader_path(work->run);
+            run_reader_hold(work->run);
             some = true;
             break;
         }
@@ -352,6 +353,7 @@ static bool next_take(struct crew *crew, struct work *work)
 static void result_add(struct crew *crew, const struct work *work, int failed)
 {
     pthread_mutex_lock(&crew->lock);
+    run_reader_let_go(work->run);
     crew->result->done += work->sum.done;
     crew->result->already += work->sum.already;
     crew->result->unended += work->sum.unended;

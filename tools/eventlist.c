@@ -2,6 +2,8 @@
 #include "eventlist.h"
 
 #include "calls.h"
+#include "clockmessages.h"
+#include "eventcsv.h"
 #include "label.h"
 #include "timeline.h"
 #include "units.h"
@@ -17,14 +19,21 @@ struct stream {
     struct event_cursor cursor;
     const struct event *next;
     int64_t next_ns;
+    uint64_t gap;   /* events that are missing before it */
+    int64_t gap_ns; /* since when: the begin of the last call before them; -1: from the start */
 };
 
 struct listing {
     FILE *out;
+    const struct run_job *job;
     const struct selection *selection;
+    size_t csv_job; /* as comma-separated values: the number of the job; else 0 */
     struct timeline line;
     struct stream *streams;
     size_t count;
+    struct stream **heap; /* those that have a next call, the earliest in front */
+    size_t waiting;
+    const char *gap_cause;
     int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
 
@@ -58,8 +67,7 @@ static bool is_call(const struct event *event)
 /* The communicator that had the slot at that time. */
 static const char *comm_name(char title[COMM_TITLE_BYTES], const struct run_reader *file, unsigned slot, uint64_t ticks)
 {
-    /* without a time nobody can tell who had a slot that was used again */
-    uint32_t number = ticks || !file->header.past ? run_reader_comm_at(file, slot, ticks) : 0;
+    uint32_t number = run_reader_comm_at(file, slot, ticks);
     return number ? comm_title(title, file->comms[number]->name, file->comms[number]->label) : "-";
 }
 
@@ -96,15 +104,22 @@ static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
     return text;
 }
 
-/* Behind the call's name: what its class gives a meaning to. */
+/* Of a call that was not timed nobody knows how long it took. One that was took some ticks. */
+static const char *duration_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file, uint64_t ticks)
+{
+    bool untimed = file->header.sampling != 1 || file->header.sampling_changed;
+    return ticks || !untimed ? text_of_ns(text, clock_ns(run_reader_scale(file), ticks)) : "-";
+}
+
+/* Behind the call's name: what its class gives a meaning to. `ticks`: when it had its communicator. */
 static void fields_print(const struct listing *listing, const struct run_reader *file, const struct event *event,
-                         unsigned class, const struct event_extension *more)
+                         uint64_t ticks, unsigned class, const struct event_extension *more)
 {
     char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES];
     FILE *out = listing->out;
     int columns = listing->comm_columns;
     char title[COMM_TITLE_BYTES];
-    const char *comm = comm_name(title, file, event->comm, event->begin);
+    const char *comm = comm_name(title, file, event->comm, ticks);
     uint64_t bytes_out = more ? more->bytes_out : (uint32_t)event->tag;
     switch (class) {
     case CLASS_P2P:
@@ -165,27 +180,32 @@ static void call_print(const struct listing *listing, const struct stream *strea
     const struct run_reader *file = stream->file;
     unsigned kind = event_kind(event);
     bool metric = kind >= RECORD_END && kind != EVENT_REGION; /* an instant */
-    uint64_t ns = metric ? 0 : clock_ns(run_reader_scale(file), event_duration(event, more));
+    uint64_t ticks = metric ? 0 : event_duration(event, more);
     char rank[UNIT_TEXT_BYTES];
     if (kind >= RECORD_END) {
         char detail[INSTRUMENT_TEXT_BYTES + INSTRUMENT_NAME_BYTES];
         char title[COMM_TITLE_BYTES];
         const char *what = instrument_text(file, event, detail, sizeof detail);
+        text_tidy(detail, sizeof detail);
         fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s %-*s %s\n", rank_text(rank, file), stream->thread,
-                listing->seconds_columns, (double)stream->next_ns * 1e-9, metric ? "" : text_of_ns(duration, ns),
-                listing->call_columns, what, listing->comm_columns, comm_name(title, file, event->comm, event->begin),
-                detail);
+                listing->seconds_columns, (double)stream->next_ns * 1e-9,
+                metric ? "" : duration_text(duration, file, ticks), listing->call_columns, what, listing->comm_columns,
+                comm_name(title, file, event->comm, event->begin), detail);
         return;
     }
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  %-*s", rank_text(rank, file), stream->thread,
-            listing->seconds_columns, (double)stream->next_ns * 1e-9, text_of_ns(duration, ns), listing->call_columns,
-            run_reader_call_name(file, kind));
-    fields_print(listing, file, event, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, duration_text(duration, file, ticks),
+            listing->call_columns, run_reader_call_name(file, kind));
+    fields_print(listing, file, event, event->begin, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER,
+                 more);
 }
 
+/* `call`: when the call began that the record belongs to. A request that was not timed when it was posted has no begin,
+ * but had its communicator, and kept it, when the call began that completed it. */
 static void record_print(const struct listing *listing, const struct stream *stream, const struct event *event,
-                         const struct event_extension *more)
+                         uint64_t call, const struct event_extension *more)
 {
+    uint64_t ticks = event->begin ? event->begin : call;
     unsigned kind = event_kind(event);
     const struct run_reader *file = stream->file;
     char title[COMM_TITLE_BYTES], parent[COMM_TITLE_BYTES];
@@ -203,13 +223,13 @@ static void record_print(const struct listing *listing, const struct stream *str
         return;
     case RECORD_COLL_POSTED:
     case RECORD_COLL_DONE:
-        fields_print(listing, file, event, CLASS_COLLECTIVE, more);
+        fields_print(listing, file, event, ticks, CLASS_COLLECTIVE, more);
         break;
     case RECORD_COMM_DONE:
-        fields_print(listing, file, event, CLASS_COMMUNICATOR, more);
+        fields_print(listing, file, event, ticks, CLASS_COMMUNICATOR, more);
         break;
     default:
-        fields_print(listing, file, event, CLASS_P2P, more);
+        fields_print(listing, file, event, ticks, CLASS_P2P, more);
     }
     if ((kind < RECORD_SEND_DONE || kind > RECORD_FREED) && kind != RECORD_HALF_DONE)
         return;
@@ -223,11 +243,40 @@ static void record_print(const struct listing *listing, const struct stream *str
             run_reader_call_name(file, event->duration));
 }
 
+/* A job may have more files than can be mapped at once. */
+static void stream_wake(const struct listing *listing, const struct stream *stream)
+{
+    run_job_file(listing->job, (size_t)(stream->file - listing->job->files));
+}
+
+static const struct event *stream_read(struct stream *stream)
+{
+    const struct event *event = event_cursor_next(&stream->cursor);
+    stream->gap += event ? stream->cursor.gap : 0;
+    return event;
+}
+
+/* What a bounded trace did not keep, or could not. */
+static void gap_print(const struct listing *listing, struct stream *stream)
+{
+    char rank[UNIT_TEXT_BYTES];
+    if (!stream->gap || listing->csv_job) /* there each thread has a line with its sum */
+        return;
+    fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  ", rank_text(rank, stream->file), stream->thread,
+            listing->seconds_columns, (double)stream->next_ns * 1e-9, "");
+    if (stream->gap_ns >= 0)
+        fprintf(listing->out, "(since %.9f)", (double)stream->gap_ns * 1e-9);
+    else
+        fprintf(listing->out, "(from the start)");
+    fprintf(listing->out, " %" PRIu64 " events are missing here%s\n", stream->gap, listing->gap_cause);
+    stream->gap = 0;
+}
+
 static void stream_take(const struct listing *listing, struct stream *stream)
 {
-    do
-        stream->next = event_cursor_next(&stream->cursor);
-    while (stream->next && !is_call(stream->next)); /* a ring may begin in the middle of a call's records */
+    do /* what is left may begin in the middle of a call's records */
+        stream->next = stream_read(stream);
+    while (stream->next && !is_call(stream->next));
     if (stream->next)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
@@ -240,37 +289,49 @@ static int64_t call_ns(const struct run_reader *file, const struct event *event,
     return lasts ? (int64_t)clock_ns(run_reader_scale(file), event_duration(event, more)) : 0;
 }
 
-/* Is the call wanted, whose records are wanted with it? */
-static bool is_selected(const struct listing *listing, const struct run_reader *file, const struct event *event,
-                        int64_t begin_ns, int64_t end_ns)
+static struct csv_source stream_source(const struct listing *listing, const struct stream *stream)
 {
-    const struct selection *selection = listing->selection;
-    uint32_t number = event->begin || !file->header.past ? run_reader_comm_at(file, event->comm, event->begin) : 0;
-    const struct comm_record *comm = number ? file->comms[number] : NULL;
-    return selection_has_rank(selection, file->header.world_rank) && selection_has_time(selection, begin_ns, end_ns) &&
-           selection_has_function(selection, event_kind(event)) &&
-           selection_has_comm(selection, comm ? comm->name : NULL, comm ? comm->label : NULL);
+    return (struct csv_source){listing->out, &listing->line, stream->file, listing->csv_job, stream->thread};
+}
+
+static void event_print(const struct listing *listing, const struct stream *stream, const struct event *event,
+                        uint64_t call, const struct event_extension *more)
+{
+    unsigned kind = event_kind(event);
+    struct csv_source source = stream_source(listing, stream);
+    if (listing->csv_job && is_call(event))
+        csv_call(&source, event, more);
+    else if (listing->csv_job)
+        csv_record(&source, kind < RECORD_END ? record_names[kind - RECORD_FIRST] : "unknown record", event, call,
+                   more);
+    else if (is_call(event))
+        call_print(listing, stream, event, more);
+    else
+        record_print(listing, stream, event, call, more);
 }
 
 /* Prints the stream's call and its records, and leaves the next call in the stream. */
 static void stream_print(const struct listing *listing, struct stream *stream)
 {
     const struct event *event = stream->next;
+    uint64_t call = event ? event->begin : 0;
+    gap_print(listing, stream);
+    stream->gap_ns = stream->next_ns;
     bool selected = true;
     while (event) {
-        const struct event *behind = event_cursor_next(&stream->cursor);
+        const struct event *behind = stream_read(stream);
         const struct event_extension *more = NULL;
         if ((event->kind & EVENT_WIDE) && behind && event_kind(behind) == RECORD_EXTENSION) {
             more = (const void *)behind;
-            behind = event_cursor_next(&stream->cursor);
+            behind = stream_read(stream);
         }
         if (is_call(event))
-            selected = is_selected(listing, stream->file, event, stream->next_ns,
-                                   stream->next_ns + call_ns(stream->file, event, more));
-        if (selected && is_call(event))
-            call_print(listing, stream, event, more);
-        else if (selected)
-            record_print(listing, stream, event, more);
+            selected = selection_has_call(listing->selection, stream->file, event, stream->next_ns,
+                                          stream->next_ns + call_ns(stream->file, event, more));
+        if (selected)
+            event_print(listing, stream, event, call, more);
+        while (behind && stream->gap && !is_call(behind)) /* its call is missing */
+            behind = stream_read(stream);
         if (!behind || is_call(behind)) {
             stream->next = behind;
             break;
@@ -281,30 +342,75 @@ static void stream_print(const struct listing *listing, struct stream *stream)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
 
-static struct stream *stream_earliest(const struct listing *listing)
+/* Of calls at the same time, that of the first process and thread. */
+static bool stream_is_before(const struct stream *one, const struct stream *other)
 {
-    struct stream *earliest = NULL;
-    for (size_t i = 0; i < listing->count; i++)
-        if (listing->streams[i].next && (!earliest || listing->streams[i].next_ns < earliest->next_ns))
-            earliest = &listing->streams[i];
-    return earliest;
+    return one->next_ns != other->next_ns ? one->next_ns < other->next_ns : one < other;
 }
 
-static int streams_open(struct listing *listing, const struct run_job *job)
+/* Puts the stream in place `at` of the heap, where there is room, or further down. */
+static void heap_sink(struct listing *listing, size_t at, struct stream *stream)
 {
+    struct stream **heap = listing->heap;
+    for (size_t child; (child = 2 * at + 1) < listing->waiting; at = child) {
+        if (child + 1 < listing->waiting && stream_is_before(heap[child + 1], heap[child]))
+            child++;
+        if (stream_is_before(stream, heap[child]))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = stream;
+}
+
+static void heap_make(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++)
+        if (listing->streams[i].next)
+            listing->heap[listing->waiting++] = &listing->streams[i];
+    for (size_t i = listing->waiting / 2; i-- > 0;)
+        heap_sink(listing, i, listing->heap[i]);
+}
+
+static void calls_print(struct listing *listing)
+{
+    heap_make(listing);
+    while (listing->waiting) {
+        struct stream *stream = listing->heap[0];
+        stream_wake(listing, stream);
+        stream_print(listing, stream);
+        if (stream->next)
+            heap_sink(listing, 0, stream);
+        else if (--listing->waiting)
+            heap_sink(listing, 0, listing->heap[listing->waiting]);
+    }
+}
+
+/* `last`: only so many records of each, and of processes that did not come to their end; 0: all. */
+static int streams_open(struct listing *listing, uint64_t last)
+{
+    const struct run_job *job = listing->job;
     size_t most = 0;
     for (size_t i = 0; i < job->file_count; i++)
         most += job->files[i].thread_count;
-    if (!(listing->streams = calloc(most + 1, sizeof *listing->streams)))
+    listing->streams = calloc(most + 1, sizeof *listing->streams);
+    listing->heap = calloc(most + 1, sizeof(struct stream *));
+    if (!listing->streams || !listing->heap)
         return -1;
-    for (size_t i = 0; i < job->file_count; i++)
-        for (uint32_t thread = 0; thread < job->files[i].thread_count; thread++) {
+    for (size_t i = 0; i < job->file_count; i++) {
+        const struct run_reader *file = run_job_file(job, i);
+        for (uint32_t thread = 0; thread < file->thread_count; thread++) {
+            if (last && file->header.phase == RUN_FINALIZED)
+                continue;
             struct stream *stream = &listing->streams[listing->count];
-            *stream = (struct stream){.file = &job->files[i], .thread = thread};
+            *stream = (struct stream){.file = file, .thread = thread, .gap_ns = -1};
             event_cursor_open(&stream->cursor, stream->file, thread);
+            if (last && stream->cursor.end > last)
+                event_cursor_skip(&stream->cursor, stream->cursor.end - last);
             stream_take(listing, stream);
             listing->count++;
         }
+        run_reader_rest(file);
+    }
     return 0;
 }
 
@@ -314,12 +420,18 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     const struct run_reader *file = stream->file;
     const struct thread_record *record = file->threads[stream->thread];
     struct thread_state state = record ? record->state : (struct thread_state){0};
-    if (file->header.phase == RUN_FINALIZED || state.call == CALL_NONE)
+    if (run_phase_is_end(file->header.phase) || state.call == CALL_NONE)
         return;
-    const struct event event = {.begin = state.since, .kind = (uint16_t)state.call, .comm = (uint16_t)state.comm};
+    const struct event event = {
+        .begin = state.since, .kind = (uint16_t)state.call, .comm = (uint16_t)state.comm, .peer = state.peer};
     int64_t since_ns = state.since ? timeline_ns(&listing->line, file, state.since) : 0;
-    if (!is_selected(listing, file, &event, since_ns, INT64_MAX))
+    if (!selection_has_call(listing->selection, file, &event, since_ns, INT64_MAX))
         return;
+    if (listing->csv_job) {
+        struct csv_source source = stream_source(listing, stream);
+        csv_unfinished(&source, &event);
+        return;
+    }
     char peer[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
     char since[UNIT_TEXT_BYTES] = "-"; /* a call that is not timed */
     if (state.since)
@@ -341,7 +453,7 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
 {
     char seconds[UNIT_TEXT_BYTES * 2];
     for (size_t i = 0; i < job->file_count; i++) {
-        const struct run_reader *file = &job->files[i];
+        const struct run_reader *file = run_job_file(job, i);
         char title[COMM_TITLE_BYTES];
         for (size_t number = 0; number < file->comm_count; number++)
             if (file->comms[number])
@@ -353,35 +465,84 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
         int length =
             end ? snprintf(seconds, sizeof seconds, "%.9f", (double)timeline_ns(&listing->line, file, end) * 1e-9) : 0;
         columns_widen(&listing->seconds_columns, length > 0 ? (size_t)length : 0);
+        run_reader_rest(file);
     }
 }
 
-int events_print(const struct run_job *job, const struct selection *selection, FILE *out)
+/* Why events are missing, as far as one cause is known. */
+static const char *gap_cause(const struct run_job *job)
+{
+    uint64_t limit = 0, disk = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        limit += job->files[i].header.lost[LOSS_TRACE_LIMIT];
+        disk += job->files[i].header.lost[LOSS_DISK_FULL] + job->files[i].header.lost[LOSS_NO_FILE];
+    }
+    return limit && !disk ? " (trace_limit)" : disk && !limit ? " (disk_full)" : "";
+}
+
+static void missing_print(const struct listing *listing, const struct stream *stream)
+{
+    struct csv_source source = stream_source(listing, stream);
+    if (listing->csv_job)
+        csv_missing(&source, stream->cursor.missing);
+    else
+        fprintf(listing->out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
+                stream->file->header.world_rank, stream->thread, stream->cursor.missing);
+}
+
+/* `last`: as for streams_open. */
+static int listing_print(struct listing *listing, uint64_t last)
+{
+    const struct run_job *job = listing->job;
+    FILE *out = listing->out;
+    if (timeline_open(&listing->line, job->files, job->file_count, true) != 0 || timeline_refine(&listing->line) != 0 ||
+        streams_open(listing, last) != 0) {
+        timeline_release(&listing->line);
+        free(listing->streams);
+        free(listing->heap);
+        return -1;
+    }
+    columns_measure(listing, job);
+    if (!listing->csv_job)
+        fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing->seconds_columns, "seconds",
+                "time", listing->call_columns, "call", listing->comm_columns, "communicator", "peer", "tag", "bytes");
+    calls_print(listing);
+    for (size_t i = 0; i < listing->count; i++) {
+        stream_wake(listing, &listing->streams[i]);
+        unfinished_print(listing, &listing->streams[i]);
+    }
+    for (size_t i = 0; i < listing->count; i++)
+        if (listing->streams[i].cursor.missing &&
+            selection_has_rank(listing->selection, listing->streams[i].file->header.world_rank))
+            missing_print(listing, &listing->streams[i]);
+    for (size_t i = 0; i < listing->count; i++)
+        event_cursor_close(&listing->streams[i].cursor);
+    free(listing->streams);
+    free(listing->heap);
+    timeline_release(&listing->line);
+    return 0;
+}
+
+static int list_print(const struct run_job *job, const struct selection *selection, size_t csv_job, uint64_t last,
+                      FILE *out)
 {
     struct listing listing = {.out = out,
+                              .job = job,
+                              .gap_cause = gap_cause(job),
                               .selection = selection,
+                              .csv_job = csv_job,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,
                               .call_columns = CALL_COLUMNS_LEAST,
                               .comm_columns = COMM_COLUMNS_LEAST};
-    if (job->file_count == 0)
-        return 0;
-    timeline_open(&listing.line, job->files, job->file_count);
-    if (streams_open(&listing, job) != 0)
-        return -1;
-    columns_measure(&listing, job);
-    fprintf(out, "%5s %3s %*s %9s  %-*s %-*s %6s %10s %12s\n", "rank", "thr", listing.seconds_columns, "seconds",
-            "time", listing.call_columns, "call", listing.comm_columns, "communicator", "peer", "tag", "bytes");
-    for (struct stream *stream; (stream = stream_earliest(&listing));)
-        stream_print(&listing, stream);
-    for (size_t i = 0; i < listing.count; i++)
-        unfinished_print(&listing, &listing.streams[i]);
-    for (size_t i = 0; i < listing.count; i++)
-        if (listing.streams[i].cursor.missing)
-            fprintf(out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
-                    listing.streams[i].file->header.world_rank, listing.streams[i].thread,
-                    listing.streams[i].cursor.missing);
-    for (size_t i = 0; i < listing.count; i++)
-        event_cursor_close(&listing.streams[i].cursor);
-    free(listing.streams);
-    return 0;
+    return job->file_count ? listing_print(&listing, last) : 0;
+}
+
+int events_print(const struct run_job *job, const struct selection *selection, size_t csv_job, FILE *out)
+{
+    return list_print(job, selection, csv_job, 0, out);
+}
+
+int events_print_last(const struct run_job *job, const struct selection *selection, uint64_t records, FILE *out)
+{
+    return list_print(job, selection, 0, records, out);
 }

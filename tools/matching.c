@@ -148,6 +148,8 @@ static void pair(struct matching *matching, struct message *message, struct rece
     path_hold(message->posted.path);
     receive->begun = message->begun;
     path_hold(receive->begun.path);
+    if (receive->late && matching->late)
+        matching->late(matching->late_data, receive);
     matching->matched++;
     matching->unseen += receive->done_ns == UINT64_MAX;
     matching->uneven += receive->bytes != UINT64_MAX && receive->bytes != message->bytes;

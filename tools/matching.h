@@ -32,6 +32,8 @@ struct moment {
     uint64_t ns;
     struct path *path; /* held by who has the moment; NULL: not known */
     uint64_t path_ns;  /* until when that path goes */
+    uint32_t thread;
+    bool shown; /* the call is one of those that are selected, and takes time */
 };
 
 struct receive;
@@ -58,6 +60,9 @@ struct receive {
     struct channel *channel; /* NULL: not in one */
     bool matched;
     struct moment begun; /* the message that it got */
+    /* the call that got it, for who draws messages; late: its message was not known yet when that returned */
+    uint32_t done_thread;
+    bool done_shown, late;
     unsigned references;
 };
 
@@ -68,10 +73,13 @@ struct matching {
     uint64_t posted;
     uint64_t matched;
     uint64_t unseen; /* of these: nobody knows when they arrived */
-    uint64_t early; /* received before they were sent: the clocks differ */
+    uint64_t early;  /* received before they were sent: the clocks differ */
     uint64_t early_most_ns;
     uint64_t uneven; /* pairs that have other sizes at their ends: cut off, or matched wrongly */
     bool no_memory;
+    /* Is told of a late receive when its message is known; NULL: nobody asks. */
+    void (*late)(void *data, const struct receive *receive);
+    void *late_data;
 };
 
 /* A message was begun. The reference is the caller's; NULL without memory. `begun.path` is taken over. */

@@ -7,13 +7,19 @@
 #include "check.h"
 #include "check_rules.h"
 #include "compaction.h"
+#include "eventcsv.h"
 #include "eventlist.h"
 #include "options.h"
+#include "outputfile.h"
+#include "postmortem.h"
 #include "replay.h"
 #include "rundir.h"
+#include "selectcheck.h"
 #include "summary_json.h"
 #include "summary_text.h"
 #include "team.h"
+#include "timeline.h"
+#include "traceevents.h"
 #include "units.h"
 
 #include <err.h>
@@ -32,11 +38,15 @@ static const char help[] =
     "  --json       the same as JSON; summary-json.md in the documentation describes it\n"
     "  --events     every event that was kept, one a line, all ranks in the order of time; without a trace\n"
     "               the last ones of each thread, if any are left, and exit status 1\n"
+    "  --crash      the processes that did not come to their end: what they were in, and their last calls\n"
+    "  --csv        the same as comma-separated values\n"
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
     "    -j N         with N threads; without it, as many as there are processors to use. On many nodes:\n"
     "                 mpirun -n 64 mpit-dump-openmpi --otf2 DIR RUN, or mpit-dump-mpich, as the MPI is\n"
+    "  --perfetto FILE\n"
+    "               writes trace events (JSON) for Perfetto, speedscope and their like; - is standard output\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --check ARCHIVE\n"
@@ -46,7 +56,8 @@ static const char help[] =
     "  --check-rules  the rules that --check judges by\n"
     "  --help, --version\n"
     "\n"
-    "With --events and --analyze, only a part of it (--ranks and --comm: once or more; what is shown fits all kinds):\n"
+    "With --events, --csv, --analyze, --otf2 and --perfetto, only a part of it (--ranks and --comm: once or more;\n"
+    "what is shown fits all kinds; outputs.md in the documentation says more):\n"
     "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
     "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
     "                     200ms:, :3s; either may be missing\n"
@@ -62,7 +73,10 @@ enum mode {
     MODE_SUMMARY,
     MODE_JSON,
     MODE_EVENTS,
+    MODE_CRASH,
+    MODE_CSV,
     MODE_OTF2,
+    MODE_PERFETTO,
     MODE_VERIFY,
     MODE_ANALYZE,
     MODE_CHECK,
@@ -73,10 +87,11 @@ enum mode {
 };
 enum { THREADS_MOST = 4096 };
 enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
+enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
-    const char *target; /* of MODE_OTF2 */
+    const char *target; /* of MODE_OTF2 and MODE_PERFETTO */
     struct otf2_manner manner;
     const char *run;
     bool json; /* MODE_ANALYZE, MODE_CHECK */
@@ -86,6 +101,7 @@ struct request {
 /* One of the options that leave something out; false: it is none. */
 static bool selection_option(struct selection *selection, int option, const char *text)
 {
+    static const char *const names[] = {"ranks", "window", "comm", "functions"}; /* from OPTION_RANKS */
     char problem[SELECT_PROBLEM_BYTES] = "";
     int result = 0;
     switch (option) {
@@ -106,6 +122,7 @@ static bool selection_option(struct selection *selection, int option, const char
     }
     if (result != 0)
         usage_reject("%s", problem);
+    selection_describe(selection, names[option - OPTION_RANKS], text);
     return true;
 }
 
@@ -122,8 +139,9 @@ static void mode_set(struct request *request, enum mode mode)
     if (beside)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --analyze, --otf2, --compact, --verify and --check at a "
-                     "time");
+        usage_reject("only one of --summary, --json, --events, --csv, --crash, --analyze, --otf2, --perfetto, "
+                     "--compact, --verify "
+                     "and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
 }
@@ -138,13 +156,22 @@ static unsigned threads_read(const char *text)
     return (unsigned)threads;
 }
 
+static bool mode_selects(enum mode mode)
+{
+    return mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE || mode == MODE_OTF2 ||
+           mode == MODE_PERFETTO;
+}
+
 static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
                                             {"json", no_argument, NULL, MODE_JSON},
                                             {"events", no_argument, NULL, MODE_EVENTS},
+                                            {"crash", no_argument, NULL, MODE_CRASH},
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},
+                                            {"csv", no_argument, NULL, MODE_CSV},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
+                                            {"perfetto", required_argument, NULL, MODE_PERFETTO},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
                                             {"compact", no_argument, NULL, MODE_COMPACT},
                                             {"ranks", required_argument, NULL, OPTION_RANKS},
@@ -177,11 +204,12 @@ static struct request request_read(int argc, char *argv[])
             exit(0);
         }
         mode_set(&request, (enum mode)option);
-        if (option == MODE_OTF2)
+        if (option == MODE_OTF2 || option == MODE_PERFETTO)
             request.target = optarg;
     }
-    if (selection_is_given(&request.selection) && request.mode != MODE_EVENTS && request.mode != MODE_ANALYZE)
-        usage_reject("--ranks, --window, --comm and --functions go with --events or --analyze");
+    if (selection_is_given(&request.selection) && !mode_selects(request.mode))
+        usage_reject(
+            "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2 or --perfetto");
     if (request.manner.threads && request.mode != MODE_OTF2)
         usage_reject("-j goes with --otf2");
     if (optind == argc)
@@ -214,7 +242,8 @@ static int verify(const struct run_dir *dir)
         job_title(dir, i);
         for (size_t k = 0; k < job->file_count; k++) {
             char report[4096] = "";
-            int different = replay_verify(&job->files[k], report, sizeof report);
+            int different = replay_verify(run_job_file(job, k), report, sizeof report);
+            run_reader_rest(&job->files[k]);
             process_title(&job->files[k].header);
             if (different == 0)
                 printf(": the replayed trace equals the tallies\n");
@@ -234,14 +263,17 @@ static int verify(const struct run_dir *dir)
 }
 
 /* What there is of them. Without a trace that is not what was asked for, and so a failure. */
-static int events(const struct run_dir *dir, const struct selection *selection)
+static int events(const struct run_dir *dir, const struct selection *selection, bool csv)
 {
     int status = 0;
+    if (csv)
+        csv_head(stdout);
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
         char title[64] = "";
-        job_title(dir, i);
-        if (events_print(job, selection, stdout) != 0)
+        if (!csv)
+            job_title(dir, i);
+        if (events_print(job, selection, csv ? i + 1 : 0, stdout) != 0)
             errx(1, "no memory to list the events");
         if (run_job_has_trace(job))
             continue;
@@ -253,6 +285,22 @@ static int events(const struct run_dir *dir, const struct selection *selection)
         status = 1;
     }
     return status;
+}
+
+/* Who did not come to an end, and the last calls of each. */
+static int crash(const struct run_dir *dir, const struct selection *selection)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        job_title(dir, i);
+        if (!postmortem_print(&dir->jobs[i], SIZE_MAX, stdout)) {
+            printf("all processes that are known of came to their end\n");
+            continue;
+        }
+        printf("\n");
+        if (events_print_last(&dir->jobs[i], selection, LAST_RECORDS, stdout) != 0)
+            errx(1, "no memory to list the events");
+    }
+    return 0;
 }
 
 /* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
@@ -321,6 +369,56 @@ static int compact(const struct run_dir *dir)
     return failed ? 1 : 0;
 }
 
+static void warnings_tell(const struct otf2_report *report)
+{
+    size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
+    for (size_t i = 0; i < kept; i++)
+        warnx("%s", report->warnings[i]);
+    if (kept < report->warning_count)
+        warnx("... and %zu more of the like", report->warning_count - kept);
+}
+
+/* All jobs that have a trace. */
+static int trace_events_fill(const struct run_dir *dir, const struct request *request, FILE *out,
+                             char error[OUTPUT_ERROR_BYTES])
+{
+    struct otf2_report *report = calloc(1, sizeof *report);
+    struct trace_events events;
+    int result = report ? 0 : -1;
+    snprintf(error, OUTPUT_ERROR_BYTES, "%s", report ? "" : "no memory to convert");
+    trace_events_begin(&events, out);
+    for (size_t i = 0; result == 0 && i < dir->job_count; i++) {
+        char title[64] = "";
+        if (!run_job_has_trace(&dir->jobs[i]))
+            continue;
+        if (dir->job_count > 1)
+            snprintf(title, sizeof title, "job %zu, ", i + 1);
+        result = trace_events_write(&events, &dir->jobs[i], &request->selection, title, report);
+        warnings_tell(report);
+        snprintf(error, OUTPUT_ERROR_BYTES, "%s", report->error);
+    }
+    trace_events_end(&events);
+    free(report);
+    return result;
+}
+
+static int perfetto(const struct run_dir *dir, const struct request *request)
+{
+    char error[OUTPUT_ERROR_BYTES];
+    size_t traced = 0;
+    for (size_t i = 0; i < dir->job_count; i++)
+        traced += run_job_has_trace(&dir->jobs[i]);
+    if (!traced)
+        errx(1, "%s has no events to convert: they are kept with mpit-run --trace", dir->path);
+    FILE *out = output_file_open(request->target, error);
+    if (!out)
+        errx(1, "%s", error);
+    int failed = trace_events_fill(dir, request, out, error);
+    if (output_file_close(out, request->target, failed, error) != 0)
+        errx(1, "%s", error);
+    return 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     switch (request->mode) {
@@ -331,7 +429,13 @@ static int show(const struct run_dir *dir, const struct request *request)
     case MODE_VERIFY:
         return verify(dir);
     case MODE_EVENTS:
-        return events(dir, &request->selection);
+        return events(dir, &request->selection, false);
+    case MODE_CRASH:
+        return crash(dir, &request->selection);
+    case MODE_CSV:
+        return events(dir, &request->selection, true);
+    case MODE_PERFETTO:
+        return perfetto(dir, request);
     case MODE_ANALYZE:
         return analyze(dir, request);
     case MODE_COMPACT:
@@ -340,6 +444,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         for (size_t i = 0; i < dir->job_count; i++) {
             job_title(dir, i);
             summary_print(dir->jobs[i].summary, stdout);
+            timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, stdout);
+            postmortem_print(&dir->jobs[i], LINES_MOST, stdout);
         }
         return 0;
     }
@@ -367,14 +473,21 @@ static int otf2(const struct request *request, const struct team *team)
     char error[512] = "";
     struct otf2_manner manner = request->manner;
     manner.team = team;
+    manner.selection = &request->selection;
     team_work(true);
     if (team_failed(team, team->rank == 0 && archive_target_check(request->target, error) != 0, error, sizeof error))
         fail_together(error);
     int opened = run_dir_open(&dir, request->run, error);
     if (team->rank == 0)
         problems_print(&dir);
-    if (team_failed(team, opened != 0, error, sizeof error) ||
-        archive_write(&dir, request->target, &manner, error) != 0)
+    if (team_failed(team, opened != 0, error, sizeof error))
+        fail_together(error);
+    bool wrong = selection_check(&request->selection, &dir, error) != 0;
+    if (team_failed(team, wrong, error, sizeof error)) {
+        team_work(false);
+        errx(EXIT_USAGE, "%s", error);
+    }
+    if (archive_write(&dir, request->target, &manner, error) != 0)
         fail_together(error);
     int status = dir.problem_count != 0;
     run_dir_close(&dir);
@@ -400,6 +513,9 @@ int main(int argc, char *argv[])
     problems_print(&dir);
     if (opened != 0)
         errx(1, "%s", error);
+    char problem[SELECT_PROBLEM_BYTES];
+    if (selection_check(&request.selection, &dir, problem) != 0)
+        errx(EXIT_USAGE, "%s", problem);
     int status = show(&dir, &request);
     if (dir.problem_count)
         status = 1;

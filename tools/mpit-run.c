@@ -5,6 +5,7 @@
 #include "abichoice.h"
 #include "archive.h"
 #include "child.h"
+#include "filter.h"
 #include "forward.h"
 #include "installation.h"
 #include "knobs.h"
@@ -29,9 +30,13 @@ static const char help[] =
     "  --output DIR     what is recorded goes to DIR (default: ./mpit-run-DATE-TIME-PID)\n"
     "  --trace          keep every event, for mpit-dump --events, --analyze, --otf2\n"
     "  --otf2           keep every event and write an OTF2 archive to DIR/otf2 at the end\n"
+    "  --trace-limit BYTES    bound on what a process writes of its trace; 0: none\n"
+    "  --trace-policy POLICY  what goes when it is reached: stop, the newest events; ring, the oldest\n"
     "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
     "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"
-    "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other\n"
+    "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other;\n"
+    "                   functions with or without MPI_, * for any characters: \"start\" is MPI_Start, \"start*\"\n"
+    "                   MPI_Startall, too; class other (local functions) needs MPIT_RECORD_LOCAL_CALLS=1\n"
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
     "  --summary FILE   write the summary to FILE (as JSON if it ends in .json), \"-\": to standard output;\n"
     "                   else it goes to standard error\n"
@@ -45,11 +50,22 @@ static const char help[] =
     "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing;
+    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy;
     bool trace, otf2, quiet, no_compact;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
+
+/* Of an option that sets a variable: a mistake ends mpit-run before anything starts. */
+static const char *value_check(const char *option, enum knob knob, const char *text)
+{
+    char reason[KNOB_PROBLEM_BYTES];
+    uint64_t value;
+    if (!knob_value_read(knob, text, &value, reason))
+        usage_reject("option --%s: '%.100s'%s cannot be used: %s", option, text, strlen(text) > 100 ? "..." : "",
+                     reason);
+    return text;
+}
 
 static struct request request_read(int argc, char *argv[])
 {
@@ -59,6 +75,8 @@ static struct request request_read(int argc, char *argv[])
                                             {"summary", required_argument, NULL, 's'},
                                             {"filter", required_argument, NULL, 'f'},
                                             {"timing", required_argument, NULL, 'n'},
+                                            {"trace-limit", required_argument, NULL, 'l'},
+                                            {"trace-policy", required_argument, NULL, 'p'},
                                             {"no-compact", no_argument, NULL, 'c'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
@@ -82,10 +100,18 @@ static struct request request_read(int argc, char *argv[])
             request.summary = optarg;
             break;
         case 'f':
-            request.filter = optarg;
+            request.filter = value_check("filter", KNOB_FILTER, optarg);
             break;
         case 'n':
-            request.timing = optarg;
+            request.timing = value_check("timing", KNOB_TIMING, optarg);
+            break;
+        case 'l':
+            request.trace_limit = value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
+            request.trace = true;
+            break;
+        case 'p':
+            request.trace_policy = value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
+            request.trace = true;
             break;
         case 'c':
             request.no_compact = true;
@@ -174,16 +200,19 @@ static bool programs_are_several(char *const words[])
     return false;
 }
 
-/* In the environment, or set by the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
-static bool recording_disabled(char *const words[])
+/* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
+static bool line_sets(char *const words[], const char *name)
 {
-    static const char name[] = "MPIT_DISABLE";
-    if (getenv(name))
-        return true;
+    size_t bytes = strlen(name);
     for (; *words; words++)
-        if (strncmp(*words, name, sizeof name - 1) == 0 && strchr("=", (*words)[sizeof name - 1]))
+        if (strncmp(*words, name, bytes) == 0 && strchr("=", (*words)[bytes]))
             return true;
     return false;
+}
+
+static bool recording_disabled(char *const words[])
+{
+    return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
 }
 
 static void environment_set(const struct request *request, const char *library, const char *output)
@@ -196,6 +225,8 @@ static void environment_set(const struct request *request, const char *library, 
         (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
+        (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
+        (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);
@@ -224,6 +255,28 @@ static void settings_check(void)
     }
 }
 
+/* What the filter means where that may not be what was meant. The processes then need not say it: they do where nobody
+ * has set MPIT_RECORD_LOCAL_CALLS. */
+static void filter_explain(const struct request *request)
+{
+    char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
+    static const char name[] = "MPIT_RECORD_LOCAL_CALLS";
+    const char *meant, *other;
+    uint64_t local = 0;
+    if (!request->filter)
+        return;
+    if (!request->quiet && filter_is_narrow(request->filter, word, &meant, &other))
+        warnx("note: --filter: '%s' is the function %s alone; %s* stands for %s, too", word, meant, word, other);
+    if (!filter_wants_local(request->filter, word) || line_sets(request->words, name) ||
+        (knob_from_environment(KNOB_RECORD_LOCAL_CALLS, &local, problem) && local))
+        return;
+    warnx("--filter: nothing is recorded for '%s', which stands for local functions alone; these are recorded with "
+          "%s=1",
+          word, name);
+    if (setenv(name, "0", 1) != 0)
+        err(EXIT_USAGE, "no memory");
+}
+
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, "");
@@ -242,6 +295,7 @@ int main(int argc, char *argv[])
     environment_set(&request, library, output.path);
     agent_set(kind);
     settings_check();
+    filter_explain(&request);
     char **words = forward_words(request.words, launcher, kind, library, note);
     if (note[0] && !request.quiet)
         warnx("note: %s", note);

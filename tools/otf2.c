@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <otf2/OTF2_Pthread_Locks.h>
 #include <pthread.h>
@@ -87,6 +88,26 @@ static int entry_remove(const char *path, const struct stat *status, int type, s
     return remove(path);
 }
 
+/* No fault: an archive has one MPI_COMM_WORLD. */
+static void foreign_tell(const struct trace_job *job, struct otf2_report *report)
+{
+    char messages[96] = "";
+    uint64_t sent = 0, received = 0;
+    if (!job->foreign_name)
+        return;
+    for (int32_t r = 0; r < job->size; r++) {
+        sent += job->ranks[r].losses[TRACE_LOSS_FOREIGN_SENT];
+        received += job->ranks[r].losses[TRACE_LOSS_FOREIGN_RECEIVED];
+    }
+    if (sent || received)
+        snprintf(messages, sizeof messages, " (this job sent %" PRIu64 " and received %" PRIu64 ")", sent, received);
+    report_warning(
+        report,
+        "note: an archive has one job. Communicators with processes of other jobs (the first: %s) are not in "
+        "it: of what happened on them it has the calls, and no messages%s and collectives",
+        job->foreign_name, messages);
+}
+
 /* What one archive is made of, and how. */
 struct conversion {
     struct trace_job job;
@@ -132,7 +153,7 @@ static int events_write(struct conversion *c)
     result = agree(c, result);
     if (result == 0)
         result =
-            agree(c, trace_events_write(&c->job, &c->comms, c->archive, c->programs, c->threads, c->team, c->report));
+            agree(c, trace_ranks_write(&c->job, &c->comms, c->archive, c->programs, c->threads, c->team, c->report));
     if (result == 0 && OTF2_Archive_CloseEvtFiles(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the events could not be written");
     return agree(c, result);
@@ -153,13 +174,18 @@ static int archive_fill(struct conversion *c)
     int result = agree(c, archive_prepare(c));
     if (result == 0 && c->team->prepare(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive cannot be prepared");
+    if (result == 0 && c->job.selection &&
+        OTF2_Archive_SetProperty(c->archive, "MPIT::SELECTION", c->job.selection->described, true) != OTF2_SUCCESS)
+        result = report_error(c->report, "the archive cannot say what was selected");
     result = agree(c, result);
     if (result == 0)
         result = events_write(c);
     if (result == 0)
-        result = agree(c, trace_events_gather(&c->job, &c->comms, c->team, c->report));
+        result = agree(c, trace_ranks_gather(&c->job, &c->comms, c->team, c->report));
     if (result == 0)
         result = agree(c, trace_definitions_write(c->archive, &c->job, &c->comms, &c->strings, c->team, c->report));
+    if (result == 0)
+        foreign_tell(&c->job, c->report);
     if (result == 0)
         trace_losses_tell(&c->job, c->report);
     return result;
@@ -271,12 +297,17 @@ static int job_compare(const struct conversion *c)
     return same ? 0 : report_error(c->report, "the run " TEAM_DIFFERS);
 }
 
-static int job_convert(struct conversion *c, const struct run_reader *runs, size_t count, const char *directory)
+static int job_convert(struct conversion *c, const struct run_reader *runs, size_t count,
+                       const struct selection *selection, const char *directory)
 {
     char path[PATH_MAX];
     int result = trace_job_open(&c->job, runs, count, c->report);
+    if (result == 0 && selection && selection_is_given(selection))
+        trace_job_select(&c->job, selection, c->report);
     if (result == 0)
         result = trace_comms_open(&c->comms, &c->job, c->report);
+    if (result == 0)
+        trace_comms_select(&c->comms, &c->job);
     if (result == 0)
         result = programs_name(c);
     if (agree(c, result) != 0 || agree(c, job_compare(c)) != 0 || directory_make(c, directory, path) != 0)
@@ -291,7 +322,7 @@ int otf2_convert_with(const struct run_reader *runs, size_t count, const char *d
         .threads = manner->threads, .team = manner->team ? manner->team : &team_of_one, .report = report};
     *report = (struct otf2_report){0};
     interrupts_catch();
-    int result = job_convert(&c, runs, count, directory);
+    int result = job_convert(&c, runs, count, manner->selection, directory);
     interrupts_release();
     if (!report->signal)
         report->signal = interrupt_seen(); /* too late to stop this, and not what comes next */
@@ -305,4 +336,10 @@ int otf2_convert_with(const struct run_reader *runs, size_t count, const char *d
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report)
 {
     return otf2_convert_with(runs, count, directory, &(struct otf2_manner){0}, report);
+}
+
+int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
+                           const char *directory, struct otf2_report *report)
+{
+    return otf2_convert_with(runs, count, directory, &(struct otf2_manner){.selection = selection}, report);
 }

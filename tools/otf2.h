@@ -15,6 +15,7 @@
 #define MPIT_TOOLS_OTF2_H
 
 #include "reader.h"
+#include "select.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ enum { OTF2_ERROR_BYTES = 512, OTF2_WARNING_BYTES = 256, OTF2_WARNINGS_MAX = 32 
 struct otf2_report {
     char error[OTF2_ERROR_BYTES]; /* why there is no archive; "" when there is one */
     int signal;                   /* that came and ended the conversion; 0: none */
+    char clocks[200];             /* how well the clocks of several nodes are known; "" for one */
     size_t locations;
     uint64_t events;
     size_t warning_count; /* may be more than OTF2_WARNINGS_MAX: only so many are kept */
@@ -35,12 +37,20 @@ struct otf2_report {
  * that is already there is an error. Returns 0, or -1 with report->error set; nothing is left behind then.
  */
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report);
+/*
+ * The same for a part of the job (NULL: all). Ranks that are left out keep an empty location, since communicators count
+ * their members; messages and collectives are in the archive only if all their ends are. The archive's property
+ * MPIT::SELECTION says what was asked for.
+ */
+int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
+                           const char *directory, struct otf2_report *report);
 
 struct team;
 
 struct otf2_manner {
     unsigned threads;        /* 0: as many as there are processors to use */
     const struct team *team; /* who makes the archive together (team.h), each with all of the run files; NULL: one */
+    const struct selection *selection; /* as above; NULL: all */
 };
 
 /* The same in this manner; what comes out does not depend on it. All of the team have the same result. */

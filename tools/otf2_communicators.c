@@ -306,13 +306,12 @@ static int inter_build(const struct claims *claims)
     return 0;
 }
 
-static struct claim *claims_collect(const struct trace_job *job, size_t *count, struct otf2_report *report)
+static struct claim *claims_collect(struct trace_job *job, size_t *count, struct otf2_report *report)
 {
     size_t most = 0;
     for (int32_t r = 0; r < job->size; r++)
         most += job->ranks[r].run ? job->ranks[r].run->comm_count : 0;
     struct claim *list = malloc((most + 1) * sizeof *list);
-    const struct comm_record *foreign = NULL;
     *count = 0;
     for (int32_t r = 0; list && r < job->size; r++) {
         const struct run_reader *run = job->ranks[r].run;
@@ -326,7 +325,7 @@ static struct claim *claims_collect(const struct trace_job *job, size_t *count, 
             if (!record || record->flags & COMM_SUM)
                 continue;
             if (record->flags & COMM_FOREIGN)
-                foreign = foreign ? foreign : record;
+                job->foreign_name = job->foreign_name ? job->foreign_name : record->name;
             else if (record_is_sound(job, record))
                 list[(*count)++] = (struct claim){record, r, record_depth(run, record, depths), 0};
             else
@@ -337,11 +336,6 @@ static struct claim *claims_collect(const struct trace_job *job, size_t *count, 
         }
         free(depths);
     }
-    if (foreign)
-        report_warning(report,
-                       "communicators that have processes of several worlds (the first: %s) are no part of the "
-                       "archive, which has one world; their messages are left out",
-                       foreign->name);
     return list;
 }
 
@@ -370,7 +364,7 @@ static int slots_make(struct trace_comms *comms, const struct trace_job *job, st
     return 0;
 }
 
-int trace_comms_open(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report)
+int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct otf2_report *report)
 {
     size_t count;
     *comms = (struct trace_comms){0};
@@ -391,6 +385,17 @@ int trace_comms_open(struct trace_comms *comms, const struct trace_job *job, str
     }
     free(list);
     return result;
+}
+
+void trace_comms_select(struct trace_comms *comms, const struct trace_job *job)
+{
+    for (size_t c = 0; c < comms->count; c++) {
+        struct trace_comm *comm = &comms->list[c];
+        for (int32_t i = 0; comm->members && i < comm->size; i++)
+            comm->partial = comm->partial || job->ranks[comm->members[i]].left_out;
+        for (int32_t i = 0; comm->remote && i < comm->remote_size; i++)
+            comm->partial = comm->partial || job->ranks[comm->remote[i]].left_out;
+    }
 }
 
 void trace_comms_release(struct trace_comms *comms)

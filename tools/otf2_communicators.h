@@ -24,6 +24,7 @@ struct trace_comm {
     bool self;         /* each member has one of its own: MPI_COMM_SELF and what was made from it */
     bool inter;
     bool has_events; /* its creation is in the archive */
+    bool partial;    /* some of its members are left out */
     int32_t size, remote_size;
     int32_t *members; /* NULL where self */
     int32_t *remote;  /* the other group of an inter-communicator */
@@ -37,8 +38,10 @@ struct trace_comms {
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
-int trace_comms_open(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report);
+int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct otf2_report *report);
 void trace_comms_release(struct trace_comms *comms);
+/* Says which of them have members that are left out. */
+void trace_comms_select(struct trace_comms *comms, const struct trace_job *job);
 
 /* The communicator with this number in this process's file; NO_COMM where it cannot be told. */
 static inline uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,

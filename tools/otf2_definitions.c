@@ -95,7 +95,11 @@ static void ranks_write(struct definitions *d)
     char text[NAME_BYTES];
     for (int32_t r = 0; r < d->job->size; r++) {
         const struct trace_rank *rank = &d->job->ranks[r];
-        snprintf(text, sizeof text, rank->run ? "MPI Rank %d" : "MPI Rank %d (no run file)", r);
+        snprintf(text, sizeof text,
+                 rank->left_out ? "MPI Rank %d (not selected)"
+                 : rank->run    ? "MPI Rank %d"
+                                : "MPI Rank %d (no run file)",
+                 r);
         OTF2_StringRef id = name(d, text);
         WRITE(d, OTF2_GlobalDefWriter_WriteLocationGroup(
                      d->writer, (OTF2_LocationGroupRef)r, id, OTF2_LOCATION_GROUP_TYPE_PROCESS,
@@ -261,11 +265,17 @@ static void metrics_write(struct definitions *d)
     }
 }
 
+/* Both ends of the range lie within it, for readers that take the length as exclusive; and what readers make of a stamp
+ * and its offset, which they round in their own way. */
+static uint64_t range_end(const struct trace_job *job)
+{
+    return job->last_ns + (timeline_quality(&job->line).measured ? 8 : 1);
+}
+
 static void definitions_walk(struct definitions *d)
 {
-    /* both ends of the range lie within it, for readers that take the length as exclusive */
-    WRITE(d,
-          OTF2_GlobalDefWriter_WriteClockProperties(d->writer, 1000000000, 0, d->job->last_ns + 1, d->job->origin_ns));
+    WRITE(d, OTF2_GlobalDefWriter_WriteClockProperties(d->writer, 1000000000, 0, range_end(d->job),
+                                                       d->job->line.origin_ns));
     strings_write(d);
     paradigm_write(d);
     hosts_write(d);
@@ -291,18 +301,29 @@ static OTF2_IdMap *regions_map(const struct trace_job *job)
     return NULL;
 }
 
-/* All times are on one line already; readers want to be told so at both ends. */
-static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, uint64_t location, uint64_t last_ns,
-                                                 const OTF2_IdMap *regions)
+/* What is to be added to the process's stamps, from the begin of the archive to its end. */
+static OTF2_ErrorCode clock_offsets_write(OTF2_DefWriter *writer, const struct trace_job *job,
+                                          const struct trace_rank *rank)
 {
-    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, location);
+    struct timeline_offset offsets[TIMELINE_OFFSETS_MOST];
+    size_t count = timeline_offsets(&job->line, rank->run, range_end(job), offsets);
+    OTF2_ErrorCode error = OTF2_SUCCESS;
+    for (size_t i = 0; i < count && error == OTF2_SUCCESS; i++)
+        error = OTF2_DefWriter_WriteClockOffset(writer, offsets[i].local_ns, offsets[i].offset_ns,
+                                                (double)offsets[i].error_ns);
+    return error;
+}
+
+static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, const struct trace_job *job, int32_t rank,
+                                                 uint32_t thread, const OTF2_IdMap *regions)
+{
+    OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, trace_location(rank, thread));
     if (!writer)
         return OTF2_ERROR_FILE_INTERACTION;
     OTF2_ErrorCode mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
-    OTF2_ErrorCode begin = OTF2_DefWriter_WriteClockOffset(writer, 0, 0, 0.0);
-    OTF2_ErrorCode end = OTF2_DefWriter_WriteClockOffset(writer, last_ns + 1, 0, 0.0);
+    OTF2_ErrorCode written = clock_offsets_write(writer, job, &job->ranks[rank]);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
-    return mapped != OTF2_SUCCESS ? mapped : begin != OTF2_SUCCESS ? begin : end != OTF2_SUCCESS ? end : closed;
+    return mapped != OTF2_SUCCESS ? mapped : written != OTF2_SUCCESS ? written : closed;
 }
 
 static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct trace_job *job, const struct team *team)
@@ -314,7 +335,7 @@ static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct tr
     for (int32_t r = team->rank; r < job->size; r += team->size)
         for (uint32_t thread = 0; thread < trace_rank_thread_end(&job->ranks[r]); thread++)
             if (error == OTF2_SUCCESS && trace_rank_has_location(&job->ranks[r], thread))
-                error = location_definitions_write(archive, trace_location(r, thread), job->last_ns, regions);
+                error = location_definitions_write(archive, job, r, thread, regions);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefFiles(archive);
     OTF2_IdMap_Free(regions);
     return error != OTF2_SUCCESS ? error : closed;

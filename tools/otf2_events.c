@@ -63,16 +63,65 @@ static int32_t peers_of(const struct trace_process *process, const struct event 
                             process->rank->run->comms[process_number(process, event)]);
 }
 
+/* Is the peer, a rank of the record's communicator, left out? In an inter-communicator it is in the other group. */
+static bool peer_left_out(const struct trace_process *process, const struct event *event)
+{
+    uint32_t index = process_comm(process, event);
+    if (!process->job->selection || index == NO_COMM || event->peer < 0)
+        return false;
+    const struct trace_comm *comm = &process->comms->list[index];
+    if (!comm->partial || event->peer >= peers_of(process, event))
+        return false;
+    const int32_t *group = comm->members;
+    int32_t own = process->rank->run->comms[process_number(process, event)]->rank;
+    if (comm->inter && own < comm->size && comm->members[own] == process->world_rank)
+        group = comm->remote;
+    return process->job->ranks[group[event->peer]].left_out;
+}
+
+bool process_has_collective(const struct trace_process *process, const struct event *event)
+{
+    uint32_t comm = process_comm(process, event);
+    return comm != NO_COMM && !process->comms->list[comm].partial;
+}
+
+static bool is_receive(const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE ||
+           (kind < CALL_COUNT && call_table[kind].fold == FOLD_RECV);
+}
+
+/* One end of a message on a communicator that the archive does not have. */
+static void message_leave_out(struct trace_process *process, const struct event *event)
+{
+    const struct run_reader *run = process->rank->run;
+    uint32_t number = process_number(process, event);
+    const struct comm_record *record = run && number && number < run->comm_count ? run->comms[number] : NULL;
+    if (process->job->in_part)
+        return; /* none are written */
+    if (record && record->flags & COMM_FOREIGN)
+        ++*(is_receive(event) ? &process->foreign_received : &process->foreign_sent);
+    else if (record)
+        process->absent_comm++;
+    else
+        process->unknown_comm++;
+}
+
 bool process_has_message(struct trace_process *process, const struct event *event)
 {
     if (event->peer < 0 || (event->kind & EVENT_FAILED) || process->job->no_messages)
         return false;
     if (process_comm(process, event) == NO_COMM) {
-        process->unknown_comm++;
+        message_leave_out(process, event);
         return false;
     }
     if (event->peer >= peers_of(process, event)) {
         process->bad_peer++;
+        return false;
+    }
+    if (peer_left_out(process, event)) {
+        process->left_out++;
         return false;
     }
     return true;
@@ -81,22 +130,28 @@ bool process_has_message(struct trace_process *process, const struct event *even
 bool process_has_receive(const struct trace_process *process, const struct event *event)
 {
     return event->peer != PEER_PROC_NULL && !(event->kind & EVENT_FAILED) && !process->job->no_messages &&
-           process_comm(process, event) != NO_COMM;
+           process_comm(process, event) != NO_COMM && !peer_left_out(process, event);
 }
 
 /* The time to write at: that of `ticks`, or of the last event where that is later. */
 static OTF2_TimeStamp advance(struct trace_location *location, uint64_t ticks)
 {
     struct trace_process *process = location->process;
-    uint64_t now = trace_time(process->job, process->rank, ticks);
-    if (now > location->last_ns)
+    uint64_t now = trace_stamp(process->job, process->rank, ticks);
+    if (now > location->last_ns) {
         location->last_ns = now;
+        location->last_ticks = ticks;
+    }
     return location->last_ns;
 }
 
 void location_range(const struct trace_location *location)
 {
-    trace_job_reaches(location->process->job, location->last_ns);
+    struct trace_job *job = location->process->job;
+    if (!location->last_ns)
+        return;
+    uint64_t corrected = trace_time(job, location->process->rank, location->last_ticks);
+    trace_job_reaches(job, corrected > location->last_ns ? corrected : location->last_ns);
 }
 
 /* A writing call of OTF2; not made any more once one has failed, which OTF2 does not survive (otf2.c). */
@@ -185,7 +240,9 @@ static uint32_t collective_comm(const struct trace_location *location, const str
         return NO_COMM; /* which one it freed is not known */
     bool over_parent = event_kind(&call->event) != CALL_MPI_Comm_create_group;
     uint32_t comm = over_parent ? process_comm(location->process, call_place(call)) : NO_COMM;
-    return comm == NO_COMM && shape == FOLD_COMM ? created_comm(location->process, call) : comm;
+    if (comm == NO_COMM && shape == FOLD_COMM)
+        comm = created_comm(location->process, call);
+    return comm != NO_COMM && location->process->comms->list[comm].partial ? NO_COMM : comm;
 }
 
 static void write_metric(struct trace_location *location, const struct scheduled *sample, OTF2_TimeStamp now)
@@ -196,12 +253,36 @@ static void write_metric(struct trace_location *location, const struct scheduled
     check(location, OTF2_EvtWriter_Metric(location->writer, NULL, now, sample->what, 1, types, values));
 }
 
+/* Regions and samples are part of a selection that does not ask for functions. */
+static bool scheduled_is_shown(const struct trace_location *location, const struct scheduled *what)
+{
+    const struct trace_job *job = location->process->job;
+    const struct selection *selection = job->selection;
+    if (!selection)
+        return true;
+    const char *comm = what->is_metric ? job->instruments.metrics[what->what].comm : "";
+    return !selection->by_function && selection_has_comm(selection, comm[0] ? comm : NULL, NULL) &&
+           selection_has_time(selection, (int64_t)trace_time(job, location->process->rank, what->begin),
+                              (int64_t)trace_time(job, location->process->rank, what->end));
+}
+
+static bool call_is_shown(const struct trace_location *location, const struct traced_call *call)
+{
+    const struct trace_process *process = location->process;
+    const struct selection *selection = process->job->selection;
+    return !selection || selection_has_call(selection, process->rank->run, &call->event,
+                                            (int64_t)trace_time(process->job, process->rank, call->event.begin),
+                                            (int64_t)trace_time(process->job, process->rank, call->end));
+}
+
 /* Regions and samples up to a point in time, as schedule_step has it. */
 static void schedule_write(struct trace_location *location, uint64_t until, uint64_t call_end)
 {
     const struct scheduled *what;
     uint64_t at;
     for (enum schedule_step step; (step = schedule_step(&location->schedule, until, call_end, &what, &at));) {
+        if (!scheduled_is_shown(location, what))
+            continue;
         OTF2_TimeStamp now = advance(location, at);
         if (step == STEP_ENTER)
             check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, what->what));
@@ -217,7 +298,8 @@ static void schedule_close(struct trace_location *location, uint64_t end)
 {
     schedule_write(location, end, end);
     for (const struct scheduled *region; (region = schedule_abandon(&location->schedule));)
-        check(location, OTF2_EvtWriter_Leave(location->writer, NULL, advance(location, end), region->what));
+        if (scheduled_is_shown(location, region))
+            check(location, OTF2_EvtWriter_Leave(location->writer, NULL, advance(location, end), region->what));
 }
 
 void location_end(struct trace_location *location)
@@ -241,6 +323,8 @@ void location_enter(struct trace_location *location, const struct traced_call *c
         location->floors[location->depth] = location->schedule.floor;
     location->depth++;
     location->schedule.floor = location->schedule.open_count;
+    if (!call_is_shown(location, call))
+        return;
     OTF2_TimeStamp now = advance(location, call->event.begin);
     if (event_kind(&call->event) == EVENT_SWITCHED) {
         check(location, OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
@@ -312,7 +396,8 @@ static void write_created(struct trace_location *location, const struct call_par
     if (event_kind(&part->event) != RECORD_CREATED)
         return;
     uint32_t comm = process_comm(process, &part->event);
-    if (comm == NO_COMM || process->created[process_number(process, &part->event)])
+    if (comm == NO_COMM || process->comms->list[comm].partial ||
+        process->created[process_number(process, &part->event)])
         return;
     process->created[process_number(process, &part->event)] = true;
     __atomic_store_n(&process->comms->list[comm].has_events, true, __ATOMIC_RELAXED); /* other ranks do, too */
@@ -445,6 +530,8 @@ void location_leave(struct trace_location *location, const struct traced_call *c
     schedule_close(location, call->end);
     if (--location->depth < sizeof location->floors / sizeof *location->floors)
         location->schedule.floor = location->floors[location->depth];
+    if (!call_is_shown(location, call))
+        return;
     OTF2_TimeStamp now = advance(location, call->end);
     if (!location->process->job->in_part)
         write_results(location, call, now);

@@ -21,18 +21,21 @@ struct trace_process {
     const struct trace_rank *rank;
     int32_t world_rank;
     bool *created;         /* by the communicator's number: its creation is in the archive */
-    uint64_t unknown_comm; /* messages and collectives that could not be placed, by reason */
-    uint64_t bad_peer;
-    uint64_t unmatched;   /* completions of requests that were not seen posted */
-    OTF2_ErrorCode error; /* the first one */
+    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: nothing is known of where it was, */
+    uint64_t absent_comm;  /* the communicator is not in the archive, as was said when that was decided, */
+    uint64_t bad_peer;     /* or it has no such rank */
+    uint64_t foreign_sent, foreign_received; /* on communicators with processes of other jobs */
+    uint64_t left_out;                       /* messages from and to ranks that are not selected */
+    uint64_t unmatched;                      /* completions of requests that were not seen posted */
+    OTF2_ErrorCode error;                    /* the first one */
 };
 
 struct trace_location {
     struct trace_process *process;
     OTF2_EvtWriter *writer;
-    uint64_t last_ns;
-    struct schedule schedule; /* regions and samples of other libraries, written between the calls */
-    size_t floors[1 << 10];   /* of the calls that are entered, for the schedule */
+    uint64_t last_ns, last_ticks; /* of the latest event */
+    struct schedule schedule;     /* regions and samples of other libraries, written between the calls */
+    size_t floors[1 << 10];       /* of the calls that are entered, for the schedule */
     size_t depth;
 };
 
@@ -51,6 +54,8 @@ bool call_creates_later(const struct event *event);
 uint32_t process_comm(const struct trace_process *process, const struct event *event);
 /* Is there a message between this process and event.peer? Counts what there is and cannot be placed. */
 bool process_has_message(struct trace_process *process, const struct event *event);
+/* Does the record belong to a collective all of whose members are there? */
+bool process_has_collective(const struct trace_process *process, const struct event *event);
 /* Does the record post a receive that can bring a message? */
 bool process_has_receive(const struct trace_process *process, const struct event *event);
 

@@ -37,7 +37,8 @@ static uint32_t metric_find(const struct trace_instruments *instruments, const s
     return i;
 }
 
-static int region_add(struct trace_instruments *instruments, const struct instrument_record *record)
+static int region_add(struct trace_instruments *instruments, const struct run_reader *run,
+                      const struct instrument_record *record)
 {
     if (region_find(instruments, record) < instruments->region_count)
         return 0;
@@ -45,6 +46,7 @@ static int region_add(struct trace_instruments *instruments, const struct instru
     if (!regions)
         return -1;
     instruments->regions = regions;
+    run_reader_hold(run);
     regions[instruments->region_count++] = record;
     return 0;
 }
@@ -58,6 +60,7 @@ static int metric_add(struct trace_instruments *instruments, const struct run_re
     if (!metrics)
         return -1;
     instruments->metrics = metrics;
+    run_reader_hold(run);
     metrics[instruments->metric_count++] = (struct trace_metric){run, record, element, comm_of(run, record)};
     return 0;
 }
@@ -68,7 +71,7 @@ int trace_instruments_add(struct trace_instruments *instruments, const struct ru
     for (uint32_t id = 1; result == 0 && id < run->instrument_count; id++) {
         const struct instrument_record *record = run->instruments[id];
         if (record && record->kind == INSTRUMENT_REGION)
-            result = region_add(instruments, record);
+            result = region_add(instruments, run, record);
         for (uint32_t i = 0; result == 0 && record && record->kind == INSTRUMENT_VARIABLE; i++) {
             if (i == record->count || i == METRIC_ELEMENTS_MAX)
                 break;

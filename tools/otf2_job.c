@@ -1,5 +1,6 @@
 #include "otf2_job.h"
 
+#include "clockmessages.h"
 #include "filter.h"
 
 #include <inttypes.h>
@@ -8,9 +9,6 @@
 
 /* A damaged file may claim any size; every rank without a file costs a location in the archive. */
 enum { WORLD_SIZE_MAX = 1 << 20 };
-
-/* Two of them still add up in 64 bits. */
-#define SPAN_MAX_NS (UINT64_C(1) << 61)
 
 static bool run_has_trace(const struct run_reader *run)
 {
@@ -63,6 +61,14 @@ static void selection_find(struct trace_job *job, const struct run_reader *runs,
         job->no_messages = job->no_collectives = true;
     for (unsigned kind = 1; kind < CALL_COUNT; kind++)
         job->no_messages = job->no_messages || (left_out[kind] && moves_messages(kind));
+}
+
+int trace_run_wake(const struct run_reader *run, struct otf2_report *report)
+{
+    char reason[128];
+    if (run_reader_wake(run, reason) == 0)
+        return 0;
+    return report_error(report, "the run file of rank %d %s", run->header.world_rank, reason);
 }
 
 static int run_check(const struct trace_job *job, const struct run_reader *run, const struct run_reader *first,
@@ -122,7 +128,7 @@ static int rank_place(struct trace_job *job, const struct run_reader *run, struc
         return report_error(report, "there are two run files of rank %d (processes %u and %u)", header->world_rank,
                             rank->run->header.pid, header->pid);
     rank->run = run;
-    rank->ended = header->phase == RUN_FINALIZED && header->end_ticks >= header->begin_ticks;
+    rank->ended = run_phase_is_end(header->phase) && header->end_ticks >= header->begin_ticks;
     rank->event_count = calloc(run->thread_count + 1, sizeof *rank->event_count);
     rank->written = calloc(run->thread_count + 1, sizeof *rank->written);
     if (!rank->event_count || !rank->written)
@@ -155,8 +161,9 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
                            "process %u on %s ended before MPI_Init had returned: its rank is not known, and "
                            "it is left out",
                            runs[i].header.pid, runs[i].header.host);
-        else if (rank_place(job, &runs[i], report) != 0)
+        else if (trace_run_wake(&runs[i], report) != 0 || rank_place(job, &runs[i], report) != 0)
             return -1;
+        run_reader_rest(&runs[i]);
     }
     for (int32_t r = 0; r < job->size; r++) /* what has no run file has one location */
         if (!job->ranks[r].event_count && !(job->ranks[r].event_count = calloc(1, sizeof(uint64_t))))
@@ -193,52 +200,15 @@ static uint32_t host_find(struct trace_job *job, const struct run_header *header
     return (uint32_t)job->host_count++;
 }
 
-static bool clock_is_shared(const struct run_header *one, const struct run_header *other)
-{
-    if (one->clock_kind != other->clock_kind || strcmp(one->boot, other->boot) != 0)
-        return false;
-    return one->boot[0] || strcmp(one->host, other->host) == 0; /* a kernel that would not tell its name */
-}
-
-static uint32_t clock_find(struct trace_job *job, const struct run_reader *run)
-{
-    size_t i = 0;
-    while (i < job->clock_count && !clock_is_shared(job->clocks[i].header, &run->header))
-        i++;
-    if (i == job->clock_count)
-        job->clocks[job->clock_count++] = (struct trace_clock){&run->header, run_reader_scale(run)};
-    else if (run->header.begin_ticks < job->clocks[i].header->begin_ticks)
-        job->clocks[i] = (struct trace_clock){&run->header, run_reader_scale(run)};
-    return (uint32_t)i;
-}
-
-/* Only for ticks at or behind the clock's own begin: no process on it began earlier. */
-static uint64_t clock_realtime(const struct trace_clock *clock, uint64_t ticks)
-{
-    unsigned __int128 span = (unsigned __int128)(ticks - clock->header->begin_ticks) * clock->scale.mult >> 32;
-    uint64_t begin = clock->header->begin_realtime_ns;
-    return (begin < SPAN_MAX_NS ? begin : SPAN_MAX_NS) + (span < SPAN_MAX_NS ? (uint64_t)span : SPAN_MAX_NS);
-}
-
-static int clocks_find(struct trace_job *job, struct otf2_report *report)
+static int clocks_find(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
 {
     job->hosts = calloc((size_t)job->size, sizeof *job->hosts);
-    job->clocks = calloc((size_t)job->size, sizeof *job->clocks);
-    if (!job->hosts || !job->clocks)
+    if (!job->hosts || timeline_open(&job->line, runs, count, false) != 0 || timeline_refine(&job->line) != 0)
         return report_no_memory(report);
-    for (int32_t r = 0; r < job->size; r++) {
-        struct trace_rank *rank = &job->ranks[r];
-        if (!rank->run)
-            continue;
-        rank->host = host_find(job, &rank->run->header);
-        rank->clock = clock_find(job, rank->run);
-    }
-    job->origin_ns = UINT64_MAX;
-    for (size_t i = 0; i < job->clock_count; i++) {
-        uint64_t begin = clock_realtime(&job->clocks[i], job->clocks[i].header->begin_ticks);
-        if (begin < job->origin_ns)
-            job->origin_ns = begin;
-    }
+    for (int32_t r = 0; r < job->size; r++)
+        if (job->ranks[r].run)
+            job->ranks[r].host = host_find(job, &job->ranks[r].run->header);
+    timeline_text(&job->line, report->clocks);
     return 0;
 }
 
@@ -257,15 +227,40 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
             first = &runs[i];
             job->job = first->header.job;
         }
-        if (run_check(job, &runs[i], first, report) != 0)
+        if (trace_run_wake(&runs[i], report) != 0 || run_check(job, &runs[i], first, report) != 0)
             return -1;
+        run_reader_rest(&runs[i]);
     }
     if (ranks_place(job, runs, count, report) != 0)
         return -1;
-    for (int32_t r = 0; r < job->size; r++)
-        if (job->ranks[r].run && trace_instruments_add(&job->instruments, job->ranks[r].run) != 0)
+    for (int32_t r = 0; r < job->size; r++) {
+        const struct run_reader *run = job->ranks[r].run;
+        if (!run)
+            continue;
+        if (trace_run_wake(run, report) != 0)
+            return -1;
+        if (trace_instruments_add(&job->instruments, run) != 0)
             return report_no_memory(report);
-    return clocks_find(job, report);
+        run_reader_rest(run);
+    }
+    return clocks_find(job, runs, count, report);
+}
+
+/* Of calls that are left out for their time, function or communicator some have the other ends of messages: so there
+ * are none at all. Of ranks it is known who has to do with whom. */
+void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report)
+{
+    job->selection = selection;
+    for (int32_t r = 0; r < job->size; r++)
+        if (!selection_has_rank(selection, r)) {
+            job->ranks[r].left_out = true;
+            job->ranks[r].complete = false;
+        }
+    if (selection->windowed || selection->comm_count || selection->by_function) {
+        job->in_part = true;
+        report_warning(report, "of a part of the calls the archive has no messages and collectives, whose other ends "
+                               "may be left out");
+    }
 }
 
 void trace_job_release(struct trace_job *job)
@@ -276,19 +271,29 @@ void trace_job_release(struct trace_job *job)
     }
     free(job->ranks);
     free(job->hosts);
-    free(job->clocks);
+    timeline_release(&job->line);
     trace_instruments_release(&job->instruments);
     *job = (struct trace_job){0};
 }
 
-uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
+static uint64_t life_bound(const struct trace_rank *rank, uint64_t ticks)
 {
     const struct run_header *header = &rank->run->header;
     if (ticks < header->begin_ticks)
         ticks = header->begin_ticks;
     if (rank->ended && ticks > header->end_ticks)
         ticks = header->end_ticks;
-    return clock_realtime(&job->clocks[rank->clock], ticks) - job->origin_ns;
+    return ticks;
+}
+
+uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
+{
+    return (uint64_t)timeline_ns(&job->line, rank->run, life_bound(rank, ticks));
+}
+
+uint64_t trace_stamp(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
+{
+    return (uint64_t)timeline_local_ns(&job->line, rank->run, life_bound(rank, ticks));
 }
 
 uint32_t trace_rank_first_thread(const struct trace_rank *rank)
@@ -301,7 +306,7 @@ uint32_t trace_rank_first_thread(const struct trace_rank *rank)
 
 bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread)
 {
-    return thread == trace_rank_first_thread(rank) || (rank->run && rank->run->threads[thread]);
+    return thread == trace_rank_first_thread(rank) || (!rank->left_out && rank->run && rank->run->threads[thread]);
 }
 
 uint32_t trace_rank_thread_end(const struct trace_rank *rank)
@@ -340,12 +345,14 @@ void trace_losses_tell(const struct trace_job *job, struct otf2_report *report)
         [TRACE_LOSS_MISSING] = "records were lost when it was recorded",
         [TRACE_LOSS_ORPHANS] = "records are left out: the call that they belong to was lost",
         [TRACE_LOSS_UNKNOWN] = "records are left out: they are damaged or never written",
-        [TRACE_LOSS_COMM] = "messages are left out: their communicator is not known",
-        [TRACE_LOSS_PEER] = "messages are left out: their peer is no rank of the communicator",
+        [TRACE_LOSS_COMM] = "sends and receives are left out: there is no record of their communicator",
+        [TRACE_LOSS_ABSENT_COMM] = "sends and receives are left out with their communicators",
+        [TRACE_LOSS_PEER] = "sends and receives are left out: their peer is no rank of the communicator",
+        [TRACE_LOSS_LEFT_OUT] = "sends and receives are left out: their peers are not selected",
         [TRACE_LOSS_UNMATCHED] = "completions belong to requests that were not seen posted",
     };
     for (int32_t r = 0; r < job->size; r++)
         for (int i = 0; i < TRACE_LOSS_COUNT; i++)
-            if (job->ranks[r].losses[i])
+            if (job->ranks[r].losses[i] && texts[i])
                 report_warning(report, "rank %d: %" PRIu64 " %s", r, job->ranks[r].losses[i], texts[i]);
 }

@@ -1,15 +1,15 @@
 /*
- * The job that the run files belong to: its ranks, their hosts, and one time line for all of them.
+ * The job that the run files belong to: its ranks, their hosts, and one time line for all of them (timeline.h).
  *
  *   ranks[world rank] ──> run file, or NULL where there is none
- *        │ host  ──> hosts[]     one for each host name on each running kernel
- *        └ clock ──> clocks[]    one for each running kernel: its processes share the counter
+ *        └ host  ──> hosts[]     one for each host name on each running kernel
  *
- * A clock maps ticks to real time by one point and one factor, both from the process that began first. One mapping for
- * all processes of a kernel keeps the order that the counter has; mappings of their own would differ by the error of
- * the calibration, which over a long run is more than a message takes.
+ * The archive has the time stamps as each node's own clock had them, and ClockOffset records that say what a reader has
+ * to add: zero where the nodes' clocks were not measured. One mapping for all processes of a kernel keeps the order
+ * that the counter has; mappings of their own would differ by the error of the calibration, which over a long run is
+ * more than a message takes.
  *
- * Times of the archive are nanoseconds since the begin of the first process (origin_ns).
+ * Times are nanoseconds since the begin of the first process (line.origin_ns).
  */
 #ifndef MPIT_TOOLS_OTF2_JOB_H
 #define MPIT_TOOLS_OTF2_JOB_H
@@ -17,13 +17,10 @@
 #include "calls.h"
 #include "otf2_instruments.h"
 #include "otf2_report.h"
+#include "select.h"
+#include "timeline.h"
 
 #include <stdbool.h>
-
-struct trace_clock {
-    const struct run_header *header; /* of the process that began first */
-    struct clock_scale scale;
-};
 
 /* What of a process is not in the archive, by reason. */
 enum trace_loss {
@@ -31,15 +28,20 @@ enum trace_loss {
     TRACE_LOSS_ORPHANS,
     TRACE_LOSS_UNKNOWN,
     TRACE_LOSS_COMM,
+    TRACE_LOSS_ABSENT_COMM,
     TRACE_LOSS_PEER,
+    TRACE_LOSS_LEFT_OUT,
     TRACE_LOSS_UNMATCHED,
+    TRACE_LOSS_FOREIGN_SENT, /* these two are told for all processes together */
+    TRACE_LOSS_FOREIGN_RECEIVED,
     TRACE_LOSS_COUNT
 };
 
 struct trace_rank {
     const struct run_reader *run; /* NULL: no file */
-    uint32_t host, clock;
+    uint32_t host;
     bool ended;            /* it reached MPI_Finalize: its end is known */
+    bool left_out;         /* by the selection: its location stays empty */
     bool complete;         /* ended, and nothing of its trace is missing */
     uint64_t *event_count; /* of the archive, by thread */
     uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */
@@ -52,10 +54,8 @@ struct trace_job {
     int32_t size;
     const struct run_header **hosts; /* of one process on each */
     size_t host_count;
-    struct trace_clock *clocks;
-    size_t clock_count;
-    uint64_t origin_ns;               /* real time of 0 */
-    uint64_t last_ns;                 /* of the events written so far, since the origin */
+    struct timeline line;             /* of the processes that have a rank */
+    uint64_t last_ns;                 /* of the events written so far: the later of stamp and time */
     bool kind_used[CALL_COUNT];       /* a call of this kind is in the archive */
     uint16_t region_kind[CALL_COUNT]; /* of calls, by region: once all is written */
     uint32_t region_count;
@@ -63,14 +63,24 @@ struct trace_job {
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
     bool no_messages, no_collectives;
+    const struct selection *selection; /* NULL: all of it */
+    /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. */
+    const char *foreign_name;
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
 int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report);
 void trace_job_release(struct trace_job *job);
+/* Takes only a part of it, which has to stay there. */
+void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report);
+
+/* run_reader_wake, for the report. */
+int trace_run_wake(const struct run_reader *run, struct otf2_report *report);
 
 /* Nanoseconds since the origin. What lies outside of the process's life is moved to its nearer end. */
 uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
+/* The same as the node's own clock had it: what the archive holds, with ClockOffset records beside it. */
+uint64_t trace_stamp(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
 
 /* The thread that stands for the process; 0 when it has none. */
 uint32_t trace_rank_first_thread(const struct trace_rank *rank);

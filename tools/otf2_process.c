@@ -1,20 +1,13 @@
 #include "otf2_process.h"
 
+#include "nest.h"
 #include "otf2_events.h"
 #include "otf2_requests.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Calls inside one call that never returns: more than this are written before it, and not inside of it. */
-enum { NEST_MAX = 1 << 16, STEPS_BETWEEN_LOOKS = 1 << 12, RECORDS_BETWEEN_RESTS = 1 << 20 };
-
-/* Calls of a thread that have returned, and whose outermost call has not. */
-struct nest {
-    struct traced_call *calls;
-    size_t count, capacity;
-    size_t *open; /* while it is written: indexes of the calls that are entered */
-};
+enum { STEPS_BETWEEN_LOOKS = 1 << 12, RECORDS_BETWEEN_RESTS = 1 << 20 };
 
 struct lane {
     struct trace_location location;
@@ -63,7 +56,7 @@ static int call_match(struct lanes *lanes, struct traced_call *call)
 {
     const struct event *event = &call->event;
     bool placed = !(event->kind & EVENT_FAILED) && !lanes->process.job->no_collectives &&
-                  process_comm(&lanes->process, event) != NO_COMM;
+                  process_has_collective(&lanes->process, event);
     switch (call_shape(call)) {
     case FOLD_POST_SEND:
         return process_has_message(&lanes->process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &call->request)
@@ -106,8 +99,9 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     case RECORD_RECV_POSTED:
         return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
     case RECORD_COLL_POSTED:
-        return process_comm(process, event) != NO_COMM ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
-                                                       : 0;
+        return !process->job->no_collectives && process_has_collective(process, event)
+                   ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
+                   : 0;
     case RECORD_SEND_DONE:
     case RECORD_HALF_DONE:
         class = REQUEST_IS_SEND;
@@ -133,60 +127,27 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     }
     part->request = trace_requests_take(&lanes->requests, class, event);
     bool collective = class == REQUEST_IS_COLL || class == REQUEST_IS_COMM;
-    bool written = !process->job->in_part && !(collective ? process->job->no_collectives : process->job->no_messages);
+    bool written = !process->job->in_part && !process->job->selection &&
+                   !(collective ? process->job->no_collectives : process->job->no_messages);
     if (!part->request && written && (collective || event->peer != PEER_PROC_NULL) &&
         process_comm(process, event) != NO_COMM)
         process->unmatched++;
     return 0;
 }
 
-/* Outer calls first: they began earlier, or in the same tick and returned later. */
-static int call_order(const void *one, const void *other)
+static void call_enter(void *location, const struct traced_call *call)
 {
-    const struct traced_call *a = one, *b = other;
-    if (a->event.begin != b->event.begin)
-        return a->event.begin < b->event.begin ? -1 : 1;
-    return (a->number < b->number) - (a->number > b->number);
+    location_enter(location, call);
 }
 
-/* A call lies inside of each call that began before it and returned after it. */
-static void nest_write(struct nest *nest, struct trace_location *location)
+static void call_leave(void *location, const struct traced_call *call)
 {
-    size_t open = 0;
-    if (nest->count > 1)
-        qsort(nest->calls, nest->count, sizeof *nest->calls, call_order);
-    for (size_t i = 0; i < nest->count; i++) {
-        while (open && nest->calls[nest->open[open - 1]].number < nest->calls[i].number)
-            location_leave(location, &nest->calls[nest->open[--open]]);
-        location_enter(location, &nest->calls[i]);
-        nest->open[open++] = i;
-    }
-    while (open)
-        location_leave(location, &nest->calls[nest->open[--open]]);
-    nest->count = 0;
+    location_leave(location, call);
 }
 
-/* Takes the call over, and gives back an array of parts to use again. */
-static int nest_push(struct nest *nest, struct traced_call *call)
+static void lane_write(struct lane *lane)
 {
-    if (nest->count == nest->capacity) {
-        size_t capacity = nest->capacity ? nest->capacity * 2 : 4;
-        struct traced_call *calls = realloc(nest->calls, capacity * sizeof *calls);
-        if (!calls)
-            return -1;
-        nest->calls = calls;
-        for (size_t i = nest->capacity; i < capacity; i++)
-            calls[i] = (struct traced_call){0};
-        nest->capacity = capacity;
-        size_t *open = realloc(nest->open, capacity * sizeof *open);
-        if (!open)
-            return -1;
-        nest->open = open;
-    }
-    struct traced_call spare = nest->calls[nest->count];
-    nest->calls[nest->count++] = *call;
-    *call = spare;
-    return 0;
+    nest_write(&lane->nest, &lane->location, call_enter, call_leave);
 }
 
 /* Now and then: how far it is, and whether somebody wants it to stop. */
@@ -220,7 +181,7 @@ static int lane_step(struct lanes *lanes, struct lane *lane)
         if (nest_push(&lane->nest, call) != 0)
             return report_no_memory(lanes->report);
         if (outermost || lane->nest.count == NEST_MAX)
-            nest_write(&lane->nest, &lane->location);
+            lane_write(lane);
     }
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "an event of rank %d could not be written: %s", lanes->process.world_rank,
@@ -248,7 +209,7 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
         if (!lane->location.writer)
             return report_error(lanes->report, "no events can be written for thread %u of rank %d", thread,
                                 process->world_rank);
-        if (!rank->run || thread >= rank->run->thread_count)
+        if (!rank->run || rank->left_out || thread >= rank->run->thread_count)
             continue;
         if (schedule_open(&lane->location.schedule, &process->job->instruments, rank->run, thread,
                           rank->written[thread]) != 0)
@@ -276,7 +237,11 @@ static void losses_count(const struct lanes *lanes)
         losses[TRACE_LOSS_UNKNOWN] += lane_unknown(&lanes->list[i]);
     }
     losses[TRACE_LOSS_COMM] = process->unknown_comm;
+    losses[TRACE_LOSS_ABSENT_COMM] = process->absent_comm;
     losses[TRACE_LOSS_PEER] = process->bad_peer;
+    losses[TRACE_LOSS_LEFT_OUT] = process->left_out;
+    losses[TRACE_LOSS_FOREIGN_SENT] = process->foreign_sent;
+    losses[TRACE_LOSS_FOREIGN_RECEIVED] = process->foreign_received;
     losses[TRACE_LOSS_UNMATCHED] = process->unmatched;
 }
 
@@ -287,6 +252,7 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
     for (size_t i = 0; i < lanes->count; i++) {
         struct lane *lane = &lanes->list[i];
         uint64_t events = 0;
+        location_range(&lane->location);
         if (lane->location.writer && !failed) {
             OTF2_ErrorCode counted = OTF2_EvtWriter_GetNumberOfEvents(lane->location.writer, &events);
             OTF2_ErrorCode closed = OTF2_Archive_CloseEvtWriter(archive, lane->location.writer);
@@ -295,12 +261,8 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
         }
         if (lanes->process.rank->event_count)
             lanes->process.rank->event_count[lane->thread] = events;
-        location_range(&lane->location);
         call_stream_close(&lane->stream);
-        for (size_t c = 0; c < lane->nest.capacity; c++)
-            free(lane->nest.calls[c].parts);
-        free(lane->nest.calls);
-        free(lane->nest.open);
+        nest_release(&lane->nest);
         free(lane->next.parts);
         schedule_release(&lane->location.schedule);
     }
@@ -322,7 +284,7 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
         if (lane_step(lanes, lane) != 0)
             return -1;
     for (size_t i = 0; i < lanes->count; i++)
-        nest_write(&lanes->list[i].nest, &lanes->list[i].location);
+        lane_write(&lanes->list[i]);
     for (size_t i = 0; i < lanes->count; i++)
         location_end(&lanes->list[i].location);
     if (complete)

@@ -1,5 +1,7 @@
 #include "otf2_report.h"
 
+#include "label.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,8 +22,10 @@ void report_warning(struct otf2_report *report, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    vsnprintf(report->warnings[report->warning_count - 1], OTF2_WARNING_BYTES, format, args);
+    char *warning = report->warnings[report->warning_count - 1];
+    vsnprintf(warning, OTF2_WARNING_BYTES, format, args);
     va_end(args);
+    text_tidy(warning, OTF2_WARNING_BYTES); /* names in it are from a file */
 }
 
 int report_no_memory(struct otf2_report *report)

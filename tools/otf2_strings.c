@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
 #include "otf2_strings.h"
 
+#include "label.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 64 };
+enum { FIRST_CAPACITY = 64, TEXT_BYTES = 4096 };
 
 /* FNV-1a; the table is at most half full. */
 static uint32_t *place_find(const struct trace_strings *strings, const char *text)
@@ -39,8 +41,10 @@ static bool strings_grow(struct trace_strings *strings)
     return true;
 }
 
-uint32_t trace_strings_id(struct trace_strings *strings, const char *text)
+uint32_t trace_strings_id(struct trace_strings *strings, const char *given)
 {
+    char text[TEXT_BYTES];
+    label_clean(text, sizeof text, given, sizeof text - 1);
     if (strings->count == strings->capacity && !strings_grow(strings))
         return UINT32_MAX;
     uint32_t *place = place_find(strings, text);

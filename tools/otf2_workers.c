@@ -21,6 +21,28 @@ struct worker {
     struct otf2_report report;
 };
 
+/* Which files are mapped is known to all readers together (runmap.h). One that is held is nobody else's. */
+static pthread_mutex_t runs_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int run_take(const struct run_reader *run, struct otf2_report *report)
+{
+    pthread_mutex_lock(&runs_lock);
+    int result = trace_run_wake(run, report);
+    if (result == 0)
+        run_reader_hold(run);
+    pthread_mutex_unlock(&runs_lock);
+    return result;
+}
+
+static void run_give_back(const struct run_reader *run)
+{
+    if (!run)
+        return;
+    pthread_mutex_lock(&runs_lock);
+    run_reader_let_go(run);
+    pthread_mutex_unlock(&runs_lock);
+}
+
 static void *worker_run(void *argument)
 {
     struct worker *worker = argument;
@@ -29,10 +51,13 @@ static void *worker_run(void *argument)
         int64_t r = __atomic_fetch_add(&work->next, work->team->size, __ATOMIC_RELAXED);
         if (r >= work->job->size)
             break;
-        int result = trace_process_write(work->job, work->comms, (int32_t)r, work->archive, work->programs[r],
+        const struct run_reader *run = work->job->ranks[r].run;
+        int result = run ? run_take(run, &worker->report) : 0;
+        if (result == 0) {
+            result = trace_process_write(work->job, work->comms, (int32_t)r, work->archive, work->programs[r],
                                          &work->watch, &worker->report);
-        if (work->job->ranks[r].run)
-            run_reader_rest(work->job->ranks[r].run);
+            run_give_back(run);
+        }
         if (result == 0)
             continue;
         worker->failed_rank = (int32_t)r;
@@ -60,9 +85,9 @@ static unsigned workers_wanted(const struct work *work, unsigned threads)
     return threads < (unsigned)share ? threads : (unsigned)share;
 }
 
-int trace_events_write(struct trace_job *job, struct trace_comms *comms, OTF2_Archive *archive,
-                       const OTF2_StringRef *programs, unsigned threads, const struct team *team,
-                       struct otf2_report *report)
+int trace_ranks_write(struct trace_job *job, struct trace_comms *comms, OTF2_Archive *archive,
+                      const OTF2_StringRef *programs, unsigned threads, const struct team *team,
+                      struct otf2_report *report)
 {
     struct work work = {
         .job = job, .comms = comms, .archive = archive, .programs = programs, .team = team, .next = team->rank};
@@ -115,8 +140,8 @@ static size_t values_move(struct trace_job *job, struct trace_comms *comms, uint
     return at;
 }
 
-int trace_events_gather(struct trace_job *job, struct trace_comms *comms, const struct team *team,
-                        struct otf2_report *report)
+int trace_ranks_gather(struct trace_job *job, struct trace_comms *comms, const struct team *team,
+                       struct otf2_report *report)
 {
     size_t count = values_move(job, comms, NULL, false);
     uint64_t *values = team->size > 1 ? malloc(count * sizeof *values) : NULL;

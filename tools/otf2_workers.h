@@ -17,11 +17,11 @@
 
 /* `programs`: the string of each rank's program. `threads`: at most so many. Returns 0, or -1: with the report's error
  * set, or because a signal came. */
-int trace_events_write(struct trace_job *job, struct trace_comms *comms, OTF2_Archive *archive,
-                       const OTF2_StringRef *programs, unsigned threads, const struct team *team,
-                       struct otf2_report *report);
+int trace_ranks_write(struct trace_job *job, struct trace_comms *comms, OTF2_Archive *archive,
+                      const OTF2_StringRef *programs, unsigned threads, const struct team *team,
+                      struct otf2_report *report);
 /* All of the team, where each has written its share. Returns 0, or -1 without memory. */
-int trace_events_gather(struct trace_job *job, struct trace_comms *comms, const struct team *team,
-                        struct otf2_report *report);
+int trace_ranks_gather(struct trace_job *job, struct trace_comms *comms, const struct team *team,
+                       struct otf2_report *report);
 
 #endif

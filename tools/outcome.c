@@ -3,17 +3,20 @@
 
 #include "archive.h"
 #include "compaction.h"
+#include "postmortem.h"
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "timeline.h"
 
 #include <err.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FACTS_BYTES = 4096 };
+enum { FACTS_BYTES = 4096, LINES_MOST = 6 };
 
 static bool is_json(const char *path)
 {
@@ -81,6 +84,7 @@ static int summaries_write(const struct outcome *outcome, const struct run_dir *
         if (dir->job_count > 1)
             fprintf(out, "job %zu of %zu (%016" PRIx64 ")\n", i + 1, dir->job_count, dir->jobs[i].job);
         summary_print(dir->jobs[i].summary, out);
+        timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, out);
     }
     return ferror(out) ? -1 : 0;
 }
@@ -119,6 +123,8 @@ void outcome_show(const struct outcome *outcome)
     struct run_dir dir;
     char error[512], archive[PATH_MAX + 8];
     const char *given = outcome->output->given;
+    signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
+    postmortem_seen(outcome->output->path);
     if (run_dir_count(outcome->output->path) == 0) {
         nothing_say(outcome);
         return;
@@ -138,6 +144,11 @@ void outcome_show(const struct outcome *outcome)
     bool converted = outcome->otf2 && archive_write(&dir, archive, &(struct otf2_manner){0}, error) == 0;
     if (outcome->otf2 && !converted)
         warnx("no OTF2 archive: %s", error);
+    bool badly = false;
+    for (size_t i = 0; i < dir.job_count && !outcome->quiet; i++)
+        badly = postmortem_print(&dir.jobs[i], LINES_MOST, stderr) || badly;
+    if (badly)
+        fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +19,12 @@
 /* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
 enum { SUMMARY_BYTES_MAX = 64 << 20 };
 
+/* For one more than `count`; doubles at the powers of two. */
 static void *array_grow(void *array, size_t count, size_t element)
 {
-    void *longer = reallocarray(array, count + 1, element);
+    if (count & (count - 1))
+        return array;
+    void *longer = reallocarray(array, count ? 2 * count : 1, element);
     if (!longer)
         err(1, "no memory");
     return longer;
@@ -57,21 +61,25 @@ static void ranks_missing(const struct run_job *job, int32_t size, char *text, s
         snprintf(text + used, bytes - used, ", ...");
 }
 
-/* The hosts that the run files come from, each once. */
+/* The hosts that the run files come from, each once, as many as there is room for. */
 static void hosts_present(const struct run_job *job, char *text, size_t bytes)
 {
-    size_t used = 0;
+    enum { HOSTS_MOST = 128 };
+    const char *hosts[HOSTS_MOST];
+    size_t used = 0, count = 0;
     for (size_t i = 0; i < job->file_count; i++) {
+        const char *host = job->files[i].header.host;
         bool again = false;
-        for (size_t k = 0; k < i && !again; k++)
-            again = strcmp(job->files[k].header.host, job->files[i].header.host) == 0;
+        for (size_t k = count; k > 0 && !again; k--) /* most often the last one */
+            again = strcmp(hosts[k - 1], host) == 0;
         if (again)
             continue;
-        if (used + sizeof job->files[i].header.host + 8 > bytes) {
+        if (count == HOSTS_MOST || used + sizeof job->files[i].header.host + 8 > bytes) {
             snprintf(text + used, bytes - used, ", ...");
             return;
         }
-        used += (size_t)snprintf(text + used, bytes - used, "%s%.63s", used ? ", " : "", job->files[i].header.host);
+        hosts[count++] = host;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%.63s", used ? ", " : "", host);
     }
 }
 
@@ -120,11 +128,31 @@ long run_dir_count(const char *path)
     return count;
 }
 
+/* An entry of dir->numbers: which place a job's number has. */
+struct job_place {
+    uint64_t job;
+    size_t place;
+};
+
+static int job_place_order(const void *one, const void *other)
+{
+    const struct job_place *a = one, *b = other;
+    return (a->job > b->job) - (a->job < b->job);
+}
+
 static struct run_job *job_of(struct run_dir *dir, uint64_t number)
 {
-    for (size_t i = 0; i < dir->job_count; i++)
-        if (dir->jobs[i].job == number)
-            return &dir->jobs[i];
+    struct job_place *wanted = malloc(sizeof *wanted), **found = NULL;
+    if (wanted) {
+        *wanted = (struct job_place){number, dir->job_count};
+        found = tsearch(wanted, &dir->numbers, job_place_order);
+    }
+    if (!found)
+        err(1, "no memory");
+    if (*found != wanted) {
+        free(wanted);
+        return &dir->jobs[(*found)->place];
+    }
     dir->jobs = array_grow(dir->jobs, dir->job_count, sizeof *dir->jobs);
     dir->jobs[dir->job_count] = (struct run_job){.job = number};
     return &dir->jobs[dir->job_count++];
@@ -140,15 +168,16 @@ static void run_file_add(struct run_dir *dir, const char *path)
     run_reader_rest(&reader);
     struct run_job *job = job_of(dir, reader.header.job);
     job->files = array_grow(job->files, job->file_count, sizeof *job->files);
-    job->file_names = array_grow(job->file_names, job->file_count, sizeof *job->file_names);
-    size_t at = job->file_count++; /* by rank */
-    for (; at > 0 && job->files[at - 1].header.world_rank > reader.header.world_rank; at--) {
-        job->files[at] = job->files[at - 1];
-        job->file_names[at] = job->file_names[at - 1];
-    }
-    job->files[at] = reader;
-    if (!(job->file_names[at] = strdup(path)))
-        err(1, "no memory");
+    job->files[job->file_count++] = reader;
+}
+
+static int rank_order(const void *one, const void *other)
+{
+    const struct run_header *a = &((const struct run_reader *)one)->header;
+    const struct run_header *b = &((const struct run_reader *)other)->header;
+    if (a->world_rank != b->world_rank)
+        return a->world_rank < b->world_rank ? -1 : 1;
+    return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
 static void *file_read(const char *path, size_t *bytes, char error[128])
@@ -221,23 +250,49 @@ bool run_job_is_complete(const struct run_job *job)
            job->file_count == (size_t)job->files[0].header.world_size;
 }
 
+const struct run_reader *run_job_file(const struct run_job *job, size_t i)
+{
+    char reason[128];
+    if (run_reader_wake(&job->files[i], reason) != 0)
+        errx(1, "the run file of rank %" PRId32 " (process %" PRIu32 " on %s) %s", job->files[i].header.world_rank,
+             job->files[i].header.pid, job->files[i].header.host, reason);
+    return &job->files[i];
+}
+
+/* Takes `part` in, which is the callee's from then on. NULL is nothing. */
+static struct summary *summary_join(struct summary *whole, struct summary *part)
+{
+    if (!whole || !part)
+        return whole ? whole : part;
+    if (summary_merge(whole, part) != 0)
+        err(1, "no memory");
+    summary_release(part);
+    free(part);
+    return whole;
+}
+
+/*
+ * Merged as the processes do it among themselves, along a binomial tree: sums[k] is of 2^k files. So a line of the
+ * summary is copied log2(files) times, and not once for each file behind it.
+ */
 static struct summary *files_summary(const struct run_job *job)
 {
-    struct summary *whole = NULL;
+    struct summary *sums[8 * sizeof(size_t)] = {NULL}, *whole = NULL;
     for (size_t i = 0; i < job->file_count; i++) {
-        struct summary *part = calloc(1, sizeof *part);
-        if (!part || summary_of_run(part, &job->files[i]) != 0)
+        const struct run_reader *file = run_job_file(job, i);
+        struct summary *sum = calloc(1, sizeof *sum);
+        if (!sum || summary_of_run(sum, file) != 0)
             err(1, "no memory");
-        run_reader_rest(&job->files[i]);
-        if (!whole) {
-            whole = part;
-            continue;
+        run_reader_rest(file);
+        size_t k = 0;
+        for (; sums[k]; k++) {
+            sum = summary_join(sums[k], sum);
+            sums[k] = NULL;
         }
-        if (summary_merge(whole, part) != 0)
-            err(1, "no memory");
-        summary_release(part);
-        free(part);
+        sums[k] = sum;
     }
+    for (size_t k = 0; k < sizeof sums / sizeof *sums; k++)
+        whole = summary_join(sums[k], whole);
     return whole;
 }
 
@@ -253,6 +308,8 @@ static bool files_could_grow(const struct run_job *job)
 /* Run files tell more than the summary that the processes agreed on, but only when none is missing or cut. */
 static void job_summarize(struct run_job *job)
 {
+    if (job->file_count > 1)
+        qsort(job->files, job->file_count, sizeof *job->files, rank_order);
     job->from_files = job->file_count > 0 && (!job->stored || (run_job_is_complete(job) && files_could_grow(job)));
     job->summary = job->from_files ? files_summary(job) : job->stored;
 }
@@ -324,12 +381,9 @@ void run_dir_close(struct run_dir *dir)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
         struct run_job *job = &dir->jobs[i];
-        for (size_t k = 0; k < job->file_count; k++) {
+        for (size_t k = 0; k < job->file_count; k++)
             run_reader_close(&job->files[k]);
-            free(job->file_names[k]);
-        }
         free(job->files);
-        free(job->file_names);
         if (job->summary && job->summary != job->stored) {
             summary_release(job->summary);
             free(job->summary);
@@ -343,6 +397,7 @@ void run_dir_close(struct run_dir *dir)
         free(dir->problems[i]);
     for (size_t i = 0; i < dir->note_count; i++)
         free(dir->notes[i]);
+    tdestroy(dir->numbers, free);
     free(dir->problems);
     free(dir->notes);
     free(dir->jobs);

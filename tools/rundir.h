@@ -18,8 +18,7 @@
 
 struct run_job {
     uint64_t job;
-    struct run_reader *files;
-    char **file_names;
+    struct run_reader *files; /* by world rank; their headers can be read, for more see run_job_file */
     size_t file_count;
     struct summary *stored;  /* from a .summary file; NULL: none */
     struct summary *summary; /* what to show; NULL only without memory */
@@ -30,6 +29,7 @@ struct run_dir {
     char *path;
     struct run_job *jobs;
     size_t job_count;
+    void *numbers;   /* of the jobs, in a tree (search.h) */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
     char **notes; /* which processes of a job left no run file where there should be one */
@@ -45,6 +45,9 @@ void run_dir_close(struct run_dir *dir);
 
 /* Whether a process of the job was to keep all of its events. */
 bool run_job_has_trace(const struct run_job *job);
+
+/* File i, to be looked into until many others were; run_reader_rest when done. Ends the tool when the file has gone. */
+const struct run_reader *run_job_file(const struct run_job *job, size_t i);
 
 /* Whether all processes of the job have left a readable run file. */
 bool run_job_is_complete(const struct run_job *job);

@@ -124,6 +124,13 @@ int selection_functions(struct selection *selection, const char *text, char prob
     return 0;
 }
 
+void selection_describe(struct selection *selection, const char *option, const char *text)
+{
+    size_t used = strlen(selection->described);
+    snprintf(selection->described + used, sizeof selection->described - used, "%s--%s %s", used ? " " : "", option,
+             text);
+}
+
 void selection_release(struct selection *selection)
 {
     free(selection->ranks);
@@ -160,4 +167,15 @@ bool selection_has_comm(const struct selection *selection, const char *name, con
 bool selection_has_function(const struct selection *selection, unsigned kind)
 {
     return !selection->by_function || (kind < CALL_COUNT && kind && !selection->left_out[kind]);
+}
+
+bool selection_has_call(const struct selection *selection, const struct run_reader *run, const struct event *event,
+                        int64_t begin_ns, int64_t end_ns)
+{
+    /* without a time nobody can tell who had a slot that was used again */
+    uint32_t number = event->begin || !run->header.past ? run_reader_comm_at(run, event->comm, event->begin) : 0;
+    const struct comm_record *comm = number ? run->comms[number] : NULL;
+    return selection_has_rank(selection, run->header.world_rank) && selection_has_time(selection, begin_ns, end_ns) &&
+           selection_has_function(selection, event_kind(event)) &&
+           selection_has_comm(selection, comm ? comm->name : NULL, comm ? comm->label : NULL);
 }

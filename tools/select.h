@@ -11,6 +11,7 @@
 #ifndef MPIT_TOOLS_SELECT_H
 #define MPIT_TOOLS_SELECT_H
 
+#include "reader.h"
 #include "calls.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct selection {
     const char *comms[SELECT_COMMS_MAX]; /* patterns, the caller's */
     size_t comm_count;
     bool by_function;
+    char described[SELECT_PROBLEM_BYTES]; /* as it was asked for, as far as it fits */
     bool left_out[CALL_COUNT];
 };
 
@@ -39,6 +41,8 @@ int selection_ranks(struct selection *selection, const char *text, char problem[
 int selection_window(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
 int selection_comm(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
 int selection_functions(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
+/* Keeps in `described` what was asked for. */
+void selection_describe(struct selection *selection, const char *option, const char *text);
 void selection_release(struct selection *selection);
 
 /* Is anything left out at all? */
@@ -50,5 +54,8 @@ bool selection_has_time(const struct selection *selection, int64_t begin_ns, int
 bool selection_has_comm(const struct selection *selection, const char *name, const char *label);
 /* Kinds that this version does not know pass if functions are not asked for. */
 bool selection_has_function(const struct selection *selection, unsigned kind);
+/* All of these for a call, or an event between calls, of a run. */
+bool selection_has_call(const struct selection *selection, const struct run_reader *run, const struct event *event,
+                        int64_t begin_ns, int64_t end_ns);
 
 #endif

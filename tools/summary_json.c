@@ -2,7 +2,9 @@
 #include "summary_json.h"
 
 #include "calls.h"
+#include "label.h"
 #include "summary_instruments.h"
+#include "timeline.h"
 #include "variables.h"
 
 #include <inttypes.h>
@@ -12,17 +14,14 @@
 
 enum { SUMMARY_JSON_VERSION = 1 };
 
-/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?'. */
+/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?' (label.h). */
 static json_t *text_json(const char *text)
 {
     json_t *json = json_string(text);
     if (json)
         return json;
     char clean[FILTER_BYTES];
-    size_t used = 0;
-    for (; text[used] && used < sizeof clean - 1; used++)
-        clean[used] = (text[used] & 0x80) ? '?' : text[used];
-    clean[used] = '\0';
+    label_clean(clean, sizeof clean, text, FILTER_BYTES);
     return json_string(clean);
 }
 
@@ -106,8 +105,29 @@ static json_t *comm_json(const struct summary_comm *comm)
     return json;
 }
 
-static json_t *job_json(const struct summary *summary)
+/* null: one node, or what is left of the job does not tell */
+static json_t *clocks_json(const struct run_job *job)
 {
+    struct timeline line;
+    json_t *json = json_null();
+    if (!job->file_count)
+        return json;
+    if (timeline_open(&line, job->files, job->file_count, false) == 0 && line.clock_count > 1) {
+        struct timeline_quality quality = timeline_quality(&line);
+        json = json_object();
+        json_object_set_new(json, "nodes", count_json(quality.nodes));
+        json_object_set_new(json, "measured", count_json(quality.measured));
+        json_object_set_new(json, "times", count_json(quality.least));
+        json_object_set_new(json, "error_ns", quality.measured ? count_json(quality.error_ns) : json_null());
+        json_object_set_new(json, "drift_ppm", quality.most > 1 ? json_real(quality.drift * 1e6) : json_null());
+    }
+    timeline_release(&line);
+    return json;
+}
+
+static json_t *job_json(const struct run_job *job)
+{
+    const struct summary *summary = job->summary;
     char number[32];
     snprintf(number, sizeof number, "%016" PRIx64, summary->job);
     json_t *json = json_object(), *comms = json_array();
@@ -128,6 +148,7 @@ static json_t *job_json(const struct summary *summary)
     json_object_set_new(json, "filter", summary->filter_mixed ? json_null() : text_json(summary->filter));
     json_object_set_new(json, "timing", summary->sampling_mixed ? json_null() : count_json(summary->sampling));
     json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));
+    json_object_set_new(json, "clocks", clocks_json(job));
     json_object_set_new(json, "lost", losses_json(summary));
     json_object_set_new(json, "calls", calls_json(summary));
     for (size_t i = 0; i < summary->comm_count; i++)
@@ -142,7 +163,7 @@ int summary_write_json(const struct run_dir *dir, FILE *out)
 {
     json_t *jobs = json_array();
     for (size_t i = 0; i < dir->job_count; i++)
-        json_array_append_new(jobs, job_json(dir->jobs[i].summary));
+        json_array_append_new(jobs, job_json(&dir->jobs[i]));
     json_t *document =
         json_pack("{s:i, s:s, s:o}", "version", SUMMARY_JSON_VERSION, "mpit", MPIT_VERSION, "jobs", jobs);
     int result = document ? json_dumpf(document, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;

@@ -2,6 +2,7 @@
 #include "summary_text.h"
 
 #include "calls.h"
+#include "label.h"
 #include "summary_instruments.h"
 #include "units.h"
 #include "variables.h"
@@ -11,6 +12,22 @@
 #include <string.h>
 
 enum { TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 28, BAR_COLUMNS = 40 };
+
+/* Are there calls that were not timed? Then no time is not 0 s, but none that is known. */
+static bool is_untimed(const struct summary *summary)
+{
+    return summary->sampling != 1 || summary->sampling_mixed;
+}
+
+static bool is_never_timed(const struct summary *summary)
+{
+    return !summary->sampling && !summary->sampling_mixed;
+}
+
+static const char *known_ns(char text[UNIT_TEXT_BYTES], uint64_t ns, bool untimed)
+{
+    return ns || !untimed ? text_of_ns(text, ns) : "-";
+}
 
 static double mean(const struct summary_spread *spread, uint32_t ranks)
 {
@@ -37,7 +54,11 @@ static void head_print(const struct summary *summary, FILE *out)
     bool known = summary->ranks > 1 && run->min_rank >= 0; /* ranks get their numbers in MPI_Init */
     if (known)
         fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, run->min), run->min_rank);
-    fprintf(out, "\n  in MPI     %s", text_of_share(a, mean(share, summary->ranks), 1));
+    if (is_untimed(summary) && (share->max <= 0 || is_never_timed(summary))) {
+        fprintf(out, "\n  in MPI     -\n");
+        return;
+    }
+    fprintf(out, "\n  in MPI     %s of run time x threads", text_of_share(a, mean(share, summary->ranks), 1));
     if (known)
         fprintf(out, "   (min %s, rank %" PRId32 "; max %s, rank %" PRId32 ")", text_of_share(b, share->min, 1),
                 share->min_rank, text_of_share(c, share->max, 1), share->max_rank);
@@ -71,11 +92,17 @@ static void selection_print(const struct summary *summary, FILE *out)
 static void losses_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES];
-    if (summary->ended_badly)
+    uint32_t later = summary->ended_later, badly = summary->ended_badly > later ? summary->ended_badly - later : 0;
+    if (badly)
         fprintf(out,
                 "  !          %s rank%s did not reach MPI_Finalize; times are up to the last call that returned, and\n"
                 "             mpit-dump --events shows the calls that were not left\n",
-                text_of_count(a, summary->ended_badly), summary->ended_badly == 1 ? "" : "s");
+                text_of_count(a, badly), badly == 1 ? "" : "s");
+    if (later)
+        fprintf(out,
+                "  !          %s rank%s had closed the last session and did not come to an exit: killed, or left by "
+                "_exit\n",
+                text_of_count(a, later), later == 1 ? "" : "s");
     for (size_t i = 0; i < LOSS_COUNT; i++)
         if (summary->lost[i])
             fprintf(out, "  !          not recorded: %s, cause %s\n", text_of_count(a, summary->lost[i]),
@@ -91,10 +118,24 @@ static int call_order(const void *a, const void *b, void *summary)
     return (x->count < y->count) - (x->count > y->count);
 }
 
+/* A line of the table of functions. */
+static void call_print(const char *name, const struct summary_call *call, double whole, bool untimed, bool average,
+                       FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    bool known = call->time_ns || !untimed;
+    fprintf(out, "  %-32s %14s %10s %9s", name, text_of_count(a, call->count), known_ns(b, call->time_ns, untimed),
+            known && whole > 0 ? text_of_share(c, (double)call->time_ns, whole) : "-");
+    if (average)
+        fprintf(out, " %10s", known ? text_of_seconds(d, (double)call->time_ns * 1e-9 / (double)call->count) : "-");
+    fputc('\n', out);
+}
+
 static void calls_print(const struct summary *summary, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    char others[UNIT_TEXT_BYTES];
+    bool untimed = is_untimed(summary);
     for (unsigned i = 1; i < CALL_COUNT; i++)
         if (summary->calls[i].count)
             order[used++] = i;
@@ -102,26 +143,23 @@ static void calls_print(const struct summary *summary, FILE *out)
         return;
     qsort_r(order, used, sizeof *order, call_order, (void *)(uintptr_t)summary);
     double whole = 0;
-    for (unsigned i = 0; i < used; i++)
+    for (unsigned i = 0; i < used && !is_never_timed(summary); i++)
         whole += (double)summary->calls[order[i]].time_ns;
     fprintf(out, "\nMPI functions by time, over all ranks\n  %-32s %14s %10s %9s %10s\n", "", "calls", "time", "share",
             "mean");
     struct summary_call rest = {0};
     for (unsigned i = 0; i < used; i++) {
         const struct summary_call *call = &summary->calls[order[i]];
-        if (i >= TOP_CALLS) {
-            rest.count += call->count;
-            rest.time_ns += call->time_ns;
+        if (i < TOP_CALLS) {
+            call_print(call_table[order[i]].name, call, whole, untimed, true, out);
             continue;
         }
-        fprintf(out, "  %-32s %14s %10s %9s %10s\n", call_table[order[i]].name, text_of_count(a, call->count),
-                text_of_ns(b, call->time_ns), text_of_share(c, (double)call->time_ns, whole),
-                text_of_seconds(d, (double)call->time_ns * 1e-9 / (double)call->count));
+        rest.count += call->count;
+        rest.time_ns += call->time_ns;
     }
     if (used > TOP_CALLS) {
-        snprintf(d, sizeof d, "%u others", used - TOP_CALLS);
-        fprintf(out, "  %-32s %14s %10s %9s\n", d, text_of_count(a, rest.count), text_of_ns(b, rest.time_ns),
-                text_of_share(c, (double)rest.time_ns, whole));
+        snprintf(others, sizeof others, "%u others", used - TOP_CALLS);
+        call_print(others, &rest, whole, untimed, false, out);
     }
     bool world = summary->calls[CALL_MPI_Init].count || summary->calls[CALL_MPI_Init_thread].count;
     if (world && !summary->calls[CALL_MPI_Finalize].count &&
@@ -137,22 +175,28 @@ static int comm_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* As far as the terminal's character set goes. */
+static void text_show(const char *text, FILE *out)
+{
+    bool utf8 = text_is_utf8();
+    for (; *text; text++)
+        if (utf8 || !(*text & 0x80))
+            fputc(*text, out);
+        else if ((*text & 0xc0) != 0x80) /* once for each character */
+            fputc('?', out);
+}
+
 /* What the program calls it, behind everything else: it may be long. */
 static void label_print(const struct summary_comm *comm, FILE *out)
 {
-    bool utf8 = text_is_utf8();
+    char quoted[LABEL_QUOTED_BYTES];
     if (!comm->label[0])
         return;
-    fputs("  \"", out);
-    for (const char *at = comm->label; *at; at++)
-        if (utf8 || !(*at & 0x80))
-            fputc(*at, out);
-        else if ((*at & 0xc0) != 0x80) /* once for each character */
-            fputc('?', out);
-    fputc('"', out);
+    fputs("  ", out);
+    text_show(label_quote(quoted, comm->label), out);
 }
 
-static void comm_print(const struct summary_comm *comm, const char *name, FILE *out)
+static void comm_print(const struct summary_comm *comm, const char *name, bool untimed, FILE *out)
 {
     char size[UNIT_TEXT_BYTES], time[UNIT_TEXT_BYTES], p2p[UNIT_TEXT_BYTES], coll[UNIT_TEXT_BYTES],
         wait[UNIT_TEXT_BYTES];
@@ -162,8 +206,8 @@ static void comm_print(const struct summary_comm *comm, const char *name, FILE *
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
     fprintf(out, "  %-*s %6s %8s %8s %8s %8s %11s %9s", COMM_NAME_COLUMNS, name, size,
-            text_of_ns(time, comm->comm_time_ns), text_of_ns(p2p, comm->p2p_time_ns),
-            text_of_ns(coll, comm->coll_time_ns), text_of_ns(wait, comm->wait_time_ns),
+            known_ns(time, comm->comm_time_ns, untimed), known_ns(p2p, comm->p2p_time_ns, untimed),
+            known_ns(coll, comm->coll_time_ns, untimed), known_ns(wait, comm->wait_time_ns, untimed),
             text_of_count(messages, comm->send_count), text_of_bytes(bytes, comm->send_bytes));
     label_print(comm, out);
     if (comm->sum)
@@ -177,7 +221,10 @@ static const char *name_fit(const char *name, char fitted[COMM_NAME_COLUMNS + 1]
     size_t bytes = strlen(name);
     if (bytes <= COMM_NAME_COLUMNS)
         return name;
-    snprintf(fitted, COMM_NAME_COLUMNS + 1, "...%s", name + bytes - (COMM_NAME_COLUMNS - 3));
+    const char *end = name + bytes - (COMM_NAME_COLUMNS - 3);
+    while ((*end & 0xc0) == 0x80)
+        end++; /* not inside of a character */
+    snprintf(fitted, COMM_NAME_COLUMNS + 1, "...%s", end);
     return fitted;
 }
 
@@ -192,7 +239,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
         const struct summary_comm *comm = comms[i];
         char fitted[COMM_NAME_COLUMNS + 1];
         if (i < TOP_COMMS) {
-            comm_print(comm, name_fit(comm->name, fitted), out);
+            comm_print(comm, name_fit(comm->name, fitted), is_untimed(summary), out);
             continue;
         }
         rest.merged += comm->merged ? comm->merged : 1;
@@ -206,7 +253,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     if (rest.merged) {
         char name[UNIT_TEXT_BYTES];
         snprintf(name, sizeof name, "%" PRIu64 " other%s", rest.merged, rest.merged == 1 ? "" : "s");
-        comm_print(&rest, name, out);
+        comm_print(&rest, name, is_untimed(summary), out);
     }
 }
 

@@ -104,15 +104,16 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     return true;
 }
 
-struct ledger *book_thread_add(int tid)
+void book_share(void)
 {
-    struct ledger *ledger = calloc(1, sizeof *ledger);
-    if (!ledger)
-        run_lost(&book.run, LOSS_NO_MEMORY, 1);
-    else if (book_ledger_open(ledger, tid))
-        return ledger;
-    free(ledger);
-    return NULL;
+    pthread_mutex_lock(&book.lock);
+    book.plain = false;
+    book.concurrent = true;
+    for (struct ledger *l = book.threads; l; l = l->next) {
+        l->tally.concurrent = true;
+        RELAXED_STORE(&l->plain_handle, PLAIN_NEVER);
+    }
+    pthread_mutex_unlock(&book.lock);
 }
 
 struct comm *book_comm_find(uint64_t handle)
@@ -133,14 +134,13 @@ void book_object_set(struct comm_map **objects, uint64_t handle, struct comm *co
     pthread_mutex_unlock(&book.lock);
 }
 
-/* A slot with shared cells, and a record that is yet to be linked. */
-static struct comm *slot_make(uint64_t *record_offset)
+/* A slot with shared cells, and a record, both of which are yet to be linked. */
+static struct comm *slot_make(uint64_t *record_offset, uint64_t *block_offset)
 {
-    uint64_t block_offset;
     struct comm *comm = calloc(1, sizeof *comm);
     struct comm_record *record = comm ? run_alloc(&book.run, sizeof *record, record_offset) : NULL;
     struct tally_block *block = record ? block_make(BLOCK_SHARED, 0, book.comm_count, 0,
-                                                    sizeof(struct shared_cells) / sizeof(uint64_t), &block_offset)
+                                                    sizeof(struct shared_cells) / sizeof(uint64_t), block_offset)
                                        : NULL;
     if (!block) {
         __atomic_store_n(&book.full_limit, book.run.memory_limit, __ATOMIC_RELAXED);
@@ -154,10 +154,8 @@ static struct comm *slot_make(uint64_t *record_offset)
     comm->shared = (struct shared_cells *)(block + 1);
     for (unsigned i = 0; i < EXTREME_COUNT; i++)
         comm->shared->closed[i] = extreme_neutral((enum extreme)i);
-    if (*record_offset && block_offset)
-        block_link(block, block_offset);
-    else
-        *record_offset = 0;
+    if (!*record_offset || !*block_offset)
+        *record_offset = *block_offset = 0;
     return comm;
 }
 
@@ -192,31 +190,46 @@ struct comm *book_comm_make(const struct comm_facts *facts)
 {
     if (book.comm_count >= COMM_SLOTS || book_is_short())
         return NULL;
-    uint64_t offset;
-    struct comm *comm = slot_make(&offset);
+    uint64_t offset, block_offset;
+    struct comm *comm = slot_make(&offset, &block_offset);
     if (!comm)
         return NULL;
     comm_describe(comm, facts);
-    if (offset)
+    if (offset) { /* in this order: at no moment may there be a block of a slot that there is not */
         run_link(&book.run, &book.run.header->first_comm, &comm->record->next, offset);
+        block_link((struct tally_block *)comm->shared - 1, block_offset);
+    }
     __atomic_store_n(&book.comms[comm->slot], comm, __ATOMIC_RELEASE);
     __atomic_store_n(&book.comm_count, comm->slot + 1, __ATOMIC_RELEASE);
     return comm;
 }
 
-/* In the place of one that was freed where enough of them are kept, or where there is no other place. */
+static bool slot_fits(void)
+{
+    size_t block = sizeof(struct tally_block) + sizeof(struct shared_cells);
+    return run_fits(&book.run, sizeof(struct comm_record) + block + (size_t)2 * RUN_ALIGN);
+}
+
+static struct comm *comm_renewed(const struct comm_facts *facts, bool needed)
+{
+    struct comm *comm = facts->since ? comm_reuse(facts, needed) : NULL;
+    if (!comm)
+        return NULL;
+    comm_describe(comm, facts);
+    changes_count();
+    return comm;
+}
+
+/* In the place of one that was freed where enough of them are kept, or where there is no other place: that is looked
+ * for before memory is asked for that is not there, which would be counted as a loss. */
 static struct comm *comm_place(const struct comm_facts *facts)
 {
-    struct comm *comm = NULL;
-    for (int needed = 0; needed < 2 && !comm; needed++) {
-        comm = facts->since ? comm_reuse(facts, needed) : NULL;
-        if (comm) {
-            comm_describe(comm, facts);
-            changes_count();
-        } else {
-            comm = book_comm_make(facts);
-        }
-    }
+    bool fits = slot_fits();
+    struct comm *comm = comm_renewed(facts, !fits);
+    if (!comm)
+        comm = book_comm_make(facts);
+    if (!comm && fits)
+        comm = comm_renewed(facts, true);
     if (!comm)
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
     return comm;

@@ -62,7 +62,7 @@ struct comm {
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
-    uint64_t difference;             /* the largest that was seen of the variable that is one (sample.c) */
+    uint64_t difference;       /* the largest that was seen of the variable that is one (sample.c) */
     struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
     char name[COMM_NAME_BYTES];
 };
@@ -146,10 +146,11 @@ static inline bool book_is_full(void)
 /* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */
 int book_open(void);
 
+/* From here on several threads may be in MPI at once. To be called before another one can be. */
+void book_share(void);
+
 /* Opens a new thread's ledger in zeroed memory that is never freed; false: no memory for its cells (counted). */
 bool book_ledger_open(struct ledger *ledger, int tid);
-/* The same in memory of its own; NULL: counted as lost. */
-struct ledger *book_thread_add(int tid);
 
 /* The communicator with this handle, or NULL. Lock-free, async-signal-safe. */
 struct comm *book_comm_find(uint64_t handle);

@@ -191,6 +191,9 @@ static void sum_describe(struct comm_sum *sum, const struct comm *comm)
         __atomic_store_n(&record->remote_size, comm->remote_size, __ATOMIC_RELAXED);
     sum->comm->size = record->size;
     sum->comm->remote_size = record->remote_size;
+    uint32_t peers = (uint32_t)(record->remote_size ? record->remote_size : record->size);
+    for (struct view *v = sum->comm->views; v; v = v->next) /* so far do readers look for pages */
+        RELAXED_STORE(&v->tally.peers, peers);
 }
 
 /* ---- from one to the next -----------------------------------------------------------------------------------------

@@ -70,29 +70,50 @@ static bool word_mark(const char *word, size_t length, bool marked[CALL_COUNT])
 
 static int word_refuse(const char *word, size_t length, char *problem, size_t size)
 {
-    snprintf(problem, size,
-             "'%.*s' is neither a recorded MPI function nor a class (p2p, completion, coll, comm, rma, io, process, "
-             "other); allowed are these, separated by commas, with - in front to leave out",
-             length > 60 ? 60 : (int)length, word);
+    snprintf(
+        problem, size,
+        "'%.*s' is neither a recorded MPI function (MPI_ may be left out, * stands for any characters) nor a class "
+        "(p2p, completion, coll, comm, rma, io, process, other); allowed are these, separated by commas, with - in "
+        "front to leave out",
+        length > 60 ? 60 : (int)length, word);
     return -1;
+}
+
+struct word {
+    const char *at;
+    size_t length;
+    bool minus; /* that is no part of it */
+};
+
+/* The next word that is not empty; `text` goes behind it. */
+static bool word_next(const char **text, struct word *word)
+{
+    while (**text) {
+        const char *at = *text;
+        size_t length = strcspn(at, ",");
+        *text = at + length + (at[length] == ',');
+        for (; length && isspace((unsigned char)*at); length--)
+            at++;
+        while (length && isspace((unsigned char)at[length - 1]))
+            length--;
+        if (!length)
+            continue;
+        bool minus = *at == '-';
+        *word = (struct word){at + minus, length - minus, minus};
+        return true;
+    }
+    return false;
 }
 
 int filter_select(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size)
 {
     bool wanted[CALL_COUNT] = {false}, unwanted[CALL_COUNT] = {false}, only = false;
+    struct word word;
     memset(left_out, 0, CALL_COUNT * sizeof *left_out);
-    for (const char *word = text; *word;) {
-        size_t length = strcspn(word, ",");
-        const char *next = word + length + (word[length] == ',');
-        for (; length && isspace((unsigned char)*word); length--)
-            word++;
-        while (length && isspace((unsigned char)word[length - 1]))
-            length--;
-        bool minus = length && *word == '-';
-        if (length && !word_mark(word + minus, length - minus, minus ? unwanted : wanted))
-            return word_refuse(word, length, problem, size);
-        only = only || (length && !minus);
-        word = next;
+    while (word_next(&text, &word)) {
+        if (!word_mark(word.at, word.length, word.minus ? unwanted : wanted))
+            return word_refuse(word.at - word.minus, word.length + word.minus, problem, size);
+        only = only || !word.minus;
     }
     for (unsigned kind = 1; kind < CALL_COUNT; kind++)
         left_out[kind] = unwanted[kind] || (only && !wanted[kind]);
@@ -111,4 +132,53 @@ int filter_check(const char *text, char *problem, size_t size)
 {
     bool left_out[CALL_COUNT];
     return filter_read(text, left_out, problem, size);
+}
+
+/* The function that it names without MPI_ in front, and no other; CALL_NONE: it is something else. */
+static unsigned word_function(const struct word *word)
+{
+    if (memchr(word->at, '*', word->length))
+        return CALL_NONE;
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++)
+        if (fits(word->at, word->length, call_table[kind].name + 4))
+            return kind;
+    return CALL_NONE;
+}
+
+/* Does it stand for local functions, and for nothing else? */
+static bool word_is_local(const struct word *word)
+{
+    bool marked[CALL_COUNT] = {false}, any = word_mark(word->at, word->length, marked);
+    for (unsigned kind = 1; kind < CALL_COUNT && any; kind++)
+        any = !marked[kind] || call_table[kind].class == CLASS_OTHER;
+    return any;
+}
+
+bool filter_wants_local(const char *text, char name[FILTER_WORD_BYTES])
+{
+    struct word word;
+    while (word_next(&text, &word)) {
+        if (word.minus || !word_is_local(&word))
+            continue;
+        snprintf(name, FILTER_WORD_BYTES, "%.*s", (int)word.length, word.at);
+        return true;
+    }
+    return false;
+}
+
+bool filter_is_narrow(const char *text, char name[FILTER_WORD_BYTES], const char **meant, const char **other)
+{
+    struct word word;
+    while (word_next(&text, &word)) {
+        unsigned function = word_function(&word);
+        for (unsigned kind = 1; function != CALL_NONE && kind < CALL_COUNT; kind++) {
+            if (kind == function || strncasecmp(call_table[kind].name + 4, word.at, word.length) != 0)
+                continue;
+            snprintf(name, FILTER_WORD_BYTES, "%.*s", (int)word.length, word.at);
+            *meant = call_table[function].name;
+            *other = call_table[kind].name;
+            return true;
+        }
+    }
+    return false;
 }

@@ -9,6 +9,10 @@
  *     p2p,coll             only these
  *     p2p,-iprobe          p2p, but without MPI_Iprobe
  *
+ *     start                MPI_Start alone; start* is MPI_Startall, too
+ *
+ * A name stands for the function of that name and no other, also where it reads like a class. Local functions are
+ * recorded only where mpit_record_local_calls says so, whatever the filter names.
  * MPI_Init, MPI_Init_thread, MPI_Finalize and those of sessions are recorded always: a run begins and ends with them.
  */
 #ifndef MPIT_AGGREGATE_FILTER_H
@@ -26,5 +30,17 @@ int filter_read(const char *text, bool left_out[CALL_COUNT], char *problem, size
 int filter_select(const char *text, bool left_out[CALL_COUNT], char *problem, size_t size);
 /* The same for who wants to know only whether it can be read. */
 int filter_check(const char *text, char *problem, size_t size);
+
+enum { FILTER_WORD_BYTES = 64 };
+
+/*
+ * What a filter that can be read may be mistaken for; false: nothing.
+ *
+ * A word that stands for local functions alone, of which nothing is recorded unless mpit_record_local_calls is on.
+ */
+bool filter_wants_local(const char *text, char name[FILTER_WORD_BYTES]);
+/* A word without MPI_ in front that is the name of one function, `meant`, where names of others begin with it, too; one
+ * of these is `other`. */
+bool filter_is_narrow(const char *text, char name[FILTER_WORD_BYTES], const char **meant, const char **other);
 
 #endif

@@ -26,6 +26,14 @@ static int papi_check(const char *text, char *problem, size_t size)
     return -1;
 }
 
+static int policy_check(const char *text, char *problem, size_t size)
+{
+    if (strcmp(text, "stop") == 0 || strcmp(text, "ring") == 0)
+        return 0;
+    snprintf(problem, size, "allowed are stop and ring");
+    return -1;
+}
+
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
                     "1: keep raw events in the run file, from when it is written; 0: no longer. It needs a run "
@@ -61,6 +69,15 @@ const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_PAPI_EVENTS] = {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
                           "Names of PAPI events, separated by commas. This version counts none: it can only be empty.",
                           papi_check},
+    [KNOB_CLOCK_SYNC_BARRIERS] =
+        {"mpit_clock_sync_barriers", KNOB_INT, false, 0, 0, INT32_MAX,
+         "N > 0: the clocks of a traced run on several nodes are measured again behind every Nth MPI_Barrier on "
+         "MPI_COMM_WORLD, and not only at begin and end; the same in all processes.",
+         NULL},
+    [KNOB_TRACE_POLICY] = {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
+                           "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
+                           "begin is kept; ring, the oldest, so that its end is. Fixed when MPI_Init begins.",
+                           policy_check},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -70,7 +87,8 @@ uint64_t knobs[KNOB_COUNT] = {
     [KNOB_TIMING] = 1,
 };
 
-static char texts[KNOB_COUNT][KNOB_TEXT_BYTES]; /* under write_lock; of those that are texts */
+static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] =
+                                                      "stop"}; /* under write_lock; of those that are texts */
 
 uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
@@ -220,58 +238,47 @@ static bool number_read(const char *text, uint64_t *value)
     return errno == 0 && *end == '\0';
 }
 
-/* "MPIT_X=..." as far as there is room. */
-static size_t problem_begin(char problem[KNOB_PROBLEM_BYTES], const char *name, const char *text)
+static bool number_value_read(enum knob knob, const char *text, uint64_t *value, char reason[KNOB_PROBLEM_BYTES])
 {
-    int n = snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: ", name, text,
-                     strlen(text) > 100 ? "..." : "");
-    return n > 0 && n < KNOB_PROBLEM_BYTES ? (size_t)n : 0;
+    const struct knob_description *description = &knob_table[knob];
+    bool good = number_read(text, value) && *value >= description->least && *value <= description->most;
+    if (!good)
+        snprintf(reason, KNOB_PROBLEM_BYTES, "allowed are whole numbers from %" PRIu64 " to %" PRIu64,
+                 description->least, description->most);
+    else if (knob == KNOB_SAMPLE_HZ && *value)
+        snprintf(reason, KNOB_PROBLEM_BYTES, "this version has no sampler, it can only be 0");
+    return !reason[0];
 }
 
-static void problem_end(char problem[KNOB_PROBLEM_BYTES], const char *text)
+bool knob_value_read(enum knob knob, const char *text, uint64_t *value, char reason[KNOB_PROBLEM_BYTES])
 {
-    size_t used = strlen(problem);
-    snprintf(problem + used, KNOB_PROBLEM_BYTES - used, "%s", text);
-}
-
-static bool text_from_environment(enum knob knob, const char *name, const char *text, char problem[KNOB_PROBLEM_BYTES])
-{
-    size_t used = problem_begin(problem, name, text);
-    enum { END = 48 }; /* room for the last words */
+    reason[0] = '\0';
+    if (knob_table[knob].type != KNOB_TEXT)
+        return number_value_read(knob, text, value, reason);
     if (strlen(text) >= KNOB_TEXT_BYTES)
-        snprintf(problem + used, KNOB_PROBLEM_BYTES - used - END, "it has more than %d characters",
-                 KNOB_TEXT_BYTES - 1);
-    else if (knob_table[knob].check(text, problem + used, KNOB_PROBLEM_BYTES - used - END) == 0) {
-        problem[0] = '\0';
-        return true;
-    }
-    problem_end(problem, ". The default, none, holds.");
-    return false;
+        snprintf(reason, KNOB_PROBLEM_BYTES, "it has more than %d characters", KNOB_TEXT_BYTES - 1);
+    else if (knob_table[knob].check(text, reason, KNOB_PROBLEM_BYTES) == 0)
+        reason[0] = '\0';
+    return !reason[0];
 }
 
 bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PROBLEM_BYTES])
 {
     const struct knob_description *description = &knob_table[knob];
-    char name[KNOB_VARIABLE_BYTES];
+    char name[KNOB_VARIABLE_BYTES], reason[KNOB_PROBLEM_BYTES], initial[32];
     knob_variable(knob, name);
     const char *text = getenv(name);
     problem[0] = '\0';
     if (!text || !text[0])
         return false;
-    if (description->type == KNOB_TEXT)
-        return text_from_environment(knob, name, text, problem);
-    bool good = number_read(text, value) && *value >= description->least && *value <= description->most;
-    if (good && !(knob == KNOB_SAMPLE_HZ && *value))
+    if (knob_value_read(knob, text, value, reason))
         return true;
-    if (good)
-        snprintf(problem, KNOB_PROBLEM_BYTES,
-                 "%s=%.100s cannot be used: this version has no sampler, it can only be 0. The default, 0, holds.",
-                 name, text);
+    if (description->type != KNOB_TEXT)
+        snprintf(initial, sizeof initial, "%" PRIu64, description->initial);
     else
-        snprintf(problem, KNOB_PROBLEM_BYTES,
-                 "%s=%.100s cannot be used; allowed are whole numbers from %" PRIu64 " to %" PRIu64
-                 ". The default, %" PRIu64 ", holds.",
-                 name, text, description->least, description->most, description->initial);
+        snprintf(initial, sizeof initial, "%s", knob == KNOB_TRACE_POLICY ? "stop" : "none");
+    snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: %.500s. The default, %s, holds.", name, text,
+             strlen(text) > 100 ? "..." : "", reason, initial);
     return false;
 }
 

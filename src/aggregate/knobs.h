@@ -28,6 +28,8 @@ enum knob {
     KNOB_SAMPLE_HZ,
     KNOB_FILTER,
     KNOB_PAPI_EVENTS,
+    KNOB_CLOCK_SYNC_BARRIERS,
+    KNOB_TRACE_POLICY,
     KNOB_COUNT
 };
 
@@ -70,13 +72,15 @@ static inline uint64_t knob_load(enum knob knob)
 /* Stores a value that was checked against the description. */
 void knob_store(enum knob knob, uint64_t value);
 
-enum { KNOB_VARIABLE_BYTES = 64, KNOB_PROBLEM_BYTES = 640 };
+enum { KNOB_VARIABLE_BYTES = 64, KNOB_PROBLEM_BYTES = 768 };
 
 /* The environment variable of a knob: its name in upper case. */
 void knob_variable(enum knob knob, char name[KNOB_VARIABLE_BYTES]);
 /* True: the environment sets the knob to *value (a text: it is good). Else `problem` says why its value cannot be used;
  * "": it has none. */
 bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PROBLEM_BYTES]);
+/* The same for a value from elsewhere: false, and in `reason` what is wrong with it or what is allowed. */
+bool knob_value_read(enum knob knob, const char *text, uint64_t *value, char reason[KNOB_PROBLEM_BYTES]);
 /* Takes the value of the environment over, if it can be used. */
 void knob_take_environment(enum knob knob);
 enum knob_result {

@@ -31,7 +31,7 @@ void summary_spread_merge(struct summary_spread *spread, const struct summary_sp
 
 static void comm_fill(struct summary_comm *line, const struct figures *from, const struct figures_comm *comm)
 {
-    snprintf(line->name, sizeof line->name, "%s", comm->name);
+    label_clean(line->name, sizeof line->name, comm->name, COMM_NAME_BYTES);
     line->size = comm->size;
     label_clean(line->label, sizeof line->label, comm->label, COMM_LABEL_BYTES);
     line->ranks = 1;
@@ -253,7 +253,15 @@ static void selection_fill(struct summary *summary, const struct run_header *hea
     summary->sampling = header->sampling;
     summary->sampling_mixed = header->sampling_changed != 0;
     memcpy(summary->filter, header->filter, sizeof summary->filter);
-    summary->filter[sizeof summary->filter - 1] = '\0';
+    text_tidy(summary->filter, sizeof summary->filter);
+}
+
+static void names_fill(struct summary *summary, const struct run_header *header)
+{
+    memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
+    memcpy(summary->program, header->program, sizeof summary->program);
+    text_tidy(summary->mpi, sizeof summary->mpi);
+    text_tidy(summary->program, sizeof summary->program);
 }
 
 static void selection_merge(struct summary *summary, const struct summary *other)
@@ -304,8 +312,7 @@ int summary_of_book(struct summary *summary, uint64_t end_ticks)
                                 .world_size = (uint32_t)header->world_size,
                                 .spawned = header->spawned != 0,
                                 .parent_job = header->parent_job};
-    memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
-    memcpy(summary->program, header->program, sizeof summary->program);
+    names_fill(summary, header);
     selection_fill(summary, header, book.scale, end_ticks);
     return part_fill(summary, &(struct figures){NULL},
                      (struct part_facts){header->init_ticks, end_ticks, header->world_rank,
@@ -332,10 +339,10 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
     *summary = (struct summary){.job = header->job,
                                 .world_size = header->world_size > 0 ? (uint32_t)header->world_size : 0,
                                 .ended_badly = header->phase != RUN_FINALIZED,
+                                .ended_later = header->phase == RUN_CLOSED,
                                 .spawned = header->spawned != 0,
                                 .parent_job = header->parent_job};
-    memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
-    memcpy(summary->program, header->program, sizeof summary->program);
+    names_fill(summary, header);
     for (size_t i = 0; i < reader->thread_count; i++)
         threads += reader->threads[i] != NULL;
     uint64_t end = header->finalize_ticks ? header->finalize_ticks
@@ -351,17 +358,19 @@ int summary_merge(struct summary *summary, const struct summary *other)
     if (!summary->ranks) {
         struct summary_comm *comms = summary->comms;
         struct summary_instrument *instruments = summary->instruments;
-        uint32_t badly = summary->ended_badly, unfinished = summary->unfinished;
+        uint32_t badly = summary->ended_badly, later = summary->ended_later, unfinished = summary->unfinished;
         *summary = *other;
         summary->comms = comms;
         summary->comm_count = 0;
         summary->instruments = instruments;
         summary->instrument_count = 0;
         summary->ended_badly += badly;
+        summary->ended_later += later;
         summary->unfinished += unfinished;
     } else {
         summary->ranks += other->ranks;
         summary->ended_badly += other->ended_badly;
+        summary->ended_later += other->ended_later;
         summary->unfinished += other->unfinished;
         summary->threads += other->threads;
         summary->events += other->events;
@@ -399,7 +408,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 3 };
+enum { FLAT_VERSION = 4 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -478,14 +487,13 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         snprintf(error, 128, "does not fit into memory");
         return -1;
     }
-    summary->mpi[sizeof summary->mpi - 1] = summary->program[sizeof summary->program - 1] = '\0';
-    summary->filter[sizeof summary->filter - 1] = '\0';
+    text_tidy(summary->mpi, sizeof summary->mpi);
+    text_tidy(summary->program, sizeof summary->program);
+    text_tidy(summary->filter, sizeof summary->filter);
     for (size_t i = 0; i < summary->comm_count; i++) {
         struct summary_comm *comm = &summary->comms[i];
-        char label[COMM_LABEL_BYTES] = "";
-        comm->name[COMM_NAME_BYTES - 1] = '\0';
-        label_clean(label, sizeof label, comm->label, COMM_LABEL_BYTES);
-        memcpy(comm->label, label, sizeof label);
+        text_tidy(comm->name, sizeof comm->name);
+        text_tidy(comm->label, sizeof comm->label);
     }
     for (size_t i = 0; i < summary->instrument_count; i++)
         summary_instrument_sanitize(&summary->instruments[i]);

@@ -68,7 +68,8 @@ struct summary {
     uint64_t job;
     uint32_t ranks;       /* processes merged so far */
     uint32_t world_size;  /* processes of the job */
-    uint32_t ended_badly; /* processes that did not reach MPI_Finalize */
+    uint32_t ended_badly; /* processes that did not reach MPI_Finalize, or their exit: */
+    uint32_t ended_later; /* those among them that had closed their last session */
     uint32_t unfinished;  /* processes that go on recording; in no file */
     uint32_t spawned;     /* 1: by another job */
     uint64_t parent_job;  /* by which; 0 = not known */

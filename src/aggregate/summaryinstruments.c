@@ -1,6 +1,7 @@
 #include "summaryinstruments.h"
 
 #include "instrument.h"
+#include "label.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +72,11 @@ int summary_instrument_add(struct summary *summary, const struct summary_instrum
 
 void summary_instrument_sanitize(struct summary_instrument *line)
 {
-    line->name[sizeof line->name - 1] = line->component[sizeof line->component - 1] = '\0';
-    line->item[sizeof line->item - 1] = line->unit[sizeof line->unit - 1] = '\0';
-    line->comm[sizeof line->comm - 1] = '\0';
+    text_tidy(line->name, sizeof line->name);
+    text_tidy(line->component, sizeof line->component);
+    text_tidy(line->item, sizeof line->item);
+    text_tidy(line->unit, sizeof line->unit);
+    text_tidy(line->comm, sizeof line->comm);
 }
 
 /* ---- one process's lines -------------------------------------------------------------------------------------------
@@ -115,6 +118,7 @@ static int number_add(const struct source *source, uint32_t class, uint32_t elem
                        : source->count > 1 ? item_name(source, element)
                                            : NULL;
     snprintf(line.item, sizeof line.item, "%s", item ? item : "");
+    text_tidy(line.item, sizeof line.item);
     if (state) { /* how many processes are in it */
         line.element = (uint32_t)number;
         line.sum = 1;
@@ -159,6 +163,7 @@ static void line_begin(struct source *source, const char *name, const char *comp
     snprintf(source->line.component, sizeof source->line.component, "%s", component);
     snprintf(source->line.comm, sizeof source->line.comm, "%s", comm);
     snprintf(source->line.unit, sizeof source->line.unit, "%s", unit);
+    summary_instrument_sanitize(&source->line);
     source->line.type = source->type;
     source->line.array = source->count > 1;
 }

@@ -49,10 +49,37 @@ void label_clean(char *to, size_t size, const char *from, size_t most)
     to[used] = '\0';
 }
 
-const char *comm_title(char title[COMM_TITLE_BYTES], const char *name, const char *label)
+void text_tidy(char *text, size_t size)
+{
+    char clean[FILTER_BYTES];
+    label_clean(clean, size < sizeof clean ? size : sizeof clean, text, size);
+    memcpy(text, clean, strlen(clean) + 1);
+}
+
+const char *label_quote(char quoted[LABEL_QUOTED_BYTES], const char *label)
 {
     char clean[COMM_LABEL_BYTES];
+    size_t used = 0;
     label_clean(clean, sizeof clean, label, COMM_LABEL_BYTES);
-    snprintf(title, COMM_TITLE_BYTES, clean[0] ? "%.*s \"%s\"" : "%.*s", COMM_NAME_BYTES - 1, name, clean);
+    quoted[0] = '\0';
+    if (!clean[0])
+        return quoted;
+    quoted[used++] = '"';
+    for (const char *at = clean; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            quoted[used++] = '\\';
+        quoted[used++] = *at;
+    }
+    quoted[used++] = '"';
+    quoted[used] = '\0';
+    return quoted;
+}
+
+const char *comm_title(char title[COMM_TITLE_BYTES], const char *name, const char *label)
+{
+    char clean[COMM_NAME_BYTES], quoted[LABEL_QUOTED_BYTES];
+    label_clean(clean, sizeof clean, name, COMM_NAME_BYTES);
+    label_quote(quoted, label);
+    snprintf(title, COMM_TITLE_BYTES, "%s%s%s", clean, quoted[0] ? " " : "", quoted);
     return title;
 }

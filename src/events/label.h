@@ -11,10 +11,16 @@
  * cursor or turn its direction, becomes '?'. The copy ends with NUL, and not inside of a character. */
 void label_clean(char *to, size_t size, const char *from, size_t most);
 
-enum { COMM_TITLE_BYTES = COMM_NAME_BYTES + COMM_LABEL_BYTES + 4 };
+/* The same in place: a text in `size` bytes, of at most FILTER_BYTES, becomes one line of UTF-8. */
+void text_tidy(char *text, size_t size);
+
+enum { LABEL_QUOTED_BYTES = 2 * COMM_LABEL_BYTES + 3, COMM_TITLE_BYTES = COMM_NAME_BYTES + LABEL_QUOTED_BYTES + 1 };
+
+/* The label in quotes, with a backslash in front of each quote and backslash that is in it; "" where it is empty. */
+const char *label_quote(char quoted[LABEL_QUOTED_BYTES], const char *label);
 
 /* The communicator in one line: its name, which is the same on all ranks, and behind it in quotes its label, if it has
- * one. */
+ * one. Both are cleaned. */
 const char *comm_title(char title[COMM_TITLE_BYTES], const char *name, const char *label);
 
 #endif

@@ -1,18 +1,17 @@
 #define _GNU_SOURCE
 #include "reader.h"
 
+#include "clocksync.h"
 #include "compact.h"
 #include "readercomms.h"
+#include "runmap.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { MAX_THREADS = 1 << 20 };
 
@@ -75,14 +74,14 @@ static void *grow(void *array, size_t count, size_t element)
     return realloc(array, (count ? count * 2 : 1) * element);
 }
 
-static bool capacity_fits(const struct chunk_header *chunk)
+bool reader_chunk_fits(const struct chunk_header *chunk)
 {
     uint64_t room = chunk->bytes - sizeof *chunk;
     if (chunk->kind == CHUNK_PACKED)
         return chunk->packed_bytes <= room && chunk->capacity && chunk->capacity <= chunk->packed_bytes / PACK_LEAST;
     if (chunk->kind == CHUNK_COMMS)
         return chunk->packed_bytes <= room;
-    return chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_GONE ||
+    return chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_FREE || chunk->kind == CHUNK_GONE ||
            (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
 }
 
@@ -96,6 +95,14 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
     return 0;
 }
 
+/* Those of one thread by their events, whose order is not that of the file. */
+static int chunk_order(const void *one, const void *other)
+{
+    const struct chunk_header *a = *(const struct chunk_header *const *)one;
+    const struct chunk_header *b = *(const struct chunk_header *const *)other;
+    return (a->first_event > b->first_event) - (a->first_event < b->first_event);
+}
+
 static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
@@ -106,10 +113,10 @@ static int chunks_find(struct run_reader *reader)
         if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
                                (unsigned long long)offset);
-        if (chunk->kind < CHUNK_ARENA || chunk->kind > (reader->file ? CHUNK_GONE : CHUNK_COMMS))
+        if (chunk->kind < CHUNK_ARENA || chunk->kind > (reader->file ? CHUNK_GONE : CHUNK_FREE))
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
                                chunk->kind);
-        if (!capacity_fits(chunk))
+        if (!reader_chunk_fits(chunk))
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
                                (unsigned long long)offset);
         if (reader_chunk_add(reader, chunk) != 0)
@@ -118,6 +125,8 @@ static int chunks_find(struct run_reader *reader)
             run_reader_rest(reader);
         offset += chunk->bytes;
     }
+    if (reader->header.trace_policy == TRACE_RING && reader->chunk_count)
+        qsort(reader->chunks, reader->chunk_count, sizeof *reader->chunks, chunk_order);
     return 0;
 }
 
@@ -260,6 +269,14 @@ static int stretches_find(struct run_reader *reader)
     return 0;
 }
 
+static int clock_syncs_find(struct run_reader *reader)
+{
+    uint64_t offset = reader->header.clock_syncs;
+    if (offset && !reader_object(reader, offset, sizeof(struct clock_syncs)))
+        return reader_fail(reader, "is damaged: its measurements of the clock lie outside of it");
+    return 0;
+}
+
 /* By communicator, and else in the order of the list, so that those of one lie together. */
 static int blocks_sort(struct run_reader *reader)
 {
@@ -313,30 +330,18 @@ static int tables_find(struct run_reader *reader)
 
 static int file_map(struct run_reader *reader, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return reader_fail(reader, "cannot be opened: %s", strerror(errno));
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return reader_fail(reader, "is no regular file");
-    }
-    if ((uint64_t)st.st_size < sizeof(struct compact_header)) {
-        close(fd);
-        return reader_fail(reader, "is no mpit run file (only %lld bytes long)", (long long)st.st_size);
-    }
-    reader->bytes = reader->mapped_bytes = reader->written = (size_t)st.st_size;
-    void *base = mmap(NULL, reader->bytes, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    if (base == MAP_FAILED)
-        return reader_fail(reader, "cannot be mapped: %s", strerror(errno));
-    if (memcmp(base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
-        reader->base = base;
+    reader->map = run_map_open(path, reader->error);
+    if (!reader->map)
+        return -1;
+    if (reader->map->bytes < sizeof(struct compact_header))
+        return reader_fail(reader, "is no mpit run file (only %zu bytes long)", reader->map->bytes);
+    if (memcmp(reader->map->base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
+        reader->base = reader->map->base;
+        reader->bytes = reader->written = reader->map->bytes;
         return 0;
     }
-    reader->file = base;
-    reader->file_bytes = reader->bytes;
-    reader->bytes = reader->mapped_bytes = 0;
+    reader->file = reader->map->base;
+    reader->file_bytes = reader->map->bytes;
     return reader_compact ? reader_compact->open(reader)
                           : reader_fail(reader, "is a compact run file, which this program does not read");
 }
@@ -360,8 +365,19 @@ static void header_copy(struct run_reader *reader)
 static bool file_has_grown(const struct run_reader *reader, const char *path)
 {
     struct stat st;
-    return reader->header.file_bytes > reader->mapped_bytes && stat(path, &st) == 0 &&
+    return reader->header.file_bytes > reader->map->bytes && stat(path, &st) == 0 &&
            (uint64_t)st.st_size >= reader->header.file_bytes;
+}
+
+/* A living process is just making other chunks of old ones. */
+static bool chunks_move(struct run_reader *reader)
+{
+    if (reader->header.trace_policy != TRACE_RING || reader->header.phase != RUN_RUNNING)
+        return false;
+    struct run_reader look = {.base = reader->base, .bytes = reader->bytes, .header = reader->header};
+    bool moves = header_check(&look) == 0 && chunks_find(&look) != 0;
+    free(look.chunks);
+    return moves;
 }
 
 enum { GROWTH_ATTEMPTS = 100 };
@@ -375,14 +391,15 @@ int run_reader_open(struct run_reader *reader, const char *path)
             return -1;
         }
         header_copy(reader);
-        if (reader->file || !file_has_grown(reader, path))
+        if (reader->file || (!file_has_grown(reader, path) && (!chunks_move(reader) || i + 1 == GROWTH_ATTEMPTS)))
             break;
         if (i + 1 < GROWTH_ATTEMPTS)
             run_reader_close(reader);
     }
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || blocks_find(reader) != 0 ||
-        blocks_sort(reader) != 0 || stretches_find(reader) != 0 || tables_find(reader) != 0) {
+        blocks_sort(reader) != 0 || stretches_find(reader) != 0 || clock_syncs_find(reader) != 0 ||
+        tables_find(reader) != 0) {
         run_reader_close(reader);
         return -1;
     }
@@ -391,19 +408,37 @@ int run_reader_open(struct run_reader *reader, const char *path)
 
 void run_reader_rest(const struct run_reader *reader)
 {
-    if (reader->file) /* and not the image, which is nowhere else */
-        madvise((void *)(uintptr_t)reader->file, reader->file_bytes, MADV_DONTNEED);
-    else
-        madvise((void *)(uintptr_t)reader->base, reader->mapped_bytes, MADV_DONTNEED);
+    run_map_rest(reader->map); /* an image stays: it is nowhere else */
+}
+
+const char *run_reader_path(const struct run_reader *reader)
+{
+    return reader->map->path;
+}
+
+int run_reader_wake(const struct run_reader *reader, char error[128])
+{
+    return run_map_wake(reader->map, error);
+}
+
+void run_reader_hold(const struct run_reader *reader)
+{
+    run_map_hold(reader->map, true);
+}
+
+void run_reader_let_go(const struct run_reader *reader)
+{
+    run_map_hold(reader->map, false);
+    run_map_rest(reader->map);
 }
 
 void run_reader_close(struct run_reader *reader)
 {
-    if (reader->base)
+    if (reader->file && reader->base)
         munmap((void *)(uintptr_t)reader->base, reader->mapped_bytes);
-    if (reader->file)
-        munmap((void *)(uintptr_t)reader->file, reader->file_bytes);
     reader->file = NULL;
+    run_map_close(reader->map);
+    reader->map = NULL;
     free(reader->chunks);
     free(reader->threads);
     reader_comms_release(reader);
@@ -426,6 +461,14 @@ void run_reader_close(struct run_reader *reader)
 struct clock_scale run_reader_scale(const struct run_reader *reader)
 {
     return (struct clock_scale){reader->header.clock_mult ? reader->header.clock_mult : UINT64_C(1) << 32};
+}
+
+size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST])
+{
+    if (!reader->header.clock_syncs)
+        return 0;
+    const struct clock_syncs *syncs = (const void *)(reader->base + reader->header.clock_syncs);
+    return clock_syncs_copy(syncs, list);
 }
 
 const uint64_t *tally_cells(const struct tally_block *block)
@@ -459,150 +502,4 @@ const char *run_reader_item(const struct run_reader *reader, const struct instru
         if (items[i].value == value)
             return items[i].name;
     return NULL;
-}
-
-static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
-{
-    cursor->current = chunk;
-    cursor->current_first = chunk->kind == CHUNK_RING ? 0 : first;
-    cursor->current_end = end < cursor->end ? end : cursor->end;
-    if (chunk->kind == CHUNK_PACKED) {
-        unpacked_begin(&cursor->unpacked);
-        cursor->packed = (const unsigned char *)(chunk + 1);
-        cursor->packed_end = cursor->packed + chunk->packed_bytes;
-        cursor->packed_number = first;
-    }
-    if (chunk->kind == CHUNK_COLUMNS) {
-        unpacked_begin(&cursor->unpacked);
-        cursor->packed_number = first;
-        if (!reader_compact->enter(cursor, chunk))
-            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
-    }
-    if (first > cursor->next) {
-        if (cursor->reader->header.traced != TRACED_IN_PART)
-            cursor->missing += first - cursor->next;
-        cursor->belongs = false; /* what comes first may lack its call */
-        cursor->next = first;
-    }
-}
-
-/* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in the file in
- * order, and then the ring. */
-static bool cursor_seek(struct event_cursor *cursor)
-{
-    const struct run_reader *reader = cursor->reader;
-    if (cursor->next >= cursor->end)
-        return false;
-    for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
-        const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if ((chunk->kind != CHUNK_TRACE && chunk->kind != CHUNK_PACKED && chunk->kind != CHUNK_COLUMNS) ||
-            chunk->thread != cursor->thread)
-            continue;
-        uint64_t first = chunk->first_event, end = first + chunk->capacity;
-        if (end < first || cursor->next >= end || first >= cursor->end)
-            continue;
-        cursor_enter(cursor, chunk, first, end);
-        return true;
-    }
-    for (size_t i = 0; i < reader->chunk_count; i++) {
-        const struct chunk_header *ring = reader->chunks[i];
-        if (i % CHUNKS_BETWEEN_RESTS == 0)
-            run_reader_rest(reader);
-        if (ring->kind != CHUNK_RING || ring->thread != cursor->thread)
-            continue;
-        cursor_enter(cursor, ring, cursor->end > ring->capacity ? cursor->end - ring->capacity : 0, cursor->end);
-        return true;
-    }
-    if (reader->header.traced != TRACED_IN_PART)
-        cursor->missing += cursor->end - cursor->next;
-    return false;
-}
-
-void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread)
-{
-    *cursor = (struct event_cursor){.reader = reader, .thread = thread};
-    if (thread >= reader->thread_count || !reader->threads[thread])
-        return;
-    const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
-    cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
-}
-
-/* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
-static const struct event *cursor_unpack(struct event_cursor *cursor)
-{
-    const struct event *event;
-    do {
-        event = cursor->current->kind == CHUNK_COLUMNS
-                    ? columns_next(&cursor->columns, &cursor->unpacked)
-                    : event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
-        if (!event)
-            return NULL;
-    } while (cursor->packed_number++ < cursor->next);
-    cursor->next++;
-    return event;
-}
-
-/* Was the trace on at that time? */
-static bool stretches_have(const struct run_reader *reader, uint64_t ticks)
-{
-    size_t low = 0, high = reader->stretch_count; /* the first one that begins at `ticks` or before lies in between */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->stretches[middle]->begin_ticks <= ticks)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low < reader->stretch_count && ticks < reader->stretches[low]->end_ticks;
-}
-
-/* A call belongs to the trace when it began in a stretch; what follows it goes with it. A place that was never written
- * (the buffer was made later) belongs to nothing. */
-static bool event_belongs(struct event_cursor *cursor, const struct event *event)
-{
-    unsigned kind = event_kind(event);
-    if (kind == 0)
-        cursor->belongs = false;
-    else if (kind < RECORD_FIRST || kind >= RECORD_END)
-        cursor->belongs = stretches_have(cursor->reader, event->begin);
-    return cursor->belongs;
-}
-
-static const struct event *event_next(struct event_cursor *cursor)
-{
-    for (;;) {
-        if (cursor->current && cursor->next >= cursor->current_end) {
-            cursor->current = NULL;
-            cursor->chunk += cursor->chunk < cursor->reader->chunk_count;
-        }
-        if (!cursor->current && !cursor_seek(cursor)) {
-            cursor->next = cursor->end;
-            return NULL;
-        }
-        const struct event *events = (const struct event *)(cursor->current + 1), *event;
-        if (cursor->current->kind == CHUNK_RING)
-            return &events[cursor->next++ % cursor->current->capacity];
-        if (cursor->current->kind == CHUNK_TRACE)
-            return &events[cursor->next++ - cursor->current_first];
-        event = cursor_unpack(cursor);
-        if (event)
-            return event;
-        cursor->missing += cursor->current_end - cursor->next;
-        cursor->next = cursor->current_end;
-    }
-}
-
-const struct event *event_cursor_next(struct event_cursor *cursor)
-{
-    const struct event *event = event_next(cursor);
-    while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
-        event = event_next(cursor);
-    return event;
-}
-
-void event_cursor_close(struct event_cursor *cursor)
-{
-    free(cursor->memory);
-    cursor->memory = NULL;
-    cursor->memory_bytes = 0;
 }

@@ -3,6 +3,11 @@
  *
  * A run file is untrusted: every offset, count and size is checked before it is followed, and what does not hold is an
  * error with a text, never a crash. Objects that it hands out stay valid until run_reader_close.
+ *
+ * The system bounds how many files a process can map, and a job may have more. So a file that was put to rest may lose
+ * its map when many others were put to rest after it; what it handed out is valid again, at the same address, after
+ * run_reader_wake. Readers that are put to rest belong to one thread; but one that is held may be looked into, and put to
+ * rest, by another.
  */
 #ifndef MPIT_EVENTS_READER_H
 #define MPIT_EVENTS_READER_H
@@ -16,12 +21,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { RUN_MAPS_MOST = 4096 }; /* of files at rest; Linux allows a process 65,530 maps */
+
+struct run_map;
+
 struct run_reader {
-    const char *base; /* the run file, mapped read-only; of a compact one (compact.h) its image */
-    size_t bytes;     /* of it that are in use */
-    size_t mapped_bytes;
-    size_t written;   /* of its bytes that are no holes: more objects than fit in there can only be a loop */
-    const void *file; /* a compact file, mapped read-only; else NULL */
+    const char *base;    /* the run file, mapped read-only; of a compact one (compact.h) its image */
+    size_t bytes;        /* of it that are in use */
+    struct run_map *map; /* of the run file, or of the compact one */
+    size_t mapped_bytes; /* of an image */
+    size_t written;      /* of its bytes that are no holes: more objects than fit in there can only be a loop */
+    const void *file;    /* a compact file, mapped read-only; else NULL */
     size_t file_bytes;
     struct run_header header; /* a copy, so that a living process cannot change what was checked */
     const struct chunk_header **chunks;
@@ -51,15 +61,24 @@ struct run_reader {
 /* Returns 0, or -1 with reader->error set; the reader needs no closing then. */
 int run_reader_open(struct run_reader *reader, const char *path);
 void run_reader_close(struct run_reader *reader);
-/* Gives the file's pages back to the system until they are looked at again: a job may have very many files. */
+/* Gives the file's pages back to the system, and its map when RUN_MAPS_MOST others were put to rest after it. */
 void run_reader_rest(const struct run_reader *reader);
 /* Where chunks are gone through: how many, before that. With the head of each the kernel brings what lies around it. */
 enum { CHUNKS_BETWEEN_RESTS = 512 };
+/* Before a file that was put to rest is looked into again; good until RUN_MAPS_MOST others were woken or put to rest.
+ * Returns 0, or -1 with a reason: the file has gone, or is another one. */
+int run_reader_wake(const struct run_reader *reader, char error[128]);
+/* A file that is awake stays so, even when it is put to rest, until it is let go. */
+void run_reader_hold(const struct run_reader *reader);
+void run_reader_let_go(const struct run_reader *reader);
+const char *run_reader_path(const struct run_reader *reader);
 
 /* What reads compact run files; NULL: this program does not. */
 extern const struct compact_codec *reader_compact;
 
 struct clock_scale run_reader_scale(const struct run_reader *reader);
+/* Of a file that is awake: measurements of this kernel's clock, in no order that can be relied upon; how many. */
+size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST]);
 const uint64_t *tally_cells(const struct tally_block *block);
 /* "?" for a kind that the file does not name. */
 const char *run_reader_call_name(const struct run_reader *reader, unsigned kind);
@@ -90,6 +109,7 @@ struct event_cursor {
     uint64_t missing; /* events that lie in no chunk: they were lost */
     size_t chunk;     /* index from which to look on */
     const struct chunk_header *current;
+    struct chunk_header header; /* of the current one, as it was checked: a living process writes over old chunks */
     uint64_t current_first, current_end;
     const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
     uint64_t packed_number;                   /* of the event that comes out of it next */
@@ -99,10 +119,13 @@ struct event_cursor {
     size_t memory_bytes;
     bool whole;   /* of a trace that was switched, show what belongs to no stretch, too */
     bool belongs; /* TRACED_IN_PART: the last call did, and what follows it does */
+    uint64_t gap; /* events that are missing right before the last one that was returned */
 };
 
 /* The cursor needs closing; it may be closed twice. */
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
+/* Goes on with event `number`, or the first one behind it that was kept; what lies before is not missing. */
+void event_cursor_skip(struct event_cursor *cursor, uint64_t number);
 /* The next record, or NULL at the end. Valid until PACK_BACK_MOST more have been asked for. */
 const struct event *event_cursor_next(struct event_cursor *cursor);
 void event_cursor_close(struct event_cursor *cursor);

@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; nobody writes what is read here in the same process */
-#else
-#define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#endif
-
 enum { MAX_SLOTS = 1 << 16, COPY_ATTEMPTS = 1000 };
 
 /* All records that have been found, as they stand in the file. */
@@ -21,7 +15,7 @@ struct found {
 static struct comm_record *found_add(struct found *found)
 {
     if (found->count == found->room) {
-        size_t room = found->room ? 2 * found->room : 64;
+        size_t room = found->room ? 2 * found->room : 16;
         struct comm_record *list = realloc(found->list, room * sizeof *list);
         if (!list)
             return NULL;
@@ -191,8 +185,17 @@ static void parents_number(struct run_reader *reader, struct comm_record *list, 
         list[i].parent = run_reader_comm_at(reader, list[i].parent, list[i].created_ticks);
 }
 
+/* The room that is left; a job may have very many files. */
+static void found_trim(struct found *found)
+{
+    struct comm_record *list = found->count ? realloc(found->list, found->count * sizeof *list) : NULL;
+    if (list)
+        found->list = list;
+}
+
 static int numbers_give(struct run_reader *reader, struct found *found, size_t current)
 {
+    found_trim(found);
     size_t past = found->count - current;
     struct comm_record *list = found->list;
     reader->comm_count = reader->slot_count + past;

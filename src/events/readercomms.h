@@ -1,10 +1,17 @@
 /*
- * The communicators of a run file: those that have a slot, and those that had one before. A part of the reader.
+ * What the parts of the reader share; and readercomms.c: the communicators of a run file, those that have a slot, and
+ * those that had one before.
  */
 #ifndef MPIT_EVENTS_READERCOMMS_H
 #define MPIT_EVENTS_READERCOMMS_H
 
 #include "reader.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; nobody writes what is read here in the same process */
+#else
+#define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
 
 /* Return 0, or -1 with the reader's error set. */
 __attribute__((format(printf, 2, 3))) int reader_fail(struct run_reader *reader, const char *format, ...);
@@ -13,5 +20,7 @@ void reader_comms_release(struct run_reader *reader);
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk);
 /* The object of `size` bytes at `offset`, or NULL when it does not lie in a chunk's place. */
 const void *reader_object(const struct run_reader *reader, uint64_t offset, uint64_t size);
+/* Whether what the chunk's header says to be in it fits into its size. */
+bool reader_chunk_fits(const struct chunk_header *chunk);
 
 #endif

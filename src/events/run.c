@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "run.h"
 
+#include "runtrace.h"
+
 #include "clock.h"
 
 #include <errno.h>
@@ -12,15 +14,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000, DESCRIPTOR_LEAST = 200 };
+enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000, DESCRIPTOR_LEAST = 200, DESCRIPTOR_SPARE = 56 };
 
-static size_t pages(size_t bytes)
-{
-    return (bytes + RUN_PAGE_BYTES - 1) / RUN_PAGE_BYTES * RUN_PAGE_BYTES;
-}
+void (*run_say)(const char *text);
 
 int run_directory_make(const char *dir)
 {
@@ -47,53 +45,111 @@ int run_directory_make(const char *dir)
 }
 
 /* Going over the limit would raise SIGXFSZ in the program. */
-static bool file_may_be(uint64_t bytes)
+bool run_file_may_be(uint64_t bytes)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
 /* Still what we opened? */
-static bool file_is_ours(const struct run *run)
+static bool file_is_ours(const struct run *run, int fd)
 {
     struct stat st;
-    return fstat(run->fd, &st) == 0 && st.st_dev == run->device && st.st_ino == run->inode;
+    return fstat(fd, &st) == 0 && st.st_dev == run->device && st.st_ino == run->inode;
 }
 
-/* Takes the descriptor out of the way of programs that close all low ones, and remembers what it is. */
+int run_file_hold(struct run *run)
+{
+    if (run->fd >= 0) {
+        if (file_is_ours(run, run->fd))
+            return run->fd;
+        errno = EBADF;
+        return -1;
+    }
+    int fd = run->reopens ? open(run->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (fd < 0 || file_is_ours(run, fd))
+        return fd;
+    close(fd);
+    errno = ENOENT; /* another one has its name now */
+    return -1;
+}
+
+void run_file_release(const struct run *run, int fd)
+{
+    if (fd >= 0 && fd != run->fd)
+        close(fd);
+}
+
+enum loss_cause run_file_trouble(struct run *run, int error)
+{
+    char text[sizeof run->path + 128];
+    bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+    snprintf(text, sizeof text, "%s cannot grow: %s; what does not fit is counted as lost", run->path, strerror(error));
+    if (run_has_file(run))
+        run_tell(run, text);
+    return full ? LOSS_DISK_FULL : LOSS_NO_FILE;
+}
+
+void run_tell(struct run *run, const char *text)
+{
+    if (!run->said && run_say)
+        run_say(text);
+    run->said = true;
+}
+
+/* Takes the descriptor out of the way of programs that close all low ones, and remembers what it is. Where there are
+ * few, each is the program's: the file is opened again when it has to grow. */
 static void file_keep(struct run *run)
 {
     struct stat st = {0};
+    fstat(run->fd, &st);
+    run->device = st.st_dev;
+    run->inode = st.st_ino;
     int high = fcntl(run->fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
     if (high >= 0) {
         close(run->fd);
         run->fd = high;
     }
-    fstat(run->fd, &st);
-    run->device = st.st_dev;
-    run->inode = st.st_ino;
+}
+
+static bool descriptors_are_few(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= DESCRIPTOR_LEAST + DESCRIPTOR_SPARE;
 }
 
 /* Space is allocated before it is touched, so that a full disk is an answer here and not a SIGBUS later. */
-static int file_extend(struct run *run, uint64_t end, uint64_t bytes)
+static int file_extend(int fd, uint64_t end, uint64_t bytes)
 {
-    if (!file_is_ours(run))
-        return EBADF;
-    if (!file_may_be(end + bytes))
+    if (!run_file_may_be(end + bytes))
         return EFBIG;
     int error;
     do
-        error = posix_fallocate(run->fd, (off_t)end, (off_t)bytes);
+        error = posix_fallocate(fd, (off_t)end, (off_t)bytes);
     while (error == EINTR);
     return error;
 }
 
-static void *memory_map(struct run *run, uint64_t offset, size_t bytes, bool in_file)
+/* Of the file; fd < 0: of this process. */
+static void *memory_map(int fd, uint64_t offset, size_t bytes)
 {
-    int flags = in_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, in_file ? run->fd : -1, in_file ? (off_t)offset : 0);
+    int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, fd >= 0 ? (off_t)offset : 0);
     return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* The file with room for so many bytes more; -1: it cannot grow, and is not asked again. */
+static int file_grow(struct run *run, size_t bytes)
+{
+    if ((run->fd < 0 && !run->reopens) || run->broken)
+        return -1;
+    int fd = run_file_hold(run), error = fd < 0 ? errno : file_extend(fd, run->virtual_bytes, bytes);
+    if (error == 0)
+        return fd;
+    run_lost(run, run_file_trouble(run, error), 1);
+    run->broken = true;
+    run_file_release(run, fd);
+    return -1;
 }
 
 /* Memory at the end of the run; *offset = 0 where the file could not take it. The caller holds the lock. */
@@ -104,15 +160,13 @@ static void *run_grow(struct run *run, size_t bytes, uint64_t *offset)
         run_lost(run, LOSS_NO_MEMORY, 1);
         return NULL;
     }
-    bool in_file = run->fd >= 0 && !run->broken;
-    if (in_file && file_extend(run, run->virtual_bytes, bytes) != 0) {
-        run_lost(run, LOSS_DISK_FULL, 1);
-        run->broken = true;
-        in_file = false;
-    }
-    void *memory = memory_map(run, run->virtual_bytes, bytes, in_file);
+    int fd = file_grow(run, bytes);
+    bool in_file = fd >= 0;
+    void *memory = memory_map(fd, run->virtual_bytes, bytes);
+    run_file_release(run, fd);
     if (!memory) {
         run_lost(run, LOSS_NO_MEMORY, 1);
+        run_tell(run, "there is no memory for the recorder to grow; what does not fit is counted as lost");
         return NULL;
     }
     run->memory_bytes += bytes;
@@ -169,7 +223,7 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
         return;
     }
     file_keep(run);
-    error = file_extend(run, 0, RUN_PAGE_BYTES);
+    error = file_extend(run->fd, 0, RUN_PAGE_BYTES);
     if (error) {
         snprintf(problem->text, sizeof problem->text, "cannot write %s: %s", run->path, strerror(error));
         unlink(run->path);
@@ -182,11 +236,10 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
 /* What would be the file, in memory: the neighbours on this node find it by its name in /proc. */
 static void memory_create(struct run *run)
 {
-    run->fd = memfd_create(RUN_MEMORY_NAME, MFD_CLOEXEC);
-    if (run->fd < 0)
+    if (descriptors_are_few() || (run->fd = memfd_create(RUN_MEMORY_NAME, MFD_CLOEXEC)) < 0)
         return;
     file_keep(run);
-    if (file_extend(run, 0, RUN_PAGE_BYTES) != 0) {
+    if (file_extend(run->fd, 0, RUN_PAGE_BYTES) != 0) {
         close(run->fd);
         run->fd = -1;
     }
@@ -232,13 +285,16 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
         file_create(run, dir, problem);
     if (!run_has_file(run))
         memory_create(run);
-    run->header = memory_map(run, 0, RUN_PAGE_BYTES, run->fd >= 0);
-    if (!run->header) {
-        if (run->fd >= 0)
-            close(run->fd);
+    run->header = memory_map(run->fd, 0, RUN_PAGE_BYTES);
+    if (!run->header && run_has_file(run))
+        unlink(run->path);
+    run->reopens = run_has_file(run) && descriptors_are_few();
+    if (run->fd >= 0 && (!run->header || run->reopens)) {
+        close(run->fd);
         run->fd = -1;
-        return -1;
     }
+    if (!run->header)
+        return -1;
     run->virtual_bytes = run->memory_bytes = RUN_PAGE_BYTES;
     header_fill(run->header, RUN_PAGE_BYTES);
     if (problem->text[0])
@@ -262,7 +318,7 @@ static void chunk_publish(struct run *run, struct chunk_header *chunk, uint64_t 
 
 static bool arena_renew(struct run *run, size_t bytes)
 {
-    size_t size = pages(bytes + sizeof(struct chunk_header));
+    size_t size = run_pages(bytes + sizeof(struct chunk_header));
     if (size < ARENA_CHUNK_BYTES)
         size = ARENA_CHUNK_BYTES;
     uint64_t offset;
@@ -294,6 +350,16 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset)
     return object;
 }
 
+bool run_fits(struct run *run, size_t bytes)
+{
+    size_t chunk = run_pages(bytes + sizeof(struct chunk_header));
+    pthread_mutex_lock(&run->lock);
+    bool fits = run->arena_size - run->arena_used >= bytes ||
+                run->memory_bytes + (chunk < ARENA_CHUNK_BYTES ? ARENA_CHUNK_BYTES : chunk) <= run->memory_limit;
+    pthread_mutex_unlock(&run->lock);
+    return fits;
+}
+
 bool run_has_room(struct run *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -304,7 +370,7 @@ bool run_has_room(struct run *run)
 
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity)
 {
-    size_t size = pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
+    size_t size = run_pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
     uint64_t offset;
     struct chunk_header *chunk = NULL;
     pthread_mutex_lock(&run->lock);
@@ -321,79 +387,6 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
     }
     pthread_mutex_unlock(&run->lock);
     return chunk;
-}
-
-/* Header, events and what fills the last page, with one call as a rule. */
-static bool chunk_write(int fd, const struct chunk_header *chunk, const void *data, size_t data_bytes, uint64_t offset)
-{
-    static const char zeros[RUN_PAGE_BYTES];
-    size_t done = 0;
-    while (done < chunk->bytes) {
-        struct iovec parts[3] = {{(void *)(uintptr_t)chunk, sizeof *chunk},
-                                 {(void *)(uintptr_t)data, data_bytes},
-                                 {(void *)(uintptr_t)zeros, chunk->bytes - sizeof *chunk - data_bytes}};
-        size_t skip = done;
-        for (int i = 0; i < 3; i++) {
-            size_t gone = skip < parts[i].iov_len ? skip : parts[i].iov_len;
-            parts[i].iov_base = (char *)parts[i].iov_base + gone;
-            parts[i].iov_len -= gone;
-            skip -= gone;
-        }
-        ssize_t n = pwritev(fd, parts, 3, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
-/* The lock is held over the write: writes into one file wait for each other in the kernel anyhow, and so no reader ever
- * sees a file that is longer than what has been written. */
-static bool trace_append(struct run *run, struct chunk_header chunk, const void *data, size_t bytes)
-{
-    chunk.magic = CHUNK_MAGIC;
-    chunk.bytes = pages(sizeof chunk + bytes);
-    bool good = false;
-    pthread_mutex_lock(&run->lock);
-    if (run->trace_limit && run->trace_bytes + chunk.bytes > run->trace_limit)
-        run_lost(run, LOSS_TRACE_LIMIT, 1);
-    else if (!run_has_file(run))
-        run_lost(run, LOSS_NO_FILE, 1);
-    else if (run->broken || !file_is_ours(run) || !file_may_be(run->virtual_bytes + chunk.bytes) ||
-             !chunk_write(run->fd, &chunk, data, bytes, run->virtual_bytes))
-        run_lost(run, LOSS_DISK_FULL, 1);
-    else
-        good = true;
-    if (good) {
-        run->virtual_bytes += chunk.bytes;
-        run->trace_bytes += chunk.bytes;
-        __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&run->lock);
-    return good;
-}
-
-bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
-                      uint32_t count)
-{
-    struct chunk_header chunk = {.kind = CHUNK_TRACE, .thread = thread, .capacity = count, .first_event = first_event};
-    return trace_append(run, chunk, events, (size_t)count * sizeof *events);
-}
-
-bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
-                             size_t bytes)
-{
-    struct chunk_header chunk = {
-        .kind = CHUNK_PACKED, .thread = thread, .capacity = count, .first_event = first_event, .packed_bytes = bytes};
-    return trace_append(run, chunk, packed, bytes);
-}
-
-bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes)
-{
-    struct chunk_header chunk = {.kind = CHUNK_COMMS, .capacity = count, .first_event = first, .packed_bytes = bytes};
-    return trace_append(run, chunk, packed, bytes);
 }
 
 bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit)
@@ -418,6 +411,13 @@ void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset)
     pthread_mutex_unlock(&run->lock);
 }
 
+/* Does the file still have its name? */
+static bool file_is_there(const struct run *run)
+{
+    struct stat st;
+    return lstat(run->path, &st) == 0 && st.st_dev == run->device && st.st_ino == run->inode;
+}
+
 void run_close(struct run *run, enum run_phase phase, bool keep)
 {
     if (!run->header)
@@ -427,18 +427,35 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
     run->header->end_realtime_ns = now.realtime_ns;
     __atomic_store_n(&run->header->phase, phase, __ATOMIC_RELEASE);
     pthread_mutex_lock(&run->lock);
-    if (run_has_file(run) && !keep)
+    if (run_has_file(run) && !keep) {
         unlink(run->path);
+        run->path[0] = '\0';
+        run->gone = true;
+    } else if (run_has_file(run) && !file_is_there(run)) {
+        run_tell(run, "the run directory has gone: what this process recorded is lost");
+    }
+    run->closed = true;
     run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
     pthread_mutex_unlock(&run->lock);
 }
-void run_reopen(struct run *run)
+
+bool run_reopen(struct run *run)
 {
     if (!run->header)
-        return;
+        return false;
     pthread_mutex_lock(&run->lock);
-    run->broken = false;
+    run->closed = false;
+    run->broken = run->gone; /* what is written into a file without a name nobody finds */
     pthread_mutex_unlock(&run->lock);
     run->header->end_ticks = run->header->end_realtime_ns = run->header->finalize_ticks = 0;
     __atomic_store_n(&run->header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+    return !run->gone;
+}
+
+void run_leave(struct run *run)
+{
+    uint32_t closed = RUN_CLOSED;
+    if (run->header && !run->detached && run->header->pid == (uint32_t)getpid())
+        __atomic_compare_exchange_n(&run->header->phase, &closed, RUN_FINALIZED, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
 }

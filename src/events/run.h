@@ -18,7 +18,12 @@
 struct run {
     struct run_header *header; /* NULL until run_open */
     int fd;                    /* the file; without one, memory that other processes can find; -1: not even that */
-    bool broken;               /* the file could not grow; later pieces live in memory */
+    bool broken;               /* the file could not grow, or the run is closed; later pieces live in memory */
+    bool gone;                 /* the run was closed and its file not kept */
+    bool closed;               /* the run has ended */
+    bool reopens;              /* descriptors are few: fd is -1, and the file is opened each time that it grows */
+    bool said;                 /* that something is wrong with the file: once is enough */
+    enum loss_cause cause;     /* why the trace could not take the last piece that it could not take */
     bool detached;             /* in the child of a fork, which shares the memory and takes no part */
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
@@ -27,7 +32,8 @@ struct run {
     uint64_t passing_bytes; /* and for the time of a call */
     uint64_t memory_limit;  /* bound on memory_bytes */
     uint64_t trace_bytes;
-    uint64_t trace_limit; /* 0 = none */
+    uint64_t trace_limit;        /* 0 = none */
+    struct trace_places *places; /* with TRACE_RING: where its chunks lie */
     char *arena;
     uint64_t arena_offset; /* of `arena` in the file; 0 = not in the file */
     size_t arena_used, arena_size;
@@ -62,9 +68,13 @@ bool run_has_room(struct run *run);
  * where threads are many, events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 
+/* What goes when the trace has reached its limit. Before anything is appended. */
+void run_trace_policy(struct run *run, enum trace_policy policy);
+
 /*
  * Appends events of one thread to the trace: a buffer that is full, before it begins again. The copy goes through the
- * kernel's page cache with one call: fresh pages of a mapped file would cost a fault each. False: counted as lost.
+ * kernel's page cache with one call: fresh pages of a mapped file would cost a fault each. False: they are counted as
+ * lost, by run->cause. With TRACE_RING older ones give way, and these are what is counted.
  */
 bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
                       uint32_t count);
@@ -87,14 +97,26 @@ void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);
 /* Async-signal-safe and wait-free. */
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count);
 
+/* Would there be room for objects of so many bytes in all? Nothing is counted as lost. */
+bool run_fits(struct run *run, size_t bytes);
+
 /* New bounds. False: a bound is below what is in use, and both stay as they were. */
 bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit);
 
 /* Ends the run; the file stays only if `keep`. The mapped memory stays readable in this process. */
 void run_close(struct run *run, enum run_phase phase, bool keep);
 
-/* Goes on with a run that was closed and kept. */
-void run_reopen(struct run *run);
+/* Goes on with a run that was closed. False: its file was not kept, and what comes now is in memory alone. */
+bool run_reopen(struct run *run);
+/* The process of a run that is closed, and would be opened again, has come to its end. */
+void run_leave(struct run *run);
+
+/* Told what is wrong with the file, one line, once a run; NULL: nobody. */
+extern void (*run_say)(const char *text);
+void run_tell(struct run *run, const char *text);
+
+/* May a file be so long? Going over the limit would raise SIGXFSZ in the program. */
+bool run_file_may_be(uint64_t bytes);
 
 /* Makes `dir` and its parents. Returns 0 or an errno. */
 int run_directory_make(const char *dir);

@@ -18,13 +18,18 @@
  *      header.calls        -> call_record[]                              the names of event kinds
  *      header.first_instrument -> instrument_record -> ...               what other libraries measure: name, values
  *                                  └ items -> item_record[]              the names of its values
+ *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
  *
- *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n % capacity
- *   CHUNK_TRACE   a buffer that was full, kept: `capacity` events of one thread, the first of which is its event
- *                 first_event. What a trace has behind its last such chunk lies in the ring.
- *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a buffer that packing would not make smaller is kept
- * as CHUNK_TRACE
- *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut off behind its texts
+ *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n %
+ * capacity. A process that was killed may have been writing over the oldest RING_SPARE of them CHUNK_TRACE   a buffer
+ * that was full, kept: `capacity` events of one thread, the first of which is its event first_event. What a trace has
+ * behind its last such chunk lies in the ring. CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a buffer
+ * that packing would not make smaller is kept as CHUNK_TRACE CHUNK_COMMS   communicators that had a slot before:
+ * `capacity` records of comm_past, each cut off behind its texts CHUNK_FREE    the place of chunks that have given way
+ * to newer ones (TRACE_RING), or that one of these is being written into
+ *
+ * With TRACE_RING the trace's chunks use the places of older ones again, in the order of the file, so that this is not
+ * the order of their events. A chunk becomes CHUNK_FREE before anything of it changes, and gets its new header last.
  *
  * Slots of freed communicators are used again, and so are their cells. What the freed one had counted is then added to
  * the cells of a communicator that stands for all of its kind (COMM_SUM), and its record goes to header.past; of a
@@ -42,15 +47,29 @@
 #ifndef MPIT_EVENTS_RUNFILE_H
 #define MPIT_EVENTS_RUNFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 7, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
-enum run_phase { RUN_STARTING = 1, RUN_RUNNING, RUN_ABORTED, RUN_FINALIZED };
+enum run_phase {
+    RUN_STARTING = 1,
+    RUN_RUNNING,
+    RUN_ABORTED, /* by MPI_Abort */
+    RUN_FINALIZED,
+    RUN_CLOSED, /* the last session is closed, and the process may open another; its exit makes that RUN_FINALIZED */
+    RUN_EXITED, /* by exit() or the end of main, without MPI_Finalize */
+};
+
+/* Everything was closed: the figures have an end. */
+static inline bool run_phase_is_end(uint32_t phase)
+{
+    return phase == RUN_FINALIZED || phase == RUN_CLOSED;
+}
 
 /* Why something was not recorded; enum mpit_loss, the slots of mpit_events_lost. */
 #define LOSS_CAUSES(X)                                                                                                 \
@@ -88,8 +107,10 @@ struct run_header {
     uint32_t traced; /* enum run_traced */
     uint64_t clock_mult;
     uint64_t begin_ticks, begin_realtime_ns;
-    uint64_t end_ticks, end_realtime_ns; /* 0 while it runs */
-    uint64_t init_ticks;                 /* when MPI_Init, or the first MPI_Session_init, had returned */
+    uint64_t end_ticks; /* 0 while it runs */
+    uint64_t
+        end_realtime_ns; /* likewise; of a process that did not tell its end: when mpit-run saw that it had ended */
+    uint64_t init_ticks; /* when MPI_Init, or the first MPI_Session_init, had returned */
     uint64_t first_thread, first_comm, first_block;
     uint64_t variables, variable_count;
     uint64_t calls, call_count;
@@ -110,10 +131,11 @@ struct run_header {
         session_ticks;   /* in the calls that opened the first and closed the last session, where these were its ends */
     uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
     uint32_t spawned;    /* 1: by another job */
-    uint32_t reserved;
+    uint32_t trace_policy;   /* enum trace_policy */
     uint64_t finalize_ticks; /* when MPI_Finalize began that was the end of the run; 0: none has */
     uint64_t past;           /* struct comm_past; 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
+    uint64_t clock_syncs;    /* struct clock_syncs; 0: this kernel's clock was not measured */
 };
 
 /* Which events are kept. */
@@ -123,10 +145,33 @@ enum run_traced {
     TRACED_IN_PART, /* of the calls that began in a stretch */
 };
 
+/* What goes when a trace has reached its limit. */
+enum trace_policy {
+    TRACE_STOP, /* the newest: it ends there */
+    TRACE_RING, /* the oldest */
+};
+
 /* From when to when the trace was switched on. A chunk that was kept may have more events than belong to it. */
 struct trace_stretch {
     uint64_t next;
     uint64_t begin_ticks, end_ticks; /* UINT64_MAX while it is on */
+};
+
+/* At `ticks` of this kernel's clock the job's reference clock, that of rank 0's kernel, showed reference_ns (since the
+ * epoch) and was at most error_ns off that. */
+struct clock_sync {
+    uint64_t ticks, reference_ns, error_ns;
+};
+
+/* The first stays; when there is no room for more, every second of those between goes, and from then on one of twice as
+ * many is kept. The last place is the latest measurement's. */
+enum { CLOCK_SYNCS_MOST = 64 };
+struct clock_syncs {
+    uint64_t serial;   /* odd while others than the first change */
+    uint64_t measured; /* how often */
+    uint64_t stride;   /* one of so many is kept */
+    uint64_t count;
+    struct clock_sync list[CLOCK_SYNCS_MOST];
 };
 
 _Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");
@@ -138,8 +183,9 @@ enum chunk_kind {
     CHUNK_RING,
     CHUNK_PACKED,
     CHUNK_COMMS,
-    CHUNK_GONE,    /* in the image of a compact file: here were chunks of events */
-    CHUNK_IMAGE,   /* these in compact files alone (compact.h) */
+    CHUNK_FREE,  /* where older chunks of the trace were */
+    CHUNK_GONE,  /* in the image of a compact file: here were chunks of events */
+    CHUNK_IMAGE, /* these in compact files alone (compact.h) */
     CHUNK_COLUMNS,
 };
 enum { CHUNK_MAGIC = 0x6b6e6863 };
@@ -152,8 +198,12 @@ struct chunk_header {
     uint32_t capacity;     /* events; in CHUNK_COMMS: records */
     uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED; in CHUNK_COMMS: number of the first record */
     uint64_t packed_bytes; /* in CHUNK_PACKED and CHUNK_COMMS */
-    uint64_t reserved[3];
+    uint64_t reserved[2];  /* in compact files: place and bytes in the image */
+    uint64_t turned;       /* in CHUNK_RING: so many events there were when it last began to be written over */
 };
+
+/* So many records may be written before they are counted. */
+enum { RING_SPARE = 2 };
 
 _Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");
 

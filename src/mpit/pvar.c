@@ -279,7 +279,7 @@ static int own_write(const struct own *own, const void *buf)
         if (!all)                                                                                                      \
             return MPI_T_ERR_INVALID_SESSION;                                                                          \
         for (struct handle *h = NULL; (h = session_handle_next(all, h, &generation));) {                               \
-            if (h->entry->refused)                                                                                     \
+            if (GET(h->entry)->refused)                                                                                \
                 continue;                                                                                              \
             if (h->variable) {                                                                                         \
                 if (handle_copy(h, generation, &own) && own_call(&own) == MPI_T_ERR_MEMORY)                            \
@@ -297,7 +297,7 @@ int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     CHECK_INITIALIZED();
     ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start, foreign_start);
     FIND_HANDLE();
-    if (found->entry->continuous && found->variable)
+    if (GET(found->entry)->continuous && found->variable)
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
     if (!found->variable)
         return foreign_start(&found->native);
@@ -310,7 +310,7 @@ int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     CHECK_INITIALIZED();
     ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop, foreign_stop);
     FIND_HANDLE();
-    if (found->entry->continuous && found->variable)
+    if (GET(found->entry)->continuous && found->variable)
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
     if (!found->variable)
         return foreign_stop(&found->native);
@@ -336,7 +336,7 @@ int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const
     FIND_HANDLE();
     if (!buf)
         return MPI_T_ERR_INVALID;
-    if (found->entry->readonly)
+    if (GET(found->entry)->readonly)
         return MPI_T_ERR_PVAR_NO_WRITE;
     if (!found->variable)
         return foreign_write(&found->native, buf);
@@ -349,7 +349,7 @@ int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     CHECK_INITIALIZED();
     ALL_HANDLES(readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset, foreign_reset);
     FIND_HANDLE();
-    if (found->entry->readonly)
+    if (GET(found->entry)->readonly)
         return MPI_T_ERR_PVAR_NO_WRITE;
     if (!found->variable)
         return foreign_reset(&found->native);
@@ -363,7 +363,7 @@ int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, v
     FIND_HANDLE();
     if (!buf)
         return MPI_T_ERR_INVALID;
-    if (!found->entry->atomic)
+    if (!GET(found->entry)->atomic)
         return MPI_T_ERR_PVAR_NO_ATOMIC;
     if (!found->variable)
         return foreign_readreset(&found->native, buf);

@@ -176,7 +176,7 @@ static int handle_bind(struct session *session, struct handle *handle, const str
 {
     struct own own = {.meter = {.variable = entry->own}};
     int result = MPI_SUCCESS;
-    handle->entry = entry;
+    PUT(handle->entry, entry); /* a signal may still know who had the place before */
     handle->native = NULL;
     if (!entry->own) {
         result = foreign_alloc(entry, session->native, obj_handle, &handle->native, count);

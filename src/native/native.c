@@ -9,11 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct native native;
 
 static void *library; /* where the MPI was loaded out of the global scope (a Python extension, say) */
+
+/* Going over the limit of a file's size would raise SIGXFSZ in the program. */
+static bool output_takes(size_t bytes)
+{
+    struct rlimit limit;
+    struct stat st;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || fstat(STDERR_FILENO, &st) != 0 ||
+        !S_ISREG(st.st_mode))
+        return true;
+    off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
+    uint64_t end = (uint64_t)(at > st.st_size ? at : st.st_size) + bytes;
+    return end <= limit.rlim_cur;
+}
 
 void native_say(const char *format, ...)
 {
@@ -27,6 +42,8 @@ void native_say(const char *format, ...)
     if ((size_t)n > sizeof line - 2)
         n = sizeof line - 2;
     line[n] = '\n';
+    if (!output_takes((size_t)n + 1))
+        return;
     if (write(STDERR_FILENO, line, (size_t)n + 1) < 0)
         return; /* there is nobody left to tell */
 }
@@ -179,6 +196,7 @@ static void constants_find(void)
     native.message_no_proc = native_object("ompi_message_no_proc");
     native.group_null = native_object("ompi_mpi_group_null");
     native.errors_return = native_object("ompi_mpi_errors_return");
+    native.max = native_object("ompi_mpi_op_max");
     native.info_null = native_object("ompi_mpi_info_null");
     native.byte = native_object("ompi_mpi_byte");
     native.char_ = native_object("ompi_mpi_char");
@@ -212,6 +230,7 @@ static void constants_find(void)
     native.message_no_proc = MPI_MESSAGE_NO_PROC;
     native.group_null = MPI_GROUP_NULL;
     native.errors_return = MPI_ERRORS_RETURN;
+    native.max = MPI_MAX;
     native.info_null = MPI_INFO_NULL;
     native.byte = MPI_BYTE;
     native.char_ = MPI_CHAR;

@@ -18,6 +18,8 @@
 
 /* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
+    X(Allgather)                                                                                                       \
+    X(Allreduce)                                                                                                       \
     X(Bcast)                                                                                                           \
     X(Cart_shift)                                                                                                      \
     X(Cartdim_get)                                                                                                     \
@@ -44,6 +46,7 @@
     X(Info_get)                                                                                                        \
     X(Info_set)                                                                                                        \
     X(Initialized)                                                                                                     \
+    X(Iprobe)                                                                                                          \
     X(Query_thread)                                                                                                    \
     X(Recv)                                                                                                            \
     X(Send)                                                                                                            \
@@ -60,6 +63,7 @@ struct native {
     MPI_Message message_null, message_no_proc;
     MPI_Group group_null;
     MPI_Errhandler errors_return;
+    MPI_Op max;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
     MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
     bool finalizing; /* MPI_Finalize has begun, or that of the last session */

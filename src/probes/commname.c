@@ -1,5 +1,7 @@
 #include "commname.h"
 
+#include "label.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -187,19 +189,13 @@ static uint32_t name_number(const char *name)
 static void name_fit(const char *long_name, char name[COMM_NAME_BYTES])
 {
     size_t bytes = strlen(long_name);
+    const char *end = long_name + bytes - (bytes < 100 ? bytes : 100);
+    while ((*end & 0xc0) == 0x80)
+        end++; /* not inside of a character */
     if (bytes < COMM_NAME_BYTES)
         memcpy(name, long_name, bytes + 1);
     else
-        snprintf(name, COMM_NAME_BYTES, "%016" PRIx64 "...%s", text_hash(long_name), long_name + bytes - 100);
-}
-
-/* The program's text on one line, whatever is in it. */
-static void text_clean(const char *from, char *text)
-{
-    size_t n = 0;
-    for (; from && from[n] && n < TEXT_MOST - 1; n++)
-        text[n] = (unsigned char)from[n] < ' ' || from[n] == 127 ? '?' : from[n];
-    text[n] = '\0';
+        snprintf(name, COMM_NAME_BYTES, "%016" PRIx64 "...%s", text_hash(long_name), end);
 }
 
 static void mark_tell(const struct comm_origin *origin, const struct comm_facts *facts, const char *group, char *mark,
@@ -220,7 +216,7 @@ static void mark_tell(const struct comm_origin *origin, const struct comm_facts 
         snprintf(mark, bytes, ":%s:%d", group, origin->tag);
         break;
     case MARK_TEXT:
-        text_clean(origin->text, text);
+        label_clean(text, sizeof text, origin->text ? origin->text : "", SIZE_MAX);
         snprintf(mark, bytes, ":%s:%s", group, text);
         break;
     case MARK_PARENTS:

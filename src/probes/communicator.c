@@ -12,9 +12,18 @@ static void last_set(struct log *log, uint64_t handle, struct view *view)
     RELAXED_STORE(&log->own.plain_handle, book.plain ? handle : PLAIN_NEVER);
 }
 
+/* What is not timed stands in the buffer with the last time that its thread knows: that has to lie in the time of the
+ * communicator, and not of the one that had the slot before. */
+static void comm_time_know(struct log *log, const struct comm *comm)
+{
+    if (RELAXED_LOAD(&knob_sampling) != 1 && cell_load(&log->own.tally.end) < comm->record->since_ticks)
+        log_end_now(log);
+}
+
 static struct view *cache_put(struct log *log, uint64_t handle, struct comm *comm)
 {
     struct view *view = book_view(&log->own, comm);
+    comm_time_know(log, comm);
     if (view) {
         *cache_place(log, handle) = (struct comm_cache_entry){handle, view};
         last_set(log, handle, view);

@@ -1,6 +1,6 @@
 #include "completion.h"
 
-#include "communicator.h"
+#include "ending.h"
 #include "raising.h"
 #include "shapes.h"
 
@@ -46,12 +46,36 @@ static void *completion_memory(struct completion *c, size_t bytes)
 
 static void completion_memory_release(struct completion *c)
 {
+    if (c->saved == &c->one_saved || c->saved == c->few.saved)
+        return;
     bool outermost =
         c->lent ? c->probe.log->scratch_lent == 1 : c->probe.outer.call == CALL_NONE && !c->probe.log->scratch_lent;
     if (c->own)
         free(c->own);
     else if (outermost && (c->lent || !probe_is_quiet(&c->probe)))
         log_scratch_trim(c->probe.log);
+}
+
+static void few_lay(struct completion *c, bool own_statuses)
+{
+    c->own = NULL;
+    c->lent = false;
+    c->saved = c->few.saved;
+    c->done = c->few.done;
+    c->status = c->few.status;
+    c->taken = book.concurrent ? c->few.taken : NULL;
+    c->statuses = own_statuses ? c->few.statuses : NULL;
+}
+
+static void many_lay(struct completion *c, bool own_statuses)
+{
+    c->taken = NULL;
+    c->statuses = NULL;
+    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses));
+    if (!memory)
+        c->count = 0;
+    else
+        scratch_layout(c, memory, c->count, own_statuses);
 }
 
 bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
@@ -61,14 +85,11 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     c->kind = kind;
     c->handles = handles;
     c->count = count > 0 && handles ? count : 0;
-    c->taken = NULL;
-    c->statuses = NULL;
     c->done_count = c->quiet_count = 0;
-    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses));
-    if (!memory)
-        c->count = 0;
+    if (c->count <= COMPLETION_FEW)
+        few_lay(c, own_statuses);
     else
-        scratch_layout(c, memory, c->count, own_statuses);
+        many_lay(c, own_statuses);
     for (int i = 0; i < c->count; i++)
         c->saved[i] = abi_handle_of_request(handles[i]);
     for (int i = 0; c->taken && i < c->count; i++)
@@ -124,7 +145,8 @@ bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *han
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                   int result, bool ended, const MPI_Status *status)
 {
-    struct completion c = {.probe = *probe};
+    struct completion c;
+    c.probe = *probe;
     completion_set_one(&c, kind, handle, saved, taken);
     if (ended && completion_ended(&c, 0, result))
         completion_done(&c, 0, status);
@@ -140,7 +162,7 @@ static void quiet_done(struct completion *c, struct request *request, const MPI_
         c->status[place] = status;
     } else if (request->persistent) {
         request->active = request->quiet = false;
-        request_put(request, request->handle);
+        request_put_back(request, request->handle);
     } else {
         request_release(c->probe.log, request);
     }
@@ -151,7 +173,7 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
     struct request *request =
-        c->taken ? c->taken[index] : request_take(c->probe.log, c->saved[index], &c->handles[index]);
+        c->taken ? c->taken[index] : request_find(c->probe.log, c->saved[index], &c->handles[index]);
     if (!request) {
         run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
         return;
@@ -159,7 +181,7 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
     if (c->taken)
         c->taken[index] = NULL;
     if (!request->active) { /* an inactive persistent request completes nothing */
-        request_put(request, c->saved[index]);
+        request_put_back(request, c->saved[index]);
         return;
     }
     if (request->quiet) {
@@ -170,6 +192,8 @@ void completion_done(struct completion *c, int index, const MPI_Status *status)
         request_release(c->probe.log, request);
         return;
     }
+    if (request->persistent)
+        request->active = false; /* whoever finds it in the table */
     c->done[c->done_count] = request;
     c->status[c->done_count++] = status;
 }
@@ -219,223 +243,6 @@ bool receive_arrived_slow(int result)
     return class == MPI_ERR_TRUNCATE;
 }
 
-/* MPICH (4.0 to 4.2) leaves the status of a nonblocking sendrecv between processes as its last user left it: all that
- * is known is whom it was to come from, and the room that there was. */
-static bool pair_is_untold(const struct request *request)
-{
-#if defined(OPEN_MPI)
-    (void)request;
-    return false;
-#else
-    return request->posted.type == REQUEST_PAIR && request_more(request)->dest >= 0;
-#endif
-}
-
-/* A send that was cancelled counts as any other: it was counted when it was posted, and of a send libraries leave parts
- * of the status as they were. */
-static bool was_cancelled(const struct request *request, const MPI_Status *status)
-{
-    bool receives = request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
-    return receives && status && request->posted.kind != CALL_MPI_Precv_init && !pair_is_untold(request) &&
-           abi_status_cancelled(status);
-}
-
-static void timeout_mark(struct event *event, const struct tally *tally)
-{
-    if (event->begin && tally->end - event->begin > RELAXED_LOAD(&knob_timeout_ticks))
-        event->kind |= EVENT_TIMEOUT;
-}
-
-/* What a completed receive brought stands in its status; without one nothing is known of it. A partitioned one brings
- * what it was made for. */
-static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
-{
-    event->kind = RECORD_RECV_DONE;
-    bool whole = request->posted.kind == CALL_MPI_Precv_init || pair_is_untold(request);
-    if (whole && status && request->posted.peer >= 0) {
-        event->kind |= size_flag(event->bytes);
-        return;
-    }
-    if (request->posted.peer == PEER_PROC_NULL || !status)
-        event->bytes = 0;
-    if (request->posted.peer == PEER_PROC_NULL)
-        return;
-    if (!status || whole) {
-        event->kind |= EVENT_FAILED;
-        run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
-        return;
-    }
-    if (status->MPI_SOURCE >= 0) {
-        event->peer = status->MPI_SOURCE;
-        event->tag = status->MPI_TAG;
-    }
-    if (abi_status_bytes(status) < event->bytes) /* else it was cut off: what there was room for has arrived */
-        event->bytes = abi_status_bytes(status);
-    event->kind |= size_flag(event->bytes);
-}
-
-static void comm_completed(struct log *log, struct view *parent, const struct request *request)
-{
-    struct request_more *more = request->posted.type == REQUEST_COMM ? request_more(request) : NULL;
-    if (more && more->newcomm) {
-        struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null};
-        comm_created(log, parent, &origin, *more->newcomm, request->quiet);
-    }
-}
-
-static bool request_has_tag(const struct request *request)
-{
-    return request->posted.type < REQUEST_MORE;
-}
-
-static bool request_receives(const struct request *request)
-{
-    return request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
-}
-
-/* What is known of a request that ends. */
-static struct event request_event(const struct request *request)
-{
-    int32_t tag = request_has_tag(request) ? request->posted.tag : 0;
-    if (request->posted.type == REQUEST_PAIR)
-        tag = request_more(request)->recvtag;
-    return (struct event){.begin = request->posted.begin,
-                          .duration = request->posted.kind,
-                          .peer = request->posted.peer,
-                          .tag = tag,
-                          .bytes = request->posted.bytes};
-}
-
-static struct event half_event(const struct request *request)
-{
-    const struct request_more *more = request_more(request);
-    return (struct event){.begin = request->posted.begin,
-                          .duration = request->posted.kind,
-                          .peer = more->dest,
-                          .tag = more->tag,
-                          .bytes = more->bytes_out};
-}
-
-static void record_emit(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
-{
-    if (view && event->peer >= 0)
-        view_page_select(view, event->peer);
-    log_record(log, view, event, bytes_out);
-}
-
-static void half_record(struct log *log, struct view *view, const struct request *request, bool failed)
-{
-    struct event event = half_event(request);
-    event.kind = RECORD_HALF_DONE | (failed ? EVENT_FAILED : 0);
-    timeout_mark(&event, &log->own.tally);
-    record_emit(log, view, &event, 0);
-}
-
-/* Fills in how the request ended; returns what it got out. */
-static uint64_t ended_fill(struct event *event, const struct request *request, const MPI_Status *status, bool failed)
-{
-    switch ((enum request_type)request->posted.type) {
-    case REQUEST_RECV:
-    case REQUEST_PAIR:
-        received_fill(event, request, failed ? NULL : status);
-        return 0;
-    case REQUEST_SEND:
-        event->kind = RECORD_SEND_DONE;
-        return 0;
-    case REQUEST_RMA:
-        event->kind = RECORD_RMA_DONE;
-        return 0;
-    case REQUEST_IO:
-        event->kind = RECORD_IO_DONE;
-        event->bytes = status && !failed ? abi_status_bytes(status) : 0;
-        return 0;
-    case REQUEST_COLL:
-        event->kind = RECORD_COLL_DONE;
-        return request_more(request)->bytes_out;
-    default:
-        event->kind = RECORD_COMM_DONE;
-        return 0;
-    }
-}
-
-static void request_record(struct completion *c, struct request *request, const MPI_Status *status, bool failed)
-{
-    struct log *log = c->probe.log;
-    struct view *view = request_view(log, request);
-    struct event event = request_event(request);
-    uint64_t bytes_out = 0;
-    log->own.tally.message_weight = request_weight(request);
-    if (request->posted.type == REQUEST_PAIR)
-        half_record(log, view, request, failed);
-    if (was_cancelled(request, status)) {
-        event.kind = RECORD_CANCELLED;
-        event.tag = request_receives(request);
-    } else {
-        bytes_out = ended_fill(&event, request, status, failed);
-    }
-    if (failed)
-        event.kind |= EVENT_FAILED;
-    timeout_mark(&event, &log->own.tally);
-    record_emit(log, view, &event, bytes_out);
-    log->own.tally.message_weight = 1;
-    if (!failed)
-        comm_completed(log, view, request);
-}
-
-/* It is active, and its end will not be seen: its levels go down. */
-static void gone_record(struct log *log, const struct request *request, uint16_t flags)
-{
-    struct view *view = request_view(log, request);
-    struct event event = request_event(request);
-    event.kind = RECORD_FREED | flags;
-    event.tag = request_receives(request);
-    log_record(log, view, &event, 0);
-    if (request->posted.type == REQUEST_PAIR) {
-        event = half_event(request);
-        event.kind = RECORD_FREED | EVENT_FAILED;
-        event.tag = 0;
-        log_record(log, view, &event, 0);
-    }
-}
-
-void displaced_record(struct log *log)
-{
-    while (log->displaced) {
-        struct request *request = log->displaced;
-        log->displaced = request->spare;
-        if (request->active && !request->quiet && request->posted.type != REQUEST_GENERAL) {
-            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
-            if (request->posted.type != REQUEST_MATCHED)
-                gone_record(log, request, EVENT_FAILED);
-        }
-        request_release(log, request);
-    }
-    for (uint32_t i = 0; i < log->unkept_count; i++) {
-        struct comm *comm = log->unkept[i].comm ? book.comms[log->unkept[i].comm] : NULL;
-        log_record(log, comm ? view_of(&log->own, comm) : NULL, &log->unkept[i], 0);
-    }
-    log->unkept_count = 0;
-    raise_finish(log);
-}
-
-/* Did this request fail? A truncated message has arrived, in the size that there was room for. */
-static bool request_failed(const MPI_Status *status, int result)
-{
-    int error = result, class = MPI_SUCCESS;
-    if (result == MPI_SUCCESS)
-        return false;
-    native.Error_class(result, &class);
-    if (class == MPI_ERR_IN_STATUS) {
-        if (!status)
-            return true;
-        error = status->MPI_ERROR;
-        if (error == MPI_SUCCESS)
-            return false;
-        native.Error_class(error, &class);
-    }
-    return class != MPI_ERR_TRUNCATE || !status; /* a message that was cut off has arrived */
-}
-
 static void completion_end(struct completion *c)
 {
     completion_memory_release(c);
@@ -461,13 +268,15 @@ static uint64_t tested_begin(const struct completion *c)
     return c->one_taken && c->one_taken->active ? c->one_taken->posted.begin : 0;
 }
 
-/* A call that is not timed does not know when it ended; a request that was timed when it was posted needs that. */
+/* A call that is not timed does not know when it ended; a request that was timed when it was posted needs that, and one
+ * whose communicator another thread has made after the last time that is known here. */
 static bool end_is_wanted(const struct completion *c)
 {
     if (c->probe.mode == 0 || c->probe.begin)
         return false;
+    uint64_t known = cell_load(&c->probe.log->own.tally.end);
     for (int i = 0; i < c->done_count; i++)
-        if (c->done[i]->posted.begin)
+        if (c->done[i]->posted.begin || (c->done[i]->comm && book.comms[c->done[i]->comm]->record->since_ticks > known))
             return true;
     return false;
 }
@@ -503,13 +312,11 @@ void completion_flush(struct completion *c, int result)
     flush_begin(c, result);
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
-        request_record(c, request, c->status[i], request_failed(c->status[i], result));
-        if (request->persistent) {
-            request->active = false;
-            request_put(request, request->handle);
-        } else {
+        request_record(c->probe.log, request, c->status[i], request_failed(c->status[i], result));
+        if (request->persistent)
+            request_put_back(request, request->handle);
+        else
             request_release(c->probe.log, request);
-        }
     }
     if (c->quiet_count)
         quiet_finish(c, result);

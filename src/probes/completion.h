@@ -10,6 +10,8 @@
 
 #include "request.h"
 
+enum { COMPLETION_FEW = 4 };
+
 struct completion {
     struct probe probe;
     enum call kind;
@@ -27,6 +29,12 @@ struct completion {
     uint64_t one_saved;
     struct request *one_taken, *one_done;
     const MPI_Status *one_status;
+    struct { /* the arrays of a call on few requests */
+        uint64_t saved[COMPLETION_FEW];
+        struct request *taken[COMPLETION_FEW], *done[COMPLETION_FEW];
+        const MPI_Status *status[COMPLETION_FEW];
+        MPI_Status statuses[COMPLETION_FEW];
+    } few;
 };
 
 /* Enters a call on `count` requests. `own_statuses`: room for statuses is wanted. False: nothing is recorded. */

@@ -119,12 +119,13 @@ static void *log_map(size_t bytes)
     return NULL;
 }
 
-static void buffer_set(struct log *log, struct chunk_header *chunk)
+/* `capacity` is what was asked for, without what is spare. */
+static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t capacity)
 {
     log->chunk = chunk;
     log->cursor = (struct event *)(chunk + 1);
     log->limit = log->cursor + chunk->capacity;
-    moment_buffer_make(&log->own, chunk->capacity);
+    moment_buffer_make(&log->own, capacity);
 }
 
 /* Where nothing else can be had: events are counted and fall into this place. */
@@ -166,11 +167,16 @@ static void buffer_restart(struct log *log)
     const struct event *first = (const struct event *)(log->chunk + 1);
     uint64_t events = cell_load(&log->own.tally.cells->events);
     if (tracing_covers(first->begin) && log->trace_failed != tracing_number()) {
-        if (!trace_keep(log, events - log->chunk->capacity, first, log->chunk->capacity))
-            log->trace_failed = tracing_number(); /* counted by cause; the flight recorder goes on */
-        else
+        if (trace_keep(log, events - log->chunk->capacity, first, log->chunk->capacity)) {
             moment_buffer_empty(&log->own, events);
+        } else { /* counted by cause; the flight recorder goes on */
+            log->trace_failed = tracing_number();
+            log->trace_cause = book.run.cause;
+        }
+    } else if (tracing_covers(first->begin)) {
+        run_lost(&book.run, log->trace_cause, log->chunk->capacity);
     }
+    __atomic_store_n(&log->chunk->turned, events, __ATOMIC_RELEASE); /* before the first of them is written over */
     log->cursor = (struct event *)(log->chunk + 1);
     if (log_turned)
         log_turned(log);
@@ -190,14 +196,14 @@ void log_turn(struct log *log)
     if (traced)
         log->trace_failed = tracing_number();
     if (capacity && !asked)
-        ring = run_ring_open(&book.run, log->own.index, (uint32_t)capacity);
+        ring = run_ring_open(&book.run, log->own.index, (uint32_t)(capacity + (traced ? 0 : RING_SPARE)));
     if (!ring) {
         buffer_set_none(log);
         return;
     }
     log->trace_failed = 0;
     log->bufferless = false;
-    buffer_set(log, ring);
+    buffer_set(log, ring, capacity);
     log->cursor += cell_load(&log->own.tally.cells->events) % ring->capacity; /* event n lies in place n % capacity */
 }
 

@@ -25,12 +25,13 @@ struct log {
     struct event *cursor, *limit;
     MPI_Datatype type; /* the last predefined one, and its size */
     uint32_t type_bytes;
-    struct chunk_header *chunk; /* the buffer, a ring */
-    struct packing *packing;    /* where a full one is packed */
-    uint32_t trace_failed;      /* tracing_number of the stretch that could not be kept; 0: none */
-    bool bufferless;            /* there is no memory for one, or none is wanted */
-    struct log *next;           /* in the list of logs that wait for a new thread */
-    struct request *spare;      /* requests to use again (request.h) */
+    struct chunk_header *chunk;  /* the buffer, a ring */
+    struct packing *packing;     /* where a full one is packed */
+    uint32_t trace_failed;       /* tracing_number of the stretch that could not be kept; 0: none */
+    enum loss_cause trace_cause; /* why */
+    bool bufferless;             /* there is no memory for one, or none is wanted */
+    struct log *next;            /* in the list of logs that wait for a new thread */
+    struct request *spare;       /* requests to use again (request.h) */
     uint32_t spare_count;
     struct request *displaced; /* whose end will not be seen, as the call that is being left has shown */
     struct event unkept[2];    /* what that call has posted without memory to keep it */

@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "recorder.h"
 
+#include "clocks.h"
 #include "communicator.h"
 #include "commreuse.h"
+#include "filter.h"
 #include "gate.h"
 #include "instruments.h"
 #include "job.h"
@@ -25,7 +27,7 @@
 struct next next;
 
 static char directory[4096]; /* MPIT_OUTPUT when the program started; "" = none */
-static bool kept, trace_refused;
+static bool kept, trace_asked, trace_refused;
 
 /*
  * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
@@ -36,7 +38,9 @@ static bool started, by_session; /* the run, and that by a session */
 static bool ended;               /* nothing is open any more */
 static bool known;               /* what MPI tells when it is initialized */
 static bool world_begun, world_known, world_ended;
+static bool world_ending;  /* MPI_Finalize has not returned */
 static bool world_is_last; /* no session is open when MPI_Finalize begins */
+static unsigned opening;   /* calls of MPI_Session_init that have not returned */
 
 void next_find(const char *wanted)
 {
@@ -94,22 +98,39 @@ static void directory_read(void)
         directory[0] = '\0';
 }
 
+static void run_problem_say(const char *text)
+{
+    native_say("mpit: %s", text);
+}
+
+static bool trace_is_ring(void)
+{
+    char policy[KNOB_TEXT_BYTES];
+    knob_read_text(KNOB_TRACE_POLICY, policy);
+    return strcmp(policy, "ring") == 0;
+}
+
 static bool run_start(void)
 {
     struct run_problem problem;
+    run_say = run_problem_say;
     clock_open();
     settings_read();
+    trace_asked = knob_load(KNOB_TRACE) != 0; /* by all processes alike, even if this one has no file for it */
     if (run_open(&book.run, recorder_directory(), knob_load(KNOB_BUFFER_LIMIT_BYTES), knob_load(KNOB_TRACE_LIMIT_BYTES),
                  &problem) != 0) {
         native_say("mpit: no memory for the recorder; nothing is recorded");
         return false;
     }
-    if (problem.text[0])
+    if (problem.text[0]) {
         native_say("mpit: %s; this process is counted in memory only", problem.text);
-    else
+        book.run.said = true;
+    } else {
         trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
+    }
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
+    run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
@@ -158,6 +179,17 @@ static void run_begin(bool session)
     }
 }
 
+/* Sessions that are being opened count: they cannot be told from those that are. The caller holds the lock. */
+static bool session_is_open(void)
+{
+    return opening || native_session_count();
+}
+
+static bool world_is_over(void)
+{
+    return !world_begun || (world_ended && !world_ending);
+}
+
 /* All had been closed, and one is opened again. The caller holds the lock. */
 static void run_go_on(void)
 {
@@ -165,18 +197,26 @@ static void run_go_on(void)
         return;
     ended = false;
     __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
-    run_reopen(&book.run);
+    if (!run_reopen(&book.run) && book.run.header && book.run.header->world_rank == 0)
+        native_say("mpit: a session was opened when MPI_Finalize had ended the run, of which the summary is written; "
+                   "what comes now is in the performance variables alone (MPIT_REDUCE=0 keeps the run files)");
     __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
     switchboard_close(false);
 }
 
-static void run_end(bool keep)
+static void run_end(enum run_phase phase, bool keep)
 {
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
     switchboard_close(true);
     ended = true;
     instrument_publish();
-    run_close(&book.run, RUN_FINALIZED, keep);
+    run_close(&book.run, phase, keep);
+}
+
+/* Of a process that is killed instead, the run file says so. */
+__attribute__((destructor)) static void run_exit(void)
+{
+    run_leave(&book.run);
 }
 
 bool recorder_start(struct probe *probe, enum call kind)
@@ -219,6 +259,17 @@ static void header_complete(void)
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
 }
 
+/* Unless somebody has set that variable, and so knows it. */
+static void local_calls_tell(void)
+{
+    char word[FILTER_WORD_BYTES];
+    if (!knob_load(KNOB_RECORD_LOCAL_CALLS) && !getenv("MPIT_RECORD_LOCAL_CALLS") &&
+        filter_wants_local(book.run.header->filter, word))
+        native_say("mpit: MPIT_FILTER: nothing is recorded for '%s', which stands for local functions alone; these are "
+                   "recorded with MPIT_RECORD_LOCAL_CALLS=1",
+                   word);
+}
+
 /* What is wrong with the environment is wrong for all processes of a program, and said by the first. Where there are
  * several programs, each may have an environment of its own. */
 static void environment_tell(void)
@@ -230,6 +281,7 @@ static void environment_tell(void)
         native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
         native_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
+    local_calls_tell();
 }
 
 static void facts_learn(struct log *log)
@@ -237,7 +289,7 @@ static void facts_learn(struct log *log)
     int level = MPI_THREAD_SINGLE;
     if (!by_session)
         native.Query_thread(&level);
-    book.concurrent = by_session || level == MPI_THREAD_MULTIPLE;
+    book.concurrent = book.concurrent || level == MPI_THREAD_MULTIPLE; /* it is where a session was opened */
     log->own.tally.concurrent = book.concurrent;
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
@@ -285,6 +337,8 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         return;
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
+    if (recorder_directory() && trace_asked && reduction_possible())
+        clocks_begin();
     if (!probe->log)
         return;
     if (!by_session)
@@ -312,8 +366,9 @@ bool recorder_finish(struct probe *probe)
      * job */
     bool mine = world_begun && !world_ended && !book.run.detached;
     world_ended = world_ended || mine;
+    world_ending = world_ending || (mine && recorded); /* else nobody says when it has returned */
     if (mine)
-        world_is_last = native_session_count() == 0;
+        world_is_last = !session_is_open();
     pthread_mutex_unlock(&lifetime);
     if (!mine)
         return false;
@@ -323,6 +378,8 @@ bool recorder_finish(struct probe *probe)
         instrument_publish();
         instruments_sample(log_get());
     }
+    if (recorder_directory() && reduction_possible())
+        clocks_end(recorded && book.run.header->traced != TRACED_NOT);
     if (recorder_directory())
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && book.run.header->traced != TRACED_NOT);
@@ -344,9 +401,25 @@ void recorder_finished(struct probe *probe, int result)
     native_release();
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     pthread_mutex_lock(&lifetime);
+    world_ending = false;
     if (world_is_last)
-        run_end(kept);
+        run_end(RUN_FINALIZED, kept); /* as all processes were told */
+    else if (!session_is_open())
+        run_end(RUN_CLOSED, true); /* the last one was closed meanwhile */
+    if (native_session_count())
+        run_go_on(); /* or one was opened, which was not known when MPI_Finalize began */
     pthread_mutex_unlock(&lifetime);
+}
+
+/* With a session other threads may come into MPI, whatever MPI_Init was asked for. The caller holds the lock. */
+static void threads_expect(void)
+{
+    if (book.concurrent)
+        return;
+    book_share();
+    struct log *log = recording() ? log_get() : NULL;
+    if (log)
+        request_front_leave(log);
 }
 
 bool recorder_session_start(struct session_probe *session, enum call kind)
@@ -358,6 +431,9 @@ bool recorder_session_start(struct session_probe *session, enum call kind)
     session->edge = part && !started;
     if (session->edge)
         run_begin(true);
+    else if (part)
+        threads_expect();
+    opening += part;
     pthread_mutex_unlock(&lifetime);
     if (!part)
         return false;
@@ -383,12 +459,17 @@ static void session_leave(const struct session_probe *session, enum call kind, i
 void recorder_session_started(struct session_probe *session, enum call kind, int result, uint64_t handle)
 {
     session_leave(session, kind, result);
+    pthread_mutex_lock(&lifetime);
+    opening--;
+    if (result == MPI_SUCCESS) {
+        native_session_add(handle);
+        run_go_on();
+    } else if (known && !ended && !session_is_open() && world_is_over()) {
+        run_end(RUN_CLOSED, true); /* it was waited for */
+    }
+    pthread_mutex_unlock(&lifetime);
     if (result != MPI_SUCCESS)
         return;
-    pthread_mutex_lock(&lifetime);
-    native_session_add(handle);
-    run_go_on();
-    pthread_mutex_unlock(&lifetime);
     if (!session->probe.log)
         return;
     process_know(session->probe.log);
@@ -405,7 +486,7 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
     bool part = started;
     if (part)
         native_session_remove(handle);
-    session->edge = part && !ended && native_session_count() == 0 && (!world_begun || world_ended);
+    session->edge = part && !ended && !session_is_open() && world_is_over();
     pthread_mutex_unlock(&lifetime);
     if (!part)
         return false;
@@ -429,11 +510,22 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
     pthread_mutex_lock(&lifetime);
     if (result != MPI_SUCCESS)
         native_session_add(handle);
-    if (session->edge && native_session_count())
+    if (session->edge && session_is_open())
         __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
     else if (session->edge)
-        run_end(true); /* there is no communicator of all processes to make a summary with */
+        run_end(RUN_CLOSED, true); /* there is no communicator of all processes to make a summary with */
     pthread_mutex_unlock(&lifetime);
+}
+
+/* The process ends by exit, or at the end of main. One that is being aborted comes by here, too. */
+__attribute__((destructor)) static void recorder_exiting(void)
+{
+    struct run_header *header = book.run.header;
+    uint32_t phase = header && !book.run.detached ? __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) : 0;
+    if (phase != RUN_STARTING && phase != RUN_RUNNING)
+        return;
+    header->end_realtime_ns = clock_pair_read().realtime_ns;
+    __atomic_store_n(&header->phase, RUN_EXITED, __ATOMIC_RELEASE);
 }
 
 void recorder_aborting(struct probe *probe)

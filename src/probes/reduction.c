@@ -62,10 +62,11 @@ static bool file_write(const struct summary *summary)
     gethostname(host, sizeof host - 1);
     snprintf(path, sizeof path, "%s/%s.%d%s", recorder_directory(), host, (int)getpid(), SUMMARY_SUFFIX);
     snprintf(temporary, sizeof temporary, "%s.part", path);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool fits = run_file_may_be(bytes);
+    int fd = fits ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
     ssize_t written = fd >= 0 ? write(fd, data, bytes) : -1;
     bool good = written == (ssize_t)bytes;
-    int error = errno;
+    int error = !fits ? EFBIG : written >= 0 ? ENOSPC : errno;
     if (fd >= 0 && close(fd) != 0)
         good = false;
     if (good && rename(temporary, path) != 0) {
@@ -73,7 +74,9 @@ static bool file_write(const struct summary *summary)
         error = errno;
     }
     if (!good) {
-        native_say("mpit: cannot write the summary %s: %s", path, strerror(error));
+        char text[sizeof path + 128];
+        snprintf(text, sizeof text, "cannot write the summary %s: %s", path, strerror(error));
+        run_tell(&book.run, text);
         if (fd >= 0)
             unlink(temporary);
     }

@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include "commreuse.h"
 #include "umq.h"
 
 #include <sched.h>
@@ -221,10 +222,10 @@ static void youngest_set(uint32_t *at, struct request *request)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-enum put { PUT_BESIDE, PUT_IF_NONE, PUT_INSTEAD };
+enum put { PUT_BESIDE, PUT_OLDEST, PUT_IF_NONE, PUT_INSTEAD };
 
-/* Puts a request beside what stands under its handle, or instead of that, which *others is then: a ring. False: there
- * is something (PUT_IF_NONE). */
+/* Puts a request beside what stands under its handle, as the youngest or the oldest of them, or instead of that, which
+ * *others is then: a ring. False: there is something (PUT_IF_NONE). */
 static bool behind_put(struct request *request, uint64_t handle, enum put how, struct request **others)
 {
     uint64_t hash = hash_of(handle);
@@ -241,6 +242,10 @@ static bool behind_put(struct request *request, uint64_t handle, enum put how, s
         request->younger = youngest->younger;
         youngest->younger = number;
         youngest_set(at, request);
+    } else if (youngest && how == PUT_OLDEST) {
+        request->younger = youngest->younger;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        youngest->younger = number;
     } else if (free) {
         request->younger = number;
         request->chain = youngest ? youngest->chain : 0;
@@ -293,6 +298,20 @@ static struct request *front_take(struct log *log, struct front_place *place)
     }
     place->handle = 0;
     return request;
+}
+
+void request_front_leave(struct log *log)
+{
+    for (unsigned i = 0; i < FRONT_PLACES; i++) {
+        uint64_t handle = request_front[i].handle;
+        struct request *request = handle ? front_take(log, &request_front[i]) : NULL, *others;
+        if (!request)
+            continue;
+        request->holds = request->comm != 0;
+        if (request->holds)
+            comm_hold(book.comms[request->comm]);
+        behind_put(request, handle, PUT_OLDEST, &others);
+    }
 }
 
 static void displaced_add(struct log *log, struct request *request)
@@ -355,36 +374,52 @@ static struct request *ring_take(uint32_t *at, const void *where, bool only_ther
     return request;
 }
 
-static struct request *behind_take(uint64_t handle, const void *where, bool only_there)
+enum take { TAKE, TAKE_IF_THERE, TAKE_OR_FIND };
+
+static struct request *behind_take(uint64_t handle, const void *where, enum take how)
 {
     uint64_t hash = hash_of(handle);
     struct shard *shard = shard_lock(hash);
-    struct request *request = NULL;
-    if (shard->mask) {
-        uint32_t *at = link_find(shard, hash, handle);
-        if (*at) {
-            bool alone = request_at(*at)->younger == *at;
-            request = ring_take(at, where, only_there);
-            shard->used -= alone && request;
-        }
+    uint32_t *at = shard->mask ? link_find(shard, hash, handle) : NULL;
+    struct request *request = at && *at ? request_at(*at) : NULL;
+    bool alone = request && request->younger == *at, stays = false;
+    if (alone && how != TAKE_IF_THERE) {
+        stays = how == TAKE_OR_FIND && request->persistent;
+        *at = stays ? *at : request->chain;
+    } else if (request) {
+        request = ring_take(at, where, how == TAKE_IF_THERE);
     }
+    shard->used -= alone && request && !stays;
     shard_unlock(shard);
-    if (request && !book.concurrent)
-        front_place(handle)->overflow--;
+    if (!request)
+        return NULL;
+    request->stays = stays;
+    if (!book.concurrent)
+        front_place(handle)->overflow -= !stays;
     return request;
 }
 
-struct request *request_take(struct log *log, uint64_t handle, const void *where)
+static struct request *take(struct log *log, uint64_t handle, const void *where, enum take how)
 {
     struct front_place *place = front_place(handle);
     if (book.concurrent || !handle || place->handle != handle)
-        return behind_take(handle, where, false);
+        return behind_take(handle, where, how);
     if (place->posted.where != where && place->overflow) {
-        struct request *request = behind_take(handle, where, true);
+        struct request *request = behind_take(handle, where, TAKE_IF_THERE);
         if (request)
             return request;
     }
     return front_take(log, place); /* it is older than what overflowed */
+}
+
+struct request *request_take(struct log *log, uint64_t handle, const void *where)
+{
+    return take(log, handle, where, TAKE);
+}
+
+struct request *request_find(struct log *log, uint64_t handle, const void *where)
+{
+    return take(log, handle, where, TAKE_OR_FIND);
 }
 
 /* The youngest of this handle behind the front. */

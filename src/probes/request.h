@@ -79,6 +79,7 @@ struct request {
     bool persistent : 1, active : 1;
     bool holds : 1;   /* its communicator (commreuse.h); one that lived in front does not */
     bool quiet : 1;   /* posted or started by a call that is not recorded: its completion is not, either */
+    bool stays : 1;   /* it was found by request_find, which left it in the table */
     uint8_t lot;      /* number of the weight of its transfer time (request_weight); 0: 1 */
     uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket; 0: none */
     uint32_t younger; /* next one of the same handle; of the youngest: the oldest */
@@ -218,6 +219,9 @@ HOT struct view *request_view(struct log *log, const struct request *request)
 /* Does one that lives in front refer to the communicator? */
 bool request_front_has(const struct comm *comm);
 
+/* Moves what lives in front behind it: book_share was called, and threads use only that from now on. */
+void request_front_leave(struct log *log);
+
 /* Puts a request into the table: one that is known under this handle, or was posted inside of another call. */
 void request_put(struct request *request, uint64_t handle);
 /* Puts in one that was just posted. What the handle stood for has ended unseen: it goes to log->displaced. */
@@ -225,6 +229,15 @@ void request_put_new(struct log *log, struct request *request, uint64_t handle);
 /* The request of this handle that the variable `where` holds, out of the table; NULL when it is not known. One that
  * lived in front is copied. */
 struct request *request_take(struct log *log, uint64_t handle, const void *where);
+
+/* The same for one that a call has completed; a persistent request of a handle of its own stays in the table. */
+struct request *request_find(struct log *log, uint64_t handle, const void *where);
+/* A persistent request that is complete goes back to where it came from. */
+HOT void request_put_back(struct request *request, uint64_t handle)
+{
+    if (!request->stays)
+        request_put(request, handle);
+}
 
 /* The inactive persistent request of this handle, left in the table. Not under MPI_THREAD_MULTIPLE. */
 struct request *request_peek(uint64_t handle);

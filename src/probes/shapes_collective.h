@@ -4,6 +4,7 @@
 #ifndef MPIT_PROBES_SHAPES_COLLECTIVE_H
 #define MPIT_PROBES_SHAPES_COLLECTIVE_H
 
+#include "clocks.h"
 #include "shapes.h"
 
 /* The root where the operation has one: picked by operation out of the wrapper's arguments. */
@@ -81,14 +82,20 @@ void collective_announce(enum call kind, MPI_Comm comm);
         struct view *view;                                                                                             \
         if (begins && __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                 \
             collective_announce(kind, comm);                                                                           \
-        if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
-            return NEXT(name) call;                                                                                    \
+        if (!enter(&probe, kind, comm, PEER_NONE, &view)) {                                                            \
+            int unseen = NEXT(name) call;                                                                              \
+            if ((kind) == CALL_MPI_Barrier)                                                                            \
+                clocks_passed(comm);                                                                                   \
+            return unseen;                                                                                             \
+        }                                                                                                              \
         int result = (*next.name)call;                                                                                 \
         view_settle(&probe, result, comm, &view);                                                                      \
         struct coll_bytes bytes = {0, 0};                                                                              \
         if (result == MPI_SUCCESS && view)                                                                             \
             bytes = coll_##op(where(view, comm), large __VA_OPT__(, ) __VA_ARGS__);                                    \
         leave(&probe, kind, view, result, COLL_ROOT_##op(__VA_ARGS__), bytes, request);                                \
+        if ((kind) == CALL_MPI_Barrier)                                                                                \
+            clocks_passed(comm);                                                                                       \
         return result;                                                                                                 \
     } while (0)
 

@@ -1,6 +1,7 @@
 #include "switchboard.h"
 
 #include "book.h"
+#include "clocks.h"
 #include "filter.h"
 #include "knobs.h"
 #include "log.h"
@@ -27,6 +28,8 @@ static void *body_of(const struct wrapped *w, const struct bodies *bodies, unsig
 {
     if (w->local && (!knob_load(KNOB_RECORD_LOCAL_CALLS) || __atomic_load_n(&closed, __ATOMIC_SEQ_CST)))
         return NULL;
+    if (w->kind == CALL_MPI_Barrier && clocks_follow())
+        return bodies->general; /* recorded or not, all processes count the same barriers */
     if (mode & MODE_QUIET)
         return w->keeps ? bodies->general : NULL;
     return mode & MODE_UNTIMED ? bodies->counted : bodies->timed;

@@ -9,14 +9,17 @@
  *     calls N     N calls of MPI_Iprobe
  *     requests N  N receives outstanding at once, from itself
  *
- * Rank 0 prints one line: the largest resident memory in KiB of any rank before MPI_Finalize, the longest MPI_Init and
- * MPI_Finalize in microseconds, the files and the bytes on disk that the run directory had at that moment. Memory is
- * what is not shared with other processes, and what is mapped of files, each once.
+ * Rank 0 prints one line: the largest resident memory in KiB of any rank before MPI_Finalize; what MPI_Init took beside
+ * the MPI library's part (marks.c), which is the recorder's, in microseconds, and in microseconds of processor time,
+ * the most of any rank; the same of MPI_Finalize, on rank 0, where the summaries come together; the MPI library's
+ * parts; the files and the bytes on disk that the run directory had before MPI_Finalize. Memory is what is not shared
+ * with other processes, and what is mapped of files, each once.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,10 +28,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static double now_us(void)
+static double us_of(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
@@ -147,19 +150,31 @@ static void measure(void)
     directory_measure();
 }
 
-int main(int argc, char *argv[])
+/* What the recorder adds to a call of the MPI library, by two clocks, and what the library itself takes. */
+struct share {
+    double added[2], library;
+};
+
+static const clockid_t clocks[2] = {CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID};
+
+static void share_begin(struct share *share)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: growth MODE N (ranks, threads, comms, cycles, peers, calls, requests)\n");
-        return 2;
-    }
-    const char *mode = argv[1];
-    long n = atol(argv[2]);
-    int level, rank;
-    double begin = now_us();
-    MPI_Init_thread(&argc, &argv, strcmp(mode, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
-    double init = now_us() - begin, all[4], most[4];
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 2; i++)
+        share->added[i] = -us_of(clocks[i]);
+}
+
+static void share_end(struct share *share, int call)
+{
+    double(*marks)[2] = (double(*)[2])dlsym(RTLD_DEFAULT, "growth_marks");
+    for (int i = 0; i < 2; i++)
+        share->added[i] += us_of(clocks[i]);
+    share->library = marks ? marks[call][0] : share->added[0];
+    for (int i = 0; i < 2; i++)
+        share->added[i] = marks ? share->added[i] - marks[call][i] : 0;
+}
+
+static void mode_run(const char *mode, long n, int level)
+{
     if (strcmp(mode, "threads") == 0 && level == MPI_THREAD_MULTIPLE)
         threads(n, measure);
     else if (strcmp(mode, "comms") == 0)
@@ -172,16 +187,31 @@ int main(int argc, char *argv[])
         probe(MPI_COMM_SELF, n);
     else if (strcmp(mode, "requests") == 0)
         requests(n, measure);
+}
+
+int main(int argc, char *argv[])
+{
+    if (argc != 3) {
+        fprintf(stderr, "usage: growth MODE N (ranks, threads, comms, cycles, peers, calls, requests)\n");
+        return 2;
+    }
+    struct share init, finalize;
+    int level, rank;
+    share_begin(&init);
+    MPI_Init_thread(&argc, &argv, strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    share_end(&init, 0);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    mode_run(argv[1], atol(argv[2]), level);
     if (figures[0] == 0)
         measure();
+    double all[6] = {figures[0], figures[1], figures[2], init.added[0], init.added[1], init.library}, most[6];
+    MPI_Reduce(all, most, 6, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
-    memcpy(all, figures, sizeof figures);
-    all[3] = init;
-    MPI_Reduce(all, most, 4, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD);
-    begin = now_us();
+    share_begin(&finalize);
     MPI_Finalize();
+    share_end(&finalize, 1);
     if (rank == 0)
-        printf("%.0f %.0f %.0f %.0f %.0f\n", most[0], most[3], now_us() - begin, most[1], most[2]);
+        printf("%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f\n", most[0], most[3], most[4], finalize.added[0],
+               finalize.added[1], most[5], finalize.library, most[1], most[2]);
     return 0;
 }

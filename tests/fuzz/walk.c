@@ -26,6 +26,10 @@ static void texts_walk(const struct run_reader *reader)
         sink += strlen(reader->variables[i].name) + strlen(reader->variables[i].unit);
     for (unsigned kind = 0; kind < reader->call_count; kind++)
         sink += strlen(run_reader_call_name(reader, kind));
+    struct clock_sync syncs[CLOCK_SYNCS_MOST];
+    size_t sync_count = run_reader_clock_syncs(reader, syncs);
+    for (size_t i = 0; i < sync_count; i++)
+        sink += syncs[i].ticks;
     sink += strlen(reader->header.host) + strlen(reader->header.mpi) + strlen(reader->header.program);
 }
 

@@ -14,7 +14,7 @@ void say(const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (write(STDOUT_FILENO, line, (size_t)n) != n)
+    if (n < 0 || (size_t)n >= sizeof line || write(STDOUT_FILENO, line, (size_t)n) != n)
         abort();
 }
 

@@ -24,9 +24,10 @@ static int recording = 1;
 #define COUNTED(X)                                                                                                     \
     X(Send)                                                                                                            \
     X(Recv)                                                                                                            \
-    X(Sendrecv) X(Isend) X(Irecv) X(Wait) X(Waitall) X(Test) X(Iprobe) X(Send_init) X(Recv_init) X(Start)              \
-        X(Request_free) X(Barrier) X(Allreduce) X(Ibcast) X(Comm_dup) X(Comm_idup) X(Comm_split) X(Comm_free)          \
-            X(Win_create) X(Win_fence) X(Put) X(Win_free) X(Comm_rank) X(Type_size) X(Get_count)
+    X(Sendrecv)                                                                                                        \
+    X(Isend) X(Irecv) X(Wait) X(Waitall) X(Test) X(Iprobe) X(Send_init) X(Recv_init) X(Start) X(Request_free)          \
+        X(Barrier) X(Allreduce) X(Ibcast) X(Comm_dup) X(Comm_idup) X(Comm_split) X(Comm_free) X(Win_create)            \
+            X(Win_fence) X(Put) X(Win_free) X(Comm_rank) X(Type_size) X(Get_count)
 
 static struct {
 #define FIELD(name) unsigned long name;
@@ -260,6 +261,22 @@ static void loop(int n)
     }
 }
 
+/* So many communicators that slots are used again. */
+static void churn(int n)
+{
+    int out[MESSAGE], in[MESSAGE];
+    MPI_Request requests[2];
+    MPI_Comm dup;
+    fill(out);
+    for (int i = 0; i < n; i++) {
+        CALL(Comm_dup, MPI_COMM_SELF, &dup);
+        CALL(Irecv, in, MESSAGE, MPI_INT, 0, 3, dup, &requests[0]);
+        CALL(Isend, out, MESSAGE, MPI_INT, 0, 3, dup, &requests[1]);
+        CALL(Waitall, 2, requests, MPI_STATUSES_IGNORE);
+        CALL(Comm_free, &dup);
+    }
+}
+
 int main(int argc, char *argv[])
 {
     const char *what = argc > 1 ? argv[1] : "all";
@@ -270,6 +287,8 @@ int main(int argc, char *argv[])
         sections();
     else if (strcmp(what, "local") == 0)
         local();
+    else if (strcmp(what, "churn") == 0)
+        churn(argc > 2 ? atoi(argv[2]) : 300);
     else if (strcmp(what, "loop") == 0)
         loop(argc > 2 ? atoi(argv[2]) : 100);
     else

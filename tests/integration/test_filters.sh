@@ -39,6 +39,20 @@ sound() {
     checked "$1: the archive is sound" "$build/bin/mpit-dump" --check "$2/otf2"
 }
 
+# A value of an option that cannot be used: nothing starts.
+while read -r option word allowed; do
+    timeout 60 mpit-run "$option" --output "$work/none" sh -c "touch $work/started" >"$work/said" 2>&1
+    checked "$option: ends with 2" test $? = 2
+    says "$option: is named" "option ${option%%=*}: $word cannot be used: .*$allowed" "$work/said"
+    checked "$option: nothing starts" test ! -e "$work/started" -a ! -e "$work/none"
+done <<'END'
+--filter=foo 'foo' p2p, completion, coll
+--filter=p2p,MPI_Sned 'p2p,MPI_Sned' 'MPI_Sned' is neither
+--timing=abc 'abc' from 0 to 1000000
+--timing=-1 '-1' from 0 to 1000000
+--timing= '' from 0 to 1000000
+END
+
 for mpi in openmpi mpich; do
     [ -x "$build/tests/filters-$mpi" ] || continue
     run "$mpi" "$work/$mpi-all" -- all
@@ -77,16 +91,62 @@ for mpi in openmpi mpich; do
         MPIT_REDUCE=0 run "$name" "$run" --timing $timing -- loop 500
         checked "$name: counts are exact" python3 "$here/filters.py" "$run.out" "$run.json" ""
         checked "$name: times are those of the timed" "$build/tests/filters_times" $timing "$run"/*.mpit
-        run "$name, trace" "$run-trace" --otf2 --timing $timing -- loop 50
+        run "$name, trace" "$run-trace" --otf2 --no-compact --timing $timing -- loop 50
         sound "$name, trace" "$run-trace"
         checked "$name, trace: every call is timed" "$build/tests/filters_times" 1 "$run-trace"/*.mpit
+    done
+    for timing in 0 1 7; do
+        run=$work/$mpi-churn-$timing name="$mpi, timing $timing, freed communicators"
+        MPIT_REDUCE=0 run "$name" "$run" --timing $timing -- churn 400
+        checked "$name: counts are exact" python3 "$here/filters.py" "$run.out" "$run.json" ""
+        mpit-dump --events "$run" 2>/dev/null >"$run.events"
+        checked "$name: each message has its own" awk -v timing=$timing '
+            $1 ~ /^[0-9]+$/ { rank = $1 }
+            / \+ created/ { comm[rank] = $3 }
+            / \+ (send|receive) done/ && rank in comm {
+                records++
+                if ($4 != comm[rank]) {
+                    print rank " " comm[rank] ": " $0
+                    wrong++
+                }
+            }
+            / MPI_(Isend|Irecv) / {
+                calls++
+                untimed += ($4 == "-")
+                zero += ($4 == "0" && $5 == "s")
+            }
+            END {
+                print records " records, " calls " calls, " untimed " not timed, " zero " took no time"
+                exit wrong || !records || zero || (timing == 0 && untimed != calls) || (timing == 1 && untimed) ||
+                    (timing == 7 && (!untimed || untimed == calls))
+            }' "$run.events"
+        mpit-dump "$run" >"$run.text"
+        checked "$name: the summary knows what is no time" awk -v timing=$timing '
+            / 0 s / { zeros++ }
+            /^  in MPI +-$/ { none++ }
+            /^  in MPI +[0-9.]+ % of run time x threads/ { share++ }
+            /^  MPI_Isend .* -  *-  *-$/ { send++ }
+            END {
+                print zeros " times of 0 s, in MPI " none " " share ", MPI_Isend " send
+                exit timing == 0 ? zeros || !none || !send : none || !share || send
+            }' "$run.text"
     done
     says "$mpi: a trace wins over the timing" "a trace needs times" "$work/$mpi-timing-7-trace.err"
 
     run=$work/$mpi-wrong
-    run "$mpi, a wrong filter" "$run" --filter=p2p,MPI_Sned -- all
+    MPIT_FILTER=p2p,MPI_Sned run "$mpi, a wrong filter" "$run" -- all
     says "$mpi, a wrong filter: is named" "MPIT_FILTER=p2p,MPI_Sned cannot be used: 'MPI_Sned'" "$run.err"
     checked "$mpi, a wrong filter: holds not" python3 "$here/filters.py" "$run.out" "$run.json" ""
+
+    name="$mpi, a filter of local functions"
+    run "$name" "$work/$mpi-other" --filter=other,p2p -- local
+    checked "$name: mpit-run says once what it takes" \
+        test "$(grep -c "'other'.*recorded with MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-other.err")" = 1
+    MPIT_FILTER=MPI_Comm_rank run "$name, in the environment" "$work/$mpi-rank" -- local
+    checked "$name, in the environment: one process says it" \
+        test "$(grep -c "'MPI_Comm_rank'.*recorded with MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-rank.err")" = 1
+    MPIT_RECORD_LOCAL_CALLS=1 run "$name, which are recorded" "$work/$mpi-known" --filter=other -- local
+    checked "$name, which are recorded: without a word" test -z "$(grep LOCAL_CALLS "$work/$mpi-known.err")"
 
     command -v gfortran >/dev/null && command -v "mpif90.$mpi" >/dev/null || continue
     for binding in mpifh f08; do

@@ -52,7 +52,7 @@ for mpi in openmpi mpich; do
     same "a directory that cannot be made" $mpi LD_PRELOAD="$(library $mpi)" MPIT_OUTPUT=/proc/no/such MPIT_TRACE=1
     says 2 "cannot make the run directory /proc/no/such"
     same "settings that cannot be used" $mpi LD_PRELOAD="$(library $mpi)" MPIT_FLIGHT_EVENTS=-1 MPIT_TRACE=yes
-    says 1 "MPIT_FLIGHT_EVENTS=-1 cannot be used; allowed are whole numbers from 0 to"
+    says 1 "MPIT_FLIGHT_EVENTS=-1 cannot be used: allowed are whole numbers from 0 to"
     says 1 "MPIT_TRACE=yes cannot be used"
     same "a trace without a directory" $mpi LD_PRELOAD="$(library $mpi)" MPIT_TRACE=1
     says 1 "MPIT_TRACE needs MPIT_OUTPUT"

@@ -2,8 +2,8 @@
 # test_threads.sh BUILD_DIR
 #
 # Threads that come and go (threads.c) on both MPIs: what the program counts itself is what the variables, the summary,
-# the replayed trace and the OTF2 archive say, and neither the logs nor the run file grow with the number of threads that
-# have been.
+# the replayed trace and the OTF2 archive say, and neither the logs nor the run file nor the process grow with the number of
+# threads that have been.
 . "$(dirname "$0")/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_threads.sh BUILD_DIR}" && pwd) || exit 2
@@ -70,16 +70,19 @@ for mpi in openmpi mpich; do
 
     # one behind the other: they share a log, and with a trace 64 of them
     for trace in 0 1; do
-        for threads in 300 3000; do
+        for threads in 300 10000; do
             run=$work/churn-$mpi-$trace-$threads
             MPIT_REDUCE=0 MPIT_TRACE=$trace MPIT_OUTPUT=$run runs "$mpi, $threads threads, trace $trace" \
                 $mpi 1 env LD_PRELOAD="$mpit" "$program" churn $threads
+            kib=$(sed -n 's/^largest \([0-9]*\) KiB$/\1/p' "$work/out")
+            [ $threads = 300 ] && kib_few=$kib
             exact "$mpi, $threads threads, trace $trace" "$run" --threads $((trace ? 64 : 2))
         done
-        few=$work/churn-$mpi-$trace-300 many=$work/churn-$mpi-$trace-3000
-        smaller "$mpi: bytes that 2700 threads add to the run file, trace $trace" \
-            $(($(bytes "$many") - $(bytes "$few") + 1)) $((trace ? 2700 * 200 : 1))
-        [ $trace = 0 ] || check "$mpi: the trace of 3000 threads gives the tallies" mpit-dump --verify "$many"
+        few=$work/churn-$mpi-$trace-300 many=$work/churn-$mpi-$trace-10000
+        smaller "$mpi: bytes that 9700 threads add to the run file, trace $trace" \
+            $(($(bytes "$many") - $(bytes "$few") + 1)) $((trace ? 9700 * 200 : 1))
+        smaller "$mpi: KiB that 9700 threads add to the process, trace $trace" $((kib - kib_few > 0 ? kib - kib_few : 1)) 4096
+        [ $trace = 0 ] || check "$mpi: the trace of 10000 threads gives the tallies" mpit-dump --verify "$many"
     done
 done
 [ -n "$any" ] || not_ok "threads is in $build/tests"

@@ -266,7 +266,7 @@ for mpi in openmpi mpich; do
     gives "settings that cannot be used are said once" 0 env MPIT_FLIGHT_EVENTS=many MPIT_TRACE=yes \
         mpit-run --quiet --output settings-$mpi mpirun.$mpi -n 3 ./ring-$mpi
     check "  two lines" test "$(wc -l <err)" -eq 2
-    says err "MPIT_FLIGHT_EVENTS=many cannot be used; allowed are whole numbers from 0 to"
+    says err "MPIT_FLIGHT_EVENTS=many cannot be used: allowed are whole numbers from 0 to"
     gives "  --trace counts" 0 env MPIT_TRACE=yes mpit-run --trace --quiet --output settings-trace-$mpi \
         mpirun.$mpi -n 1 ./ring-$mpi
     check "  without a word" test ! -s err

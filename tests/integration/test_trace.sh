@@ -68,6 +68,23 @@ cut_trace() {
         [ \$(grep -c '^ENTER ' '$work/events') = \$(grep -c '^LEAVE ' '$work/events') ]"
 }
 
+# ring_trace MPI: a trace that keeps its end, as it was written and compact
+ring_trace() {
+    local name="heat, $1, the last events" run="$work/run" shown="$work/shown" size
+    rm -rf "$run" "$shown"
+    mkdir "$shown"
+    check "$name: runs" timeout 300 "$build/bin/mpit-run" --quiet --no-compact --trace-limit 200000 --trace-policy ring \
+        --output "$run" "mpirun.$1" -n 2 "$build/tests/heat-$1" --rows 64 --columns 64 --steps 6000
+    "$build/bin/mpit-dump" --events "$run" >"$shown/before" 2>&1
+    check "$name: the gap is at the start" grep -q '(from the start) [0-9]* events are missing here (trace_limit)' "$shown/before"
+    check "$name: the end is there" sh -c "tail -4 '$shown/before' | grep -q MPI_"
+    size=$(stat -c %s "$run"/*.mpit | sort -n | tail -1)
+    check "$name: the file is bounded ($size bytes)" [ "$size" -lt 1000000 ]
+    check "$name: becomes compact" "$build/bin/mpit-dump" --compact "$run"
+    "$build/bin/mpit-dump" --events "$run" >"$shown/after" 2>&1
+    check "$name: all outputs are the same" cmp "$shown/before" "$shown/after"
+}
+
 # compact MPI: a trace as it was written, and as mpit-run leaves it: the same to the last byte of all outputs, in at most
 # 8 bytes for each call
 compact_trace() {
@@ -98,6 +115,7 @@ for mpi in openmpi mpich; do
     cut_trace $mpi 1
     cut_trace $mpi 150000
     compact_trace $mpi
+    ring_trace $mpi
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -382,8 +383,10 @@ static void sums_print(void)
     MPI_Reduce(mine, all, CALLS + 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     for (int i = 0; rank == 0 && i < CALLS; i++)
         printf("%s %llu\n", call_names[i], all[i]);
+    struct rusage usage = {0};
+    getrusage(RUSAGE_SELF, &usage);
     if (rank == 0)
-        printf("messages %llu\nbytes %llu\n", all[CALLS], all[CALLS + 1]);
+        printf("messages %llu\nbytes %llu\nlargest %ld KiB\n", all[CALLS], all[CALLS + 1], usage.ru_maxrss);
 }
 
 static void all_cases(int threads)

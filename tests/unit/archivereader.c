@@ -161,7 +161,8 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
 static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef name, OTF2_GroupRef group,
                                  OTF2_CommRef parent, OTF2_CommFlag flags)
 {
-    (void)data, (void)self, (void)name, (void)group, (void)parent, (void)flags;
+    (void)data, (void)self, (void)group, (void)parent, (void)flags;
+    name_add(seen.comm_names, name);
     seen.comms++;
     return OTF2_CALLBACK_SUCCESS;
 }

@@ -5,15 +5,15 @@
 #include <stdint.h>
 
 /*
- * `order`: the first regions that are entered, and left (their number + 1000). `names`: those of the locations and of
- * the groups, in the order of their definition, each followed by a semicolon.
+ * `order`: the first regions that are entered, and left (their number + 1000). `..._names`: those of the
+ * locations, groups and communicators, in the order of their definition, each followed by a semicolon.
  */
 struct archive_seen {
     unsigned enters, leaves, sends, recvs, isends, isend_completes, irecv_requests, irecvs, tests, cancels, begins,
         ends, collective_requests, collective_completes, creates, destroys, programs, program_ends, comms, inter_comms;
     uint64_t events, sent, received, coll_sent, coll_received, last_time, order[64];
     unsigned depth, ordered;
-    char location_names[512], group_names[512];
+    char location_names[512], group_names[512], comm_names[512];
 };
 
 /* What the last archive_read has seen. */

@@ -7,6 +7,8 @@
 
 #include "book.h"
 #include "commmap.h"
+#include "effort.h"
+#include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
 #include "variables.h"
@@ -49,7 +51,7 @@ static struct comm *comm_new(int32_t size, int32_t remote_size)
 
 static struct ledger *ledger_new(void)
 {
-    struct ledger *ledger = book_thread_add(77);
+    struct ledger *ledger = ledger_make(77);
     assert_non_null(ledger);
     return ledger;
 }
@@ -177,7 +179,7 @@ static void reused_handle_is_another_communicator(void **state)
 static void map_grows_and_finds_every_handle(void **state)
 {
     (void)state;
-    enum { HANDLES = 20000 };
+    enum { HANDLES = EFFORT(20000, 2000) };
     static struct comm_map *map;
     char *names = calloc(HANDLES, 1); /* addresses that stand for communicators */
     assert_null(comm_map_find(&map, 5));
@@ -289,7 +291,7 @@ static void without_memory_is_counted_and_recording_goes_on(void **state)
     view_of(ledger, comm);
     book.run.memory_limit = book.run.memory_bytes;
     while (book.run.header->lost[LOSS_NO_MEMORY] == lost)
-        book_thread_add(1);
+        ledger_make(1);
     int32_t peer = 0;
     for (lost = book.run.header->lost[LOSS_NO_MEMORY]; book.run.header->lost[LOSS_NO_MEMORY] == lost; peer += 64)
         send(ledger, comm, peer);
@@ -307,7 +309,7 @@ static void without_memory_is_counted_and_recording_goes_on(void **state)
 /* ---- readers beside writers -----------------------------------------------------------------------------------------
  */
 
-enum { WRITERS = 3, READERS = 2, ROUNDS = 300, PEERS = 20000 };
+enum { WRITERS = 3, READERS = 2, ROUNDS = EFFORT(300, 50), PEERS = EFFORT(20000, 2000) };
 
 static struct comm *common;
 static bool ended;
@@ -315,7 +317,7 @@ static bool ended;
 static void *write_all(void *argument)
 {
     uint64_t handle = UINT64_C(0x900000000) + ((uint64_t)(uintptr_t)argument << 24);
-    struct ledger *ledger = book_thread_add(1);
+    struct ledger *ledger = ledger_make(1);
     for (int i = 0; i < ROUNDS; i++) {
         struct comm *own = book_comm_add(
             &(struct comm_facts){.handle = handle + 64 * (uint64_t)(i % 50), .size = 8, .name = "writer"});

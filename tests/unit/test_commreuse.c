@@ -9,7 +9,9 @@
 #include "commmap.h"
 #include "commreuse.h"
 #include "commsum.h"
+#include "effort.h"
 #include "label.h"
+#include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
 #include "tracing.h"
@@ -37,7 +39,7 @@ static int book_setup(void **state)
     if (run_open(&book.run, directory, UINT64_C(4) << 30, 0, &problem) != 0 || book.run.fd < 0 || book_open() != 0)
         return -1;
     tracing_begin(true);
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     world = book_comm_add(&(struct comm_facts){.handle = 1, .size = 100, .name = "WORLD"});
     return ledger && world ? 0 : -1;
 }
@@ -201,7 +203,7 @@ static void who_is_pending_or_entered_is_left_alone(void **state)
 {
     (void)state;
     struct comm *comm = comm_named("WORLD/late#1", 100);
-    struct ledger *other = book_thread_add(2);
+    struct ledger *other = ledger_make(2);
     pending = comm;
     comm_is_pending = is_pending;
     comm_free(comm);
@@ -431,7 +433,7 @@ static void labels_are_made_harmless(void **state)
          "?31m"},
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
     };
-    char clean[COMM_LABEL_BYTES], title[COMM_TITLE_BYTES];
+    char clean[COMM_LABEL_BYTES], title[COMM_TITLE_BYTES], longest[COMM_LABEL_BYTES];
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         label_clean(clean, sizeof clean, pairs[i][0], COMM_LABEL_BYTES);
         assert_string_equal(clean, pairs[i][1]);
@@ -442,6 +444,12 @@ static void labels_are_made_harmless(void **state)
     assert_string_equal(clean, "ab?");
     assert_string_equal(comm_title(title, "W/dup#1", ""), "W/dup#1");
     assert_string_equal(comm_title(title, "W/dup#1", "o\n"), "W/dup#1 \"o?\"");
+    assert_string_equal(comm_title(title, "f:\xff\n#1", "a \"b\" \\"), "f:??#1 \"a \\\"b\\\" \\\\\"");
+    memset(longest, '"', sizeof longest - 1); /* each of them becomes two */
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(strlen(comm_title(title, longest, longest)), COMM_NAME_BYTES + 2 * COMM_LABEL_BYTES);
+    text_tidy(longest, 4); /* its end is that of its bytes, whatever stands there */
+    assert_string_equal(longest, "\"\"\"");
 }
 
 static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
@@ -467,11 +475,11 @@ static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
 /* ---- threads ------------------------------------------------------------------------------------------------------
  */
 
-enum { THREADS = 4, ROUNDS = 3000 };
+enum { THREADS = 4, ROUNDS = EFFORT(3000, 150) };
 
 static void *make_and_free(void *argument)
 {
-    struct ledger *own = book_thread_add(1);
+    struct ledger *own = ledger_make(1);
     uint64_t handle = ((uint64_t)(uintptr_t)argument + 1) << 40;
     for (int i = 0; i < ROUNDS; i++) {
         char name[64];
@@ -505,11 +513,40 @@ static void threads_lose_nothing_between_them(void **state)
     assert_true(book.comm_count < 3 * COMMS_KEPT);
 }
 
+static struct comm *comm_wide(const char *name, int32_t size)
+{
+    return book_comm_add(
+        &(struct comm_facts){.handle = handle_last += 0x40, .size = size, .name = name, .since = clock_now()});
+}
+
+/* The sum is as wide as the widest of its room: 16,384 to 32,767 ranks. */
+static void sum_has_the_peers_of_the_widest(void **state)
+{
+    (void)state;
+    enum { NARROW = 16400, WIDE = 32000 };
+    static uint64_t counts[WIDE];
+    const struct variable *variable = variables;
+    while (strcmp(variable->record.name, "mpit_peer_send_count") != 0)
+        variable++;
+    for (int32_t i = 0; i < COMMS_KEPT + 40; i++) {
+        struct comm *comm = comm_wide("WIDE/dup#1", i < 20 ? NARROW : WIDE);
+        send(comm, i < 20 ? NARROW - 1 : WIDE - 1);
+        comm_free(comm);
+    }
+    const struct comm *sum = comm_called("WIDE/dup#*");
+    assert_non_null(sum);
+    assert_int_equal(book_value_count(variable, sum), WIDE);
+    book_values(variable, sum, counts, WIDE);
+    assert_int_equal(counts[NARROW - 1], 20);
+    assert_int_equal(counts[NARROW - 1] + counts[WIDE - 1], sum->record->merged);
+    assert_true(sum->record->merged > 30);
+}
+
 /* The last one: the memory is gone, and what was freed is all that there is. */
 static void without_memory_those_that_are_kept_are_used(void **state)
 {
     (void)state;
-    uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM];
+    uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM], no_memory = book.run.header->lost[LOSS_NO_MEMORY];
     book.run.memory_limit = book.run.memory_bytes;
     unsigned made = 0;
     for (char name[64]; made < 5000; made++) {
@@ -517,15 +554,21 @@ static void without_memory_those_that_are_kept_are_used(void **state)
         if (!book_comm_add(
                 &(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = name, .since = clock_now()}))
             break;
+        assert_int_equal(book.run.header->lost[LOSS_NO_MEMORY], no_memory); /* there was a place */
     }
     assert_true(made >= COMMS_KEPT);
     assert_int_equal(book.run.header->lost[LOSS_UNKNOWN_COMM], lost + 1);
+    while (comm_wide("WIDE/dup#1", 32000)) /* those that another test has freed */
+        continue;
     assert_int_equal(sends_of_all(), sent);
     assert_true(book_is_full());
 }
 
-int main(void)
+/* test_commreuse [PATTERN]: only those whose names match */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_cycles_take_what_few_take),
         cmocka_unit_test(figures_of_the_next_one_begin_at_nothing),
@@ -542,6 +585,7 @@ int main(void)
         cmocka_unit_test(labels_are_made_harmless),
         cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
         cmocka_unit_test(threads_lose_nothing_between_them),
+        cmocka_unit_test(sum_has_the_peers_of_the_widest),
         cmocka_unit_test(without_memory_those_that_are_kept_are_used),
     };
     return cmocka_run_group_tests(tests, book_setup, book_teardown);

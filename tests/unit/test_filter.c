@@ -165,6 +165,50 @@ static void what_is_not_known_is_named(void **state)
     refused("\xff\xfe%s%n", "%s%n");
 }
 
+static void local_functions_alone_are_told(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *word;
+    } told[] = {{"other", "other"},
+                {"local", "local"},
+                {"MPI_Comm_rank", "MPI_Comm_rank"},
+                {"p2p, comm_RANK", "comm_RANK"},
+                {"-io,*rank", "*rank"},
+                {"Type_*,coll", "Type_*"}};
+    const char *const quiet[] = {"", "*", "p2p,coll", "-other", "-MPI_Comm_rank", "Comm_*", "send,-comm_rank"};
+    char word[FILTER_WORD_BYTES];
+    for (unsigned i = 0; i < sizeof told / sizeof told[0]; i++) {
+        read_good(told[i].text);
+        assert_true(filter_wants_local(told[i].text, word));
+        assert_string_equal(word, told[i].word);
+    }
+    for (unsigned i = 0; i < sizeof quiet / sizeof quiet[0]; i++) {
+        read_good(quiet[i]);
+        if (filter_wants_local(quiet[i], word))
+            fail_msg("'%s': %s", quiet[i], word);
+    }
+}
+
+static void names_that_others_begin_with_are_told(void **state)
+{
+    (void)state;
+    char word[FILTER_WORD_BYTES];
+    const char *meant, *other;
+    assert_true(filter_is_narrow("p2p,-start", word, &meant, &other));
+    assert_string_equal(word, "start");
+    assert_string_equal(meant, "MPI_Start");
+    assert_string_equal(other, "MPI_Startall");
+    read_good("start");
+    assert_true(out[CALL_MPI_Startall] && !out[CALL_MPI_Start]);
+    read_good("start*");
+    assert_false(out[CALL_MPI_Startall] || out[CALL_MPI_Start]);
+    const char *const plain[] = {"MPI_Start", "start*", "coll", "io,rma", "-iprobe", ""};
+    for (unsigned i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (filter_is_narrow(plain[i], word, &meant, &other))
+            fail_msg("'%s': %s", plain[i], word);
+}
+
 /* Many words, long words, and words that would take for ever where each star was tried anew. */
 static void lists_may_be_long(void **state)
 {
@@ -198,8 +242,12 @@ static void any_bytes_are_read_or_refused(void **state)
         while (length < sizeof text - 1 && (random = random * 1664525 + 1013904223) >> 27)
             text[length++] = bytes[(random >> 8) % (sizeof bytes - 1)];
         text[length] = '\0';
+        char word[FILTER_WORD_BYTES];
+        const char *meant, *other;
         if (filter_read(text, out, problem, sizeof problem) != 0)
             assert_true(problem[0]);
+        (void)filter_wants_local(text, word);
+        (void)filter_is_narrow(text, word, &meant, &other);
         assert_false(out[CALL_MPI_Init]);
     }
 }
@@ -214,6 +262,8 @@ int main(void)
         cmocka_unit_test(names_are_taken_in_any_spelling),
         cmocka_unit_test(stars_stand_for_anything),
         cmocka_unit_test(what_is_not_known_is_named),
+        cmocka_unit_test(local_functions_alone_are_told),
+        cmocka_unit_test(names_that_others_begin_with_are_told),
         cmocka_unit_test(lists_may_be_long),
         cmocka_unit_test(any_bytes_are_read_or_refused),
     };

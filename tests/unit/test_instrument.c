@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
 #include "instrument.h"
 
 #include <pthread.h>
@@ -131,7 +132,7 @@ static void removed_one_comes_back_with_its_meaning_only(void **state)
     assert_true(instrument_is_active(entry));
 }
 
-enum { THREADS = 4, ADDS = 100000 };
+enum { THREADS = 4, ADDS = EFFORT(100000, 500) };
 
 static void *adder(void *variables)
 {

@@ -16,6 +16,7 @@
 
 static void turn(void);
 #define PAIR_TURN() turn()
+#include "ledgerfixture.h"
 #include "meter.c"
 #include "windows.c"
 
@@ -550,7 +551,7 @@ static int stages_setup(void **state)
     if (run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) != 0 || book_open() != 0)
         return -1;
     book.scale.mult = UINT64_C(1) << 32;
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     return 0;
 }
 

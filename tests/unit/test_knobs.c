@@ -8,6 +8,7 @@
 #include "book.h"
 #include "clock.h"
 #include "knobs.h"
+#include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
 #include "settings.h"
@@ -183,7 +184,7 @@ static const struct run_reader *read_back(void)
 /* One thread's events: each a call at the given tick, with a record behind it. */
 static struct thread_record *events_write(const uint64_t *begins, uint32_t count)
 {
-    struct ledger *ledger = book_thread_add(1);
+    struct ledger *ledger = ledger_make(1);
     struct chunk_header *ring = run_ring_open(&book.run, ledger->index, 64);
     struct event *events = (struct event *)(ring + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -319,7 +320,7 @@ static void environment_is_read_once(void **state)
     assert_non_null(strstr(said, "MPIT_FILTER=p2p,MPI_Sned cannot be used: 'MPI_Sned' is neither"));
     assert_non_null(strstr(said, "MPIT_PAPI_EVENTS=PAPI_TOT_INS cannot be used: this version"));
     assert_non_null(strstr(said, "MPIT_SAMPLE_HZ=50 cannot be used: this version has no sampler"));
-    assert_non_null(strstr(said, "MPIT_TRACE=2 cannot be used; allowed are whole numbers from 0 to 1"));
+    assert_non_null(strstr(said, "MPIT_TRACE=2 cannot be used: allowed are whole numbers from 0 to 1"));
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 78), KNOB_WRITTEN);
     settings_read();
     assert_int_equal(knob_load(KNOB_LARGE_MESSAGE_BYTES), 78);

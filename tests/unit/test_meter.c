@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
+#include "ledgerfixture.h"
 #include "meter.h"
 
 #include <pthread.h>
@@ -28,7 +30,7 @@ static int comm_setup(void **state)
 {
     (void)state;
     handle_last += 0x40;
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     comm = book_comm_add(&(struct comm_facts){.handle = handle_last, .size = 200, .name = "test"});
     view = view_of(ledger, comm);
     book.scale.mult = UINT64_C(3) << 31; /* 1.5 ns a tick */
@@ -280,7 +282,7 @@ static void meter_of_another_owner_is_left_alone(void **state)
 /* ---- at the same time -----------------------------------------------------------------------------------------------
  */
 
-enum { SENDS = 60000, READERS = 3, TURNS = 300 };
+enum { SENDS = EFFORT(60000, 1500), READERS = 3, TURNS = EFFORT(300, 60) };
 static bool ended;
 
 static void *send_many(void *argument)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "ledgerfixture.h"
 #include "moment.h"
 
 #include <time.h>
@@ -24,7 +25,7 @@ static int book_setup(void **state)
     if (run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) != 0 || book_open() != 0)
         return -1;
     book.scale = clock_calibrate();
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     return 0;
 }
 
@@ -137,7 +138,7 @@ static void call_inside_of_a_call_counts_once(void **state)
 static void threads_count_from_their_first_call_to_their_end(void **state)
 {
     (void)state;
-    struct ledger *other = book_thread_add(2);
+    struct ledger *other = ledger_make(2);
     uint64_t before = clock_now(), begun = other->record->begin_ticks;
     struct presence now = moment_presence();
     assert_in_range(now.alive, 2 * before - begun - ledger->record->begin_ticks,
@@ -166,7 +167,7 @@ static void buffer_fills_and_is_emptied(void **state)
     assert_true(moment_buffer_fill() == 0);
     ledger->tally.cells->events = 25;
     assert_true(moment_buffer_fill() == 0.25);
-    struct ledger *other = book_thread_add(2);
+    struct ledger *other = ledger_make(2);
     moment_buffer_make(other, 10);
     other->tally.cells->events = 5;
     assert_true(moment_buffer_fill() == 0.5);

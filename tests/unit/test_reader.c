@@ -333,7 +333,7 @@ static void chunk_that_is_none_is_an_error(void **state)
     chunk->kind = 0;
     ERROR_CHECK("kind");
     restore(state);
-    chunk->kind = CHUNK_COMMS + 1;
+    chunk->kind = CHUNK_FREE + 1;
     ERROR_CHECK("kind");
     const uint64_t sizes[] = {0, 32, chunk->bytes + 1, UINT64_MAX, UINT64_MAX << 12};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

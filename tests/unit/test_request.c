@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
 #include "request.h"
 
 #include <pthread.h>
@@ -136,7 +137,7 @@ static void neighbours_in_front_are_not_mistaken(void **state)
 static void order_holds_for_random_traffic(void **state)
 {
     (void)state;
-    enum { HANDLES = 40, STEPS = 200000 };
+    enum { HANDLES = 40, STEPS = EFFORT(200000, 5000) };
     static uint64_t next_in[HANDLES], next_out[HANDLES];
     uint64_t handles[HANDLES];
     srand(9);
@@ -302,7 +303,7 @@ static void made_requests_are_used_again(void **state)
 /* ---- many -----------------------------------------------------------------------------------------------------------
  */
 
-enum { MANY = 1000000 };
+enum { MANY = EFFORT(1000000, 20000) };
 
 static struct request **many_make(void)
 {
@@ -529,7 +530,7 @@ static void limit_holds_and_what_lives_in_front_is_found(void **state)
 /* ---- several threads ------------------------------------------------------------------------------------------------
  */
 
-enum { THREADS = 4, ROUNDS = 20000, DEPTH = 8, SHARED_HANDLE = 0x8000 };
+enum { THREADS = 4, ROUNDS = EFFORT(20000, 500), DEPTH = 8, SHARED_HANDLE = 0x8000 };
 
 static struct request *concurrent_post(struct log *log, uint64_t handle, uint64_t mark)
 {
@@ -594,7 +595,38 @@ static void threads_neither_lose_nor_mix_requests(void **state)
     assert_int_equal(taken, THREADS * ROUNDS);
 }
 
-enum { HANDED = 200000 };
+enum { HANDED = EFFORT(200000, 3000) };
+
+/* A session was opened behind MPI_Init: what lives in front is where threads look for it, as the oldest of its handle.
+ */
+static void requests_in_front_are_found_when_threads_come(void **state)
+{
+    (void)state;
+    struct comm comm = {.slot = 1, .holds = 1}, *comms[] = {NULL, &comm};
+    struct view view = {.slot = 1, .comm = &comm};
+    struct ledger ledger = {.plain_handle = 0x5000};
+    book.comms = comms;
+    book.threads = &ledger;
+    *front_post(0x5000) = (struct posted){.begin = 1, .view = &view};
+    for (uint64_t i = 2; i <= 4; i++)
+        post(0x5000, i);
+    assert_true(post(0x6000, 9));
+    book_share();
+    request_front_leave(own_log);
+    assert_true(book.concurrent && !book.plain && ledger.tally.concurrent);
+    assert_true(ledger.plain_handle == PLAIN_NEVER);
+    assert_null(front_post(0x7000));
+    assert_int_equal(comm.holds, 2); /* by the one that counted on the front */
+    for (uint64_t i = 1; i <= 4; i++)
+        take_check(0x5000, i);
+    assert_null(request_take(own_log, 0x5000, NULL));
+    take_check(0x6000, 9);
+    assert_int_equal(comm.holds, 1);
+    book.comms = NULL;
+    book.threads = NULL;
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        request_front[i].overflow = 0; /* of no meaning any more */
+}
 
 static void *hand_in(void *argument)
 {
@@ -638,6 +670,7 @@ int main(void)
         TEST(overflowed_place_is_not_used_before_it_is_drained),
         TEST(neighbours_in_front_are_not_mistaken),
         TEST(order_holds_for_random_traffic),
+        TEST(requests_in_front_are_found_when_threads_come),
         TEST(equal_handles_are_told_apart_by_their_variables),
         TEST(youngest_that_was_taken_leaves_its_place_to_the_next),
         TEST(handle_in_another_variable_is_the_oldest),

@@ -308,7 +308,7 @@ static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
     for (uint64_t n = 0; n < 100; n++)
         fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
     assert_int_equal(recorded.run.trace_bytes, 2 * RUN_PAGE_BYTES);
-    assert_int_equal(recorded.run.header->lost[LOSS_TRACE_LIMIT], 100 / 16 - 2);
+    assert_int_equal(recorded.run.header->lost[LOSS_TRACE_LIMIT], (100 / 16 - 2) * 16);
     fixture_close(&recorded, RUN_FINALIZED);
     assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
     struct event_cursor cursor;
@@ -321,6 +321,83 @@ static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
     }
     assert_int_equal(seen, 48);
     assert_int_equal(cursor.missing, 52);
+}
+
+/* Chunks of all sizes, and other pieces of the file between them: the last ones are there, one behind the other. */
+static void ring_trace_keeps_the_last_within_its_limit(void **state)
+{
+    (void)state;
+    enum { PAGES = 40, ROUNDS = 3000 };
+    static struct event events[16 * RUN_PAGE_BYTES / sizeof(struct event)];
+    uint64_t number = 0, offset, lost = 0;
+    open_with(64 * MEGABYTE, PAGES * RUN_PAGE_BYTES);
+    run_trace_policy(&run, TRACE_RING);
+    srand(11);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint32_t count = 1 + (uint32_t)rand() % (uint32_t)(sizeof events / sizeof *events - 2);
+        if (rand() % 100 == 0)
+            assert_non_null(run_alloc(&run, 300000, &offset));
+        for (uint32_t i = 0; i < count; i++)
+            events[i].begin = number + i;
+        assert_true(run_trace_append(&run, 0, number, events, count));
+        number += count;
+        assert_true(run.trace_bytes <= PAGES * RUN_PAGE_BYTES);
+        if (round % 50)
+            continue;
+        read_back();
+        uint64_t kept = 0, next = 0, bytes = 0;
+        for (size_t i = 0; i < reader.chunk_count; i++) {
+            const struct chunk_header *chunk = reader.chunks[i];
+            bytes += chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_FREE ? chunk->bytes : 0;
+            if (chunk->kind != CHUNK_TRACE)
+                continue;
+            if (kept)
+                assert_int_equal(chunk->first_event, next);
+            for (uint32_t e = 0; e < chunk->capacity; e++)
+                assert_int_equal(((const struct event *)(chunk + 1))[e].begin, chunk->first_event + e);
+            next = chunk->first_event + chunk->capacity;
+            kept += chunk->capacity;
+        }
+        assert_int_equal(next, number);
+        assert_true(bytes <= PAGES * RUN_PAGE_BYTES);
+        lost = run.header->lost[LOSS_TRACE_LIMIT];
+        assert_int_equal(lost, number - kept);
+        run_reader_close(&reader);
+    }
+    assert_true(lost > 0);
+    assert_false(run_trace_append(&run, 0, number, calloc(PAGES * 128, sizeof *events), PAGES * 128));
+    assert_int_equal(run.cause, LOSS_TRACE_LIMIT);
+    run_close(&run, RUN_FINALIZED, true);
+    assert_false(run_trace_append(&run, 0, number, events, 10));
+    read_back();
+}
+
+/* The oldest places of a ring may be half of another event when the process dies; not if the ring has just become full.
+ */
+static void killed_process_shows_no_event_that_was_being_written_over(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 200; i++) {
+        uint64_t written = i / 2, turned = i % 2 ? written : 0;
+        bool whole = written % 16 == 0 && written > turned;
+        uint64_t spare = whole ? 0 : RING_SPARE, first = written + spare > 16 ? written + spare - 16 : 0, seen = 0;
+        fixture_open(&recorded);
+        recorded.run.trace_limit = 1;
+        fixture_thread_add(&recorded, 0, 16);
+        for (uint64_t n = 0; n < written; n++)
+            fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+        recorded.threads[0].ring->turned = turned;
+        fixture_close(&recorded, RUN_RUNNING);
+        assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+        struct event_cursor cursor;
+        event_cursor_open(&cursor, &reader, 0);
+        for (const struct event *event; (event = event_cursor_next(&cursor)); seen++)
+            assert_int_equal(event->begin, first + seen);
+        assert_int_equal(seen, written - first);
+        assert_int_equal(cursor.missing, first);
+        run_reader_close(&reader);
+        fixture_remove(&recorded);
+    }
 }
 
 /* ---- limits and faults ----------------------------------------------------------------------------------------------
@@ -436,14 +513,14 @@ static void file_size_limit_is_a_full_disk_and_no_signal(void **state)
     uint64_t file_bytes = run.header->file_bytes;
     file_size_limit_set(file_bytes + RUN_PAGE_BYTES);
     assert_false(run_trace_append(&run, 0, 0, events, 2000));
-    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 1);
+    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 2000);
     assert_true(run_trace_append(&run, 0, 2000, events, 10));
     char *object = run_alloc(&run, 300000, &offset);
     file_size_limit_set(0);
     assert_non_null(object);
     assert_int_equal(offset, 0);
     memset(object, 1, 300000);
-    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 2);
+    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 2001);
     assert_int_equal(run.header->file_bytes, file_bytes + RUN_PAGE_BYTES);
     assert_non_null(run_ring_open(&run, 0, 100));
     run_close(&run, RUN_FINALIZED, true);
@@ -603,6 +680,8 @@ int main(void)
         EVENTS_TEST(thread_without_events_has_none),
         EVENTS_TEST(chunk_of_another_thread_is_missing),
         EVENTS_TEST(trace_stops_at_its_limit_and_the_ring_goes_on),
+        TEST(ring_trace_keeps_the_last_within_its_limit),
+        TEST(killed_process_shows_no_event_that_was_being_written_over),
         TEST(memory_stays_under_its_limit),
         TEST(trace_is_no_memory),
         TEST(run_without_a_directory_lives_in_memory),

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "ledgerfixture.h"
 #include "meter.h"
 #include "windows.h"
 
@@ -148,7 +149,7 @@ struct writer {
 static void *write_on(void *argument)
 {
     struct writer *writer = argument;
-    struct ledger *ledger = book_thread_add(1);
+    struct ledger *ledger = ledger_make(1);
     ledger->tally.concurrent = true;
     struct view *view = view_of(ledger, comm);
     for (uint64_t i = 1; !__atomic_load_n(&ended, __ATOMIC_ACQUIRE); i++) {
@@ -274,7 +275,7 @@ static struct writer blow(void)
 static void pauses_check(void)
 {
     uint64_t values[PEERS], again[PEERS];
-    struct ledger *ledger = book_thread_add(1);
+    struct ledger *ledger = ledger_make(1);
     ledger->tally.concurrent = true;
     struct view *view = view_of(ledger, comm);
     assert_true(meter_read(&pauses, values));

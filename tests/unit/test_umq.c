@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "knobs.h"
+#include "ledgerfixture.h"
 #include "neighbours.h"
 #include "runfixture.h"
 #include "umq.h"
@@ -103,7 +104,7 @@ static int setup(void **state)
     book.thread_count = 0;
     if (!book.comms)
         assert_int_equal(book_open(), 0);
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     book_thread_state = &ledger->record->state;
     comm = book_comm_add(&facts);
     own_view = book_view(ledger, comm);

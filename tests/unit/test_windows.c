@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
+#include "ledgerfixture.h"
 #include "windows.h"
 
 #include <pthread.h>
@@ -28,7 +30,7 @@ static int comm_setup(void **state)
 {
     (void)state;
     handle_last += 0x40;
-    ledger = book_thread_add(1);
+    ledger = ledger_make(1);
     comm = book_comm_add(&(struct comm_facts){.handle = handle_last, .size = 4, .name = "test"});
     view = view_of(ledger, comm);
     view_page_select(view, 1);
@@ -380,7 +382,7 @@ static void window_sees_all_threads_and_no_other_communicator(void **state)
     (void)state;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     struct comm *other = book_comm_add(&(struct comm_facts){.handle = ++handle_last, .size = 4, .name = "other"});
-    struct ledger *late = book_thread_add(1);
+    struct ledger *late = ledger_make(1);
     window_opens(window);
     message_in(view_of(ledger, other), 9999);
     message(10);
@@ -394,7 +396,7 @@ static void window_sees_all_threads_and_no_other_communicator(void **state)
 /* ---- at the same time -----------------------------------------------------------------------------------------------
  */
 
-enum { MESSAGES = 1000000, OTHERS = 2 };
+enum { MESSAGES = EFFORT(1000000, 4000), OTHERS = 2 };
 
 static bool ended;
 
@@ -547,8 +549,8 @@ static void readresets_take_every_maximum_once(void **state)
 static void *come_late(void *argument)
 {
     struct window *window = argument;
-    for (int i = 0; i < 200; i++) {
-        struct ledger *own = book_thread_add(1);
+    for (int i = 0; i < EFFORT(200, 40); i++) {
+        struct ledger *own = ledger_make(1);
         struct view *fresh = view_of(own, comm);
         uint64_t value = 0;
         view_page_select(fresh, 1);

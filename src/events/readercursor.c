@@ -1,0 +1,222 @@
+/* The events of a run file in order: out of the chunks of the trace, and then out of the ring. */
+#include "compact.h"
+#include "readercomms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Is the chunk still what was found when the file was opened? False also: it has been written over. */
+static bool chunk_is_there(const struct event_cursor *cursor, const struct chunk_header *chunk)
+{
+    uint32_t kind = __atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE);
+    return kind == cursor->header.kind &&
+           __atomic_load_n(&chunk->first_event, __ATOMIC_ACQUIRE) == cursor->header.first_event;
+}
+
+/* Takes a copy of the header, and checks that; a living process may have made it another chunk's. */
+static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *chunk)
+{
+    const struct run_reader *reader = cursor->reader;
+    uint64_t offset = (uint64_t)((const char *)chunk - reader->base);
+    memcpy(&cursor->header, chunk, sizeof cursor->header);
+    const struct chunk_header *header = &cursor->header;
+    if (reader->file && header->kind == CHUNK_COLUMNS) /* was checked, and nobody changes it */
+        return header->thread == cursor->thread;
+    return header->magic == CHUNK_MAGIC && header->thread == cursor->thread && header->bytes >= sizeof *header &&
+           header->bytes <= reader->bytes - offset && reader_chunk_fits(header);
+}
+
+static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
+{
+    const struct chunk_header *header = &cursor->header;
+    cursor->current = chunk;
+    cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
+    cursor->current_end = end < cursor->end ? end : cursor->end;
+    if (header->kind == CHUNK_PACKED) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed = (const unsigned char *)(chunk + 1);
+        cursor->packed_end = cursor->packed + header->packed_bytes;
+        cursor->packed_number = first;
+    }
+    if (header->kind == CHUNK_COLUMNS) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed_number = first;
+        if (!reader_compact->enter(cursor, chunk))
+            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
+    }
+    if (first > cursor->next) {
+        if (cursor->reader->header.traced != TRACED_IN_PART) {
+            cursor->missing += first - cursor->next;
+            cursor->gap += first - cursor->next;
+        }
+        cursor->belongs = false; /* what comes first may lack its call */
+        cursor->next = first;
+    }
+}
+
+/* The first event of a ring that is whole. A process that was killed may have been writing over the oldest ones; but
+ * not if it had not got over appending what the ring holds. */
+static uint64_t ring_first(const struct event_cursor *cursor)
+{
+    const struct chunk_header *ring = &cursor->header;
+    bool whole = cursor->reader->header.phase == RUN_FINALIZED ||
+                 (cursor->end % ring->capacity == 0 && ring->turned < cursor->end);
+    uint64_t spare = whole ? 0 : RING_SPARE;
+    return cursor->end + spare > ring->capacity ? cursor->end + spare - ring->capacity : 0;
+}
+
+static bool chunk_has_trace(const struct chunk_header *chunk)
+{
+    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_COLUMNS;
+}
+
+/* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in order, and
+ * then the ring. */
+static bool cursor_seek(struct event_cursor *cursor)
+{
+    const struct run_reader *reader = cursor->reader;
+    if (cursor->next >= cursor->end)
+        return false;
+    for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
+        const struct chunk_header *chunk = reader->chunks[cursor->chunk];
+        if (!chunk_has_trace(chunk) || chunk->thread != cursor->thread || !chunk_take(cursor, chunk) ||
+            !chunk_has_trace(&cursor->header))
+            continue;
+        uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
+        if (end < first || cursor->next >= end || first >= cursor->end)
+            continue;
+        cursor_enter(cursor, chunk, first, end);
+        return true;
+    }
+    for (size_t i = 0; i < reader->chunk_count; i++) {
+        const struct chunk_header *ring = reader->chunks[i];
+        if (i % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
+        if (ring->kind != CHUNK_RING || ring->thread != cursor->thread || !chunk_take(cursor, ring) ||
+            cursor->header.kind != CHUNK_RING)
+            continue;
+        uint64_t first = ring_first(cursor);
+        if (first >= cursor->end)
+            break;
+        cursor_enter(cursor, ring, first, cursor->end);
+        return true;
+    }
+    if (reader->header.traced != TRACED_IN_PART)
+        cursor->missing += cursor->end - cursor->next;
+    return false;
+}
+
+void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread)
+{
+    *cursor = (struct event_cursor){.reader = reader, .thread = thread};
+    if (thread >= reader->thread_count || !reader->threads[thread])
+        return;
+    const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
+    cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
+}
+
+void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
+{
+    if (number > cursor->next)
+        cursor->next = number;
+}
+
+/* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
+static const struct event *cursor_unpack(struct event_cursor *cursor)
+{
+    const struct event *event;
+    do {
+        event = cursor->header.kind == CHUNK_COLUMNS
+                    ? columns_next(&cursor->columns, &cursor->unpacked)
+                    : event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
+        if (!event)
+            return NULL;
+    } while (cursor->packed_number++ < cursor->next);
+    cursor->next++;
+    return event;
+}
+
+/* Was the trace on at that time? */
+static bool stretches_have(const struct run_reader *reader, uint64_t ticks)
+{
+    size_t low = 0, high = reader->stretch_count; /* the first one that begins at `ticks` or before lies in between */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (reader->stretches[middle]->begin_ticks <= ticks)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < reader->stretch_count && ticks < reader->stretches[low]->end_ticks;
+}
+
+/* A call belongs to the trace when it began in a stretch; what follows it goes with it. A place that was never written
+ * (the buffer was made later) belongs to nothing. */
+static bool event_belongs(struct event_cursor *cursor, const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    if (kind == 0)
+        cursor->belongs = false;
+    else if (kind < RECORD_FIRST || kind >= RECORD_END)
+        cursor->belongs = stretches_have(cursor->reader, event->begin);
+    return cursor->belongs;
+}
+
+/* Event `next` of the current chunk; NULL: that is damaged from here on, or has been written over. */
+static const struct event *cursor_take(struct event_cursor *cursor)
+{
+    const struct event *events = (const struct event *)(cursor->current + 1), *event;
+    uint64_t number = cursor->next;
+    if (cursor->header.kind == CHUNK_RING)
+        return &events[cursor->next++ % cursor->header.capacity];
+    bool changes = cursor->reader->header.trace_policy == TRACE_RING;
+    if (cursor->header.kind != CHUNK_TRACE) {
+        event = cursor_unpack(cursor);
+    } else {
+        event = &events[cursor->next++ - cursor->current_first];
+        if (changes)
+            event = memcpy(&cursor->unpacked.last[cursor->unpacked.count++ & PACK_BACK_MOST], event, sizeof *event);
+    }
+    LOADS_IN_ORDER();
+    if (event && changes && !chunk_is_there(cursor, cursor->current)) {
+        cursor->next = number;
+        return NULL;
+    }
+    return event;
+}
+
+static const struct event *event_next(struct event_cursor *cursor)
+{
+    for (;;) {
+        if (cursor->current && cursor->next >= cursor->current_end) {
+            cursor->current = NULL;
+            cursor->chunk += cursor->chunk < cursor->reader->chunk_count;
+        }
+        if (!cursor->current && !cursor_seek(cursor)) {
+            cursor->next = cursor->end;
+            return NULL;
+        }
+        const struct event *event = cursor_take(cursor);
+        if (event)
+            return event;
+        cursor->missing += cursor->current_end - cursor->next;
+        cursor->gap += cursor->current_end - cursor->next;
+        cursor->next = cursor->current_end;
+    }
+}
+
+const struct event *event_cursor_next(struct event_cursor *cursor)
+{
+    cursor->gap = 0;
+    const struct event *event = event_next(cursor);
+    while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
+        event = event_next(cursor);
+    return event;
+}
+
+void event_cursor_close(struct event_cursor *cursor)
+{
+    free(cursor->memory);
+    cursor->memory = NULL;
+    cursor->memory_bytes = 0;
+}

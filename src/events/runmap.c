@@ -1,0 +1,121 @@
+#define _GNU_SOURCE
+#include "runmap.h"
+
+#include "reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct run_map **resting;
+static size_t resting_next; /* the oldest, which is the next to go */
+
+/* The file's descriptor, or -1. */
+static int file_open(const char *path, struct stat *st, char *error, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        snprintf(error, room, "cannot be opened: %s", strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+        return fd;
+    snprintf(error, room, "is no regular file");
+    close(fd);
+    return -1;
+}
+
+struct run_map *run_map_open(const char *path, char error[512])
+{
+    struct stat st;
+    int fd = file_open(path, &st, error, 512);
+    if (fd < 0)
+        return NULL;
+    size_t length = strlen(path) + 1;
+    struct run_map *map = calloc(1, sizeof *map + length);
+    void *base = MAP_FAILED;
+    if (st.st_size == 0)
+        snprintf(error, 512, "is no mpit run file (only 0 bytes long)");
+    else if (!map || (base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0)) == MAP_FAILED)
+        snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
+    close(fd);
+    if (base == MAP_FAILED) {
+        free(map);
+        return NULL;
+    }
+    *map = (struct run_map){base, (size_t)st.st_size, st.st_dev, st.st_ino, 0, true, false};
+    memcpy(map->path, path, length);
+    return map;
+}
+
+void run_map_close(struct run_map *map)
+{
+    if (!map)
+        return;
+    if (map->place)
+        resting[map->place - 1] = NULL;
+    munmap(map->base, map->bytes);
+    free(map);
+}
+
+/* If the system refuses, the file stays where it is. */
+static void map_drop(struct run_map *map)
+{
+    void *base = mmap(map->base, map->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    map->awake = base == MAP_FAILED;
+    map->place = 0;
+}
+
+/* Without memory the map just stays. */
+static void resting_add(struct run_map *map)
+{
+    if (!resting && !(resting = calloc(RUN_MAPS_MOST, sizeof(struct run_map *))))
+        return;
+    if (resting[resting_next])
+        map_drop(resting[resting_next]);
+    resting[resting_next] = map;
+    map->place = ++resting_next;
+    resting_next %= RUN_MAPS_MOST;
+}
+
+void run_map_rest(struct run_map *map)
+{
+    if (map->awake)
+        madvise(map->base, map->bytes, MADV_DONTNEED);
+    if (map->awake && !map->held && !map->place)
+        resting_add(map);
+}
+
+void run_map_hold(struct run_map *map, bool held)
+{
+    map->held = held;
+    if (held && map->place)
+        resting[map->place - 1] = NULL;
+    map->place = held ? 0 : map->place;
+}
+
+int run_map_wake(struct run_map *map, char error[128])
+{
+    struct stat st;
+    if (map->awake)
+        return 0;
+    int fd = file_open(map->path, &st, error, 128);
+    if (fd < 0)
+        return -1;
+    if (st.st_dev != map->device || st.st_ino != map->inode || (size_t)st.st_size < map->bytes)
+        snprintf(error, 128, "has become another file while it was read");
+    else if (mmap(map->base, map->bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+        snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));
+    else
+        map->awake = true;
+    close(fd);
+    if (!map->awake)
+        return -1;
+    resting_add(map);
+    return 0;
+}

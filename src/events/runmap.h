@@ -1,0 +1,36 @@
+/*
+ * Where a run file lies in memory, and how many of them do at once.
+ *
+ *   base ──> the file, mapped                  awake: it can be looked into
+ *        └─> nothing, but the place is kept    asleep: neighbouring places are one map of the system
+ *
+ *   resting[] ──> maps that may be taken away, the oldest first; one that is in it knows its place
+ *
+ * A map comes back to the address that it had, so that pointers into the file need no change.
+ */
+#ifndef MPIT_EVENTS_RUNMAP_H
+#define MPIT_EVENTS_RUNMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct run_map {
+    char *base;
+    size_t bytes;
+    dev_t device;
+    ino_t inode;
+    size_t place; /* in resting[], + 1; 0: not in it */
+    bool awake, held;
+    char path[];
+};
+
+/* NULL with a reason; error has 512 bytes. */
+struct run_map *run_map_open(const char *path, char error[512]);
+/* NULL may be closed. */
+void run_map_close(struct run_map *map);
+void run_map_rest(struct run_map *map);
+int run_map_wake(struct run_map *map, char error[128]);
+void run_map_hold(struct run_map *map, bool held);
+
+#endif

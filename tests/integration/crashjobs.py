@@ -1,0 +1,214 @@
+"""Jobs whose processes, or whose launcher, end in all ways: what returned is there, and the tools say where the others were."""
+import glob
+import os
+import re
+import signal
+import subprocess
+import time
+
+import crashledger
+
+RANKS, SECONDS = 3, 90
+# end, what the report has to say of rank 1
+ENDS = [("kill", r"rank 1: outside MPI, after MPI_\w+.*was killed"), ("killall", r"was killed"),
+        ("MPI_Abort", r"rank 1: in MPI_Abort.*called MPI_Abort"), ("abort", r"rank 1: outside MPI.*was killed"),
+        ("segfault", r"rank 1: outside MPI.*was killed"), ("_exit", r"rank 1: outside MPI.*ended by _exit"),
+        ("exit", r"rank 1: outside MPI.*ended by exit\(\)"), ("term", r"rank 1: outside MPI.*was killed")]
+
+
+def ready(ledgers, ranks=RANKS):
+    """All processes make calls."""
+    return all(crashledger.ready("%s/%d" % (ledgers, rank)) for rank in range(ranks))
+
+
+def wait_for(condition, process=None):
+    """Until it holds, or the process has ended; False: it took too long."""
+    until = time.time() + SECONDS
+    while not condition():
+        if time.time() > until or (process and process.poll() is not None):
+            return condition()
+        time.sleep(0.02)
+    return True
+
+
+def line(bench, ledgers, end, calls="200", ranks=RANKS):
+    """The launcher's line."""
+    return ["mpirun." + bench.mpi, "-n", str(ranks), bench.program, ledgers, "mixed", "1", end, calls]
+
+
+def gone(pid):
+    """The process has ended."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def pids_of(ledgers):
+    """Of the program's processes."""
+    return [crashledger.Ledger(path).pid for path in glob.glob(ledgers + "/*")]
+
+
+def archive_check(bench, run):
+    """The trace becomes a sound archive."""
+    target = bench.work + "/archive"
+    subprocess.run(["rm", "-rf", target], check=True)
+    for command in ([bench.dump, "--otf2", target, run], [bench.dump, "--check", target]):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        if done.returncode:
+            return ["%s: %s%s" % (command[0], done.stdout[-1000:], done.stderr[-1000:])]
+    return []
+
+
+def ended_badly(bench, end, pattern, options):
+    """One way to end, of rank 1."""
+    ledgers, run = bench.fresh()
+    bare = None
+    if end in ("kill", "MPI_Abort", "exit"):
+        bare = subprocess.run(line(bench, ledgers, end), env=bench.environment, capture_output=True, timeout=SECONDS,
+                              check=False).returncode
+        ledgers, run = bench.fresh()
+    done = subprocess.run([bench.run_tool, *options, "--output", run] + line(bench, ledgers, end), env=bench.environment,
+                          capture_output=True, text=True, timeout=SECONDS, check=False)
+    wrong = crashledger.run_check(bench.dump, run, ledgers, None if options else 4096 - 4)
+    if bare is not None and done.returncode != (bare if bare >= 0 else 128 - bare):
+        wrong.append("exit status %d, and %d without mpit" % (done.returncode, bare))
+    if not re.search(pattern, done.stderr) or "mpit-dump --crash" not in done.stderr:
+        wrong.append("mpit-run does not say %r: %s" % (pattern, done.stderr[-1500:]))
+    shown = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False)
+    if not re.search(pattern, shown.stdout) or "MPI_" not in shown.stdout.split("communicator")[-1]:
+        wrong.append("mpit-dump --crash: " + shown.stdout[-1500:])
+    if options:
+        wrong += archive_check(bench, run)
+    bench.say(not wrong, "%s of rank 1%s" % (end, ", with a trace" if options else ""), wrong)
+
+
+def launcher_killed(bench):
+    """kill -9 of mpirun, which mpit-run started."""
+    ledgers, run = bench.fresh()
+    process = subprocess.Popen([bench.run_tool, "--trace", "--output", run] + line(bench, ledgers, "forever"),
+                               env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wrong = [] if wait_for(lambda: ready(ledgers), process) else ["the job did not begin"]
+    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True,
+                              check=False).stdout.split()
+    for pid in children:
+        os.kill(int(pid), signal.SIGKILL)
+    said = process.communicate(timeout=SECONDS)[1]
+    pids = pids_of(ledgers)
+    if not wait_for(lambda: all(gone(pid) for pid in pids)):
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+    wrong += crashledger.run_check(bench.dump, run, ledgers)
+    if process.returncode != 137:
+        wrong.append("exit status %d" % process.returncode)
+    if "did not come to their end" not in said:
+        wrong.append(said[-1500:])
+    bench.say(not wrong, "kill -9 of mpirun", wrong)
+
+
+def deadlock(bench):
+    """Ctrl-C while ranks wait for each other."""
+    ledgers, run = bench.fresh()
+    process = subprocess.Popen([bench.run_tool, "--output", run] + line(bench, ledgers, "hang", "200"),
+                               env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+
+    def hangs():
+        wanted = ["MPI_Recv", "MPI_Recv", "MPI_Barrier"]
+        if not ready(ledgers):
+            return False
+        accounts = [crashledger.Ledger("%s/%d" % (ledgers, rank)).accounts[0] for rank in range(RANKS)]
+        return all(a.calls and a.calls[-1][0] == name and a.begun > a.returned >= 200
+                   for a, name in zip(accounts, wanted))
+
+    wrong = [] if wait_for(hangs, process) else ["the job did not come to hang"]
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=SECONDS)[1]
+    for pattern in (r"ranks 0-1: in MPI_Recv on \S+, from ranks 1, 0, for \d.* s;",
+                    r"rank 2: in MPI_Barrier on \S+, which have not entered: ranks 0-1, for \d.* s;",
+                    r"rank 0 waits for rank 1, which waits for rank 0: a deadlock"):
+        if not re.search(pattern, said):
+            wrong.append("not said: " + pattern)
+    wrong += crashledger.run_check(bench.dump, run, ledgers, 4096 - 4)
+    if wrong:
+        wrong.append(said[-1500:])
+    bench.say(not wrong, "Ctrl-C of a deadlock: who waits for whom", wrong)
+
+
+def reduction_killed(bench):
+    """One rank dies while all make the summary together, or while they end."""
+    for place in ("PMPI_Comm_split:1:before", "PMPI_Send:1:before", "PMPI_Bcast:1:before", "PMPI_Bcast:2:after",
+                  "write:1:before", "rename:1:before", "rename:1:after", "unlink:1:before", "unlink:1:after"):
+        ledgers, run = bench.fresh()
+        launcher = line(bench, ledgers, "finalize")
+        # one of them has the settings, through env in its own line
+        victim = ["env", "KILLAT=" + place, "LD_PRELOAD=%s:%s/tests/killat-%s.so" % (bench.library, bench.build, bench.mpi)]
+        rank = 1 if place.startswith("PMPI_Send") else 0
+        script = bench.work + "/which"
+        with open(script, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\n[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = %d ] && exec %s \"$@\"\nexec \"$@\"\n" %
+                       (rank, " ".join(victim)))
+        os.chmod(script, 0o755)
+        done = subprocess.run([bench.run_tool, "--output", run] + launcher[:3] + [script] + launcher[3:],
+                              env=bench.environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+        wrong = [] if done.returncode else ["it was not killed"]
+        whole = place.startswith("unlink") or place == "rename:1:after" or place == "PMPI_Bcast:2:after"
+        ranks = [crashledger.Ledger(path) for path in glob.glob(ledgers + "/*")]
+        problem = crashledger.tallies_check(bench.dump, run, ranks)
+        if problem:
+            wrong.append(problem)
+        if not whole:
+            wrong += crashledger.run_check(bench.dump, run, ledgers, 4096 - 4)
+        if glob.glob(run + "/*.part"):
+            wrong.append("left behind: %s" % os.listdir(run))
+        if wrong:
+            wrong.append(done.stderr[-1500:])
+        bench.say(not wrong, "killed in MPI_Finalize at " + place, wrong)
+
+
+def ended_well(bench):
+    """Nothing is left but one summary."""
+    temporary = bench.work + "/tmp"
+    os.mkdir(temporary)
+    environment = dict(bench.environment, TMPDIR=temporary)
+
+    def left():
+        return sorted(os.listdir("/dev/shm")), sorted(os.listdir(temporary)), sorted(os.listdir(bench.work))
+
+    def family(case):
+        return ["mpirun." + bench.mpi, "-n", "2", "%s/tests/children-%s" % (bench.build, bench.mpi)] + case
+
+    ledgers, run = bench.fresh()
+    cases = [("a job of four", line(bench, ledgers, "finalize", "200", 4)), ("children of fork", family(["at-once"]))]
+    for name, command in cases:
+        ledgers, run = bench.fresh()
+        before = left()
+        done = subprocess.run([bench.run_tool, "--quiet", "--output", run] + command, env=environment,
+                              capture_output=True, text=True, timeout=SECONDS, check=False)
+        after, wrong = left(), []
+        if done.returncode:
+            wrong.append("status %d: %s" % (done.returncode, done.stdout[-500:] + done.stderr[-1000:]))
+        names = os.listdir(run)
+        if len(names) != 1 or not names[0].endswith(".summary"):
+            wrong.append("the run directory has %s" % names)
+        wrong += ["left in %s: %s" % (place, set(b) - set(a)) for place, a, b in
+                  zip(("/dev/shm", "TMPDIR"), before, after) if any("mpit" in n for n in set(b) - set(a))]
+        wrong += ["left beside the run: %s" % (set(after[2]) - set(before[2]) - {"run"})] if \
+            set(after[2]) - set(before[2]) - {"run"} else []
+        bench.say(not wrong, "one summary and nothing else: " + name, wrong)
+
+
+def jobs(bench):
+    """All of them."""
+    for number, (end, pattern) in enumerate(ENDS):
+        ended_badly(bench, end, pattern, ["--trace"] if number % 2 == 0 else [])
+
+
+def ends(bench):
+    """The launcher's end, a deadlock's, that of the summary, and a good one."""
+    launcher_killed(bench)
+    deadlock(bench)
+    reduction_killed(bench)
+    ended_well(bench)

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""limits.py BUILD MPI: disk, memory and descriptors that give out. The program goes on untouched: its status is 0, it prints
+what it prints, no signal reaches it; one line on standard error says what is wrong; what is missing is counted."""
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import crashledger
+
+BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
+DUMP, SECONDS = BUILD + "/bin/mpit-dump", 120
+WORK = tempfile.mkdtemp(prefix="mpit-limits.")
+RUN, LEDGERS = WORK + "/run", WORK + "/ledgers"
+passed = failed = skipped = 0
+
+
+def say(good, name, details=""):
+    """A check's outcome."""
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print("%s %s" % ("ok" if good else "not ok", name))
+    if not good:
+        print("    " + (str(details[0])[:400] if isinstance(details, list) and details else str(details)[-1500:]).replace("\n", "\n    "))
+    sys.stdout.flush()
+
+
+def program(calls, operations="mixed"):
+    """The line of a single process."""
+    return ["%s/tests/crash-%s" % (BUILD, MPI), LEDGERS, operations, "1", "finalize", str(calls)]
+
+
+def environment(settings):
+    """That of a single process which is recorded."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
+    kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C", MPIT_OUTPUT=RUN,
+                LD_PRELOAD="%s/lib/libmpit-%s.so" % (BUILD, MPI), **settings)
+    return kept
+
+
+def fresh():
+    """Empty directories."""
+    shutil.rmtree(RUN, ignore_errors=True)
+    shutil.rmtree(LEDGERS, ignore_errors=True)
+    os.mkdir(LEDGERS)
+    os.mkdir(RUN)
+
+
+def untouched(name, done, lines=1):
+    """The program ended as ever, and mpit said so many lines."""
+    said = [line for line in done.stderr.splitlines() if line.startswith("mpit")]
+    good = done.returncode == 0 and done.stdout == "" and len(said) == lines
+    say(good, "%s: the program goes on, %d line%s" % (name, lines, "s"[lines == 1:]),
+        "status %d\n%s\n%s" % (done.returncode, done.stdout, done.stderr))
+
+
+def run(calls=60000, settings=None, wrapper=(), before=None, operations="mixed"):
+    """Runs it."""
+    return subprocess.run([*wrapper, *program(calls, operations)], env=environment(settings or {"MPIT_TRACE": "1"}),
+                          capture_output=True, text=True, timeout=SECONDS, check=False, preexec_fn=before)
+
+
+def losses():
+    """By cause, as the tools tell them."""
+    done = subprocess.run([DUMP, "--json", RUN], capture_output=True, text=True, timeout=SECONDS, check=False)
+    try:
+        return json.loads(done.stdout)["jobs"][0].get("lost", {})
+    except (ValueError, KeyError, IndexError):
+        return {"unreadable": done.stdout + done.stderr}
+
+
+def mounted(options, before=""):
+    """A wrapper: the run directory is a file system of its own, which is small. What is in it is copied out."""
+    script = ("mount -t tmpfs -o %s none %s && %s \"$@\"; status=$?; mkdir -p %s.kept; cp -r %s/. %s.kept/; exit $status" %
+              (options, RUN, before, RUN, RUN, RUN))
+    return ["unshare", "-m", "sh", "-c", script, "sh"]
+
+
+def disks():
+    """Full disks of several kinds."""
+    for name, options, settings in (
+            ("a full disk while a trace is appended", "size=900k", {"MPIT_TRACE": "1"}),
+            ("a disk that is full before a buffer is there", "size=300k", {"MPIT_TRACE": "1"}),
+            ("a disk with no room at all", "size=4k", {"MPIT_TRACE": "1"}),
+            ("a disk without a place for a file (inodes)", "size=9m,nr_inodes=1", {"MPIT_TRACE": "1"}),
+            ("a disk that cannot be written", "size=9m,ro", {"MPIT_TRACE": "1"})):
+        fresh()
+        shutil.rmtree(RUN + ".kept", ignore_errors=True)
+        done = run(settings=settings, wrapper=mounted(options))
+        untouched(name, done)
+    fresh()
+    shutil.rmtree(RUN + ".kept", ignore_errors=True)
+    done = run(settings={"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring"}, wrapper=mounted("size=3m"), calls=200000)
+    untouched("a full disk, and the trace goes in a ring", done, 1)
+    shutil.rmtree(RUN)
+    os.rename(RUN + ".kept", RUN)
+    wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 8190)
+    say(not wrong, "  the last events are there", wrong)
+    fresh()
+    done = run(settings={"MPIT_TRACE": "1"}, wrapper=["unshare", "-m", "sh", "-c", (
+        "mount -t tmpfs -o size=1m none /dev/shm && cat /dev/zero >/dev/shm/full 2>/dev/null; \"$@\""), "sh"])
+    bare = subprocess.run(["unshare", "-m", "sh", "-c", (
+        "mount -t tmpfs -o size=1m none /dev/shm && cat /dev/zero >/dev/shm/full 2>/dev/null; exec env -u LD_PRELOAD \"$@\""),
+        "sh", *program(1000)], env=environment({}), capture_output=True, text=True, timeout=SECONDS, check=False)
+    say(done.returncode == bare.returncode, "a full /dev/shm: the status is %d as without mpit" % bare.returncode,
+        done.stderr)
+
+
+def folders():
+    """One that is removed meanwhile."""
+    fresh()
+    process = subprocess.Popen(program(0)[:-2] + ["forever", "0"], env=environment({"MPIT_TRACE": "1"}),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.time() + SECONDS
+    while not crashledger.ready(LEDGERS + "/0") and time.time() < until:
+        time.sleep(0.01)
+    shutil.rmtree(RUN)
+    time.sleep(0.3)
+    alive = process.poll() is None
+    process.kill()
+    process.wait()
+    say(alive, "a folder that has gone: the program goes on")
+
+
+def set_limit(kind, value):
+    """For the child, the soft limit alone or both."""
+    return lambda: resource.setrlimit(kind, (value, value))
+
+
+def descriptors_least():
+    """The fewest descriptors that the program gets by with, when it is not recorded; and some more."""
+    for value in range(6, 64):
+        done = subprocess.run(["env", "-u", "LD_PRELOAD", "%s/tests/heat-%s" % (BUILD, MPI), "--rows", "8", "--columns",
+                               "8", "--steps", "2"], env=environment({}), capture_output=True, timeout=SECONDS,
+                              check=False, preexec_fn=set_limit(resource.RLIMIT_NOFILE, value))
+        if done.returncode == 0:
+            return value, value + 1, value + 8
+    return ()
+
+
+def limits():
+    """RLIMIT_NOFILE, from the fewest that do."""
+    cases = [("RLIMIT_NOFILE", resource.RLIMIT_NOFILE, value) for value in descriptors_least()]
+    for what, kind, value in cases:
+        fresh()
+        heat = ["%s/tests/heat-%s" % (BUILD, MPI), "--rows", "32", "--columns", "32", "--steps", "5000"]
+        for settings in ({}, {"MPIT_TRACE": "1"}, {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring"}):
+            bare, done = [subprocess.run(wrapper + heat, env=environment(settings), capture_output=True, text=True,
+                                         timeout=SECONDS, check=False, preexec_fn=set_limit(kind, value))
+                          for wrapper in (["env", "-u", "LD_PRELOAD"], [])]
+            say(done.returncode == bare.returncode and len(done.stderr.splitlines()) <= len(bare.stderr.splitlines()) + 1,
+                "%s of %s, %s: status %d as without mpit, one line at most" %
+                (what, value, settings or "no trace", bare.returncode), "%d %s" % (done.returncode, done.stderr))
+
+
+def memory_of(pid):
+    """What the process has mapped, in bytes."""
+    with open("/proc/%d/statm" % pid, encoding="ascii") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def later_limits():
+    """Limits that come while the program runs, so that they are the recorder's alone."""
+    cases = [("RLIMIT_FSIZE of 700 KiB", resource.RLIMIT_FSIZE, lambda pid: 700 << 10, 1),
+             ("RLIMIT_FSIZE of 0", resource.RLIMIT_FSIZE, lambda pid: 0, 1),
+             ("RLIMIT_AS of what there is", resource.RLIMIT_AS, memory_of, None)]
+    for what, kind, value, lines in cases:
+        for policy in ("stop", "ring"):
+            fresh()
+            operations, end = ("plain", "forever") if kind == resource.RLIMIT_AS else ("mixed", "fsize=%d" % value(0))
+            with open(WORK + "/said", "w+", encoding="utf-8") as said:
+                process = subprocess.Popen(program(0, operations)[:-2] + [end, "100"], stderr=said, env=environment(
+                    {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": policy}))
+                until = time.time() + SECONDS
+                while not crashledger.ready(LEDGERS + "/0") and time.time() < until:
+                    time.sleep(0.005)
+                if kind == resource.RLIMIT_AS:
+                    resource.prlimit(process.pid, kind, (value(process.pid),) * 2)
+                begun = crashledger.Ledger(LEDGERS + "/0").accounts[0].returned
+                while crashledger.Ledger(LEDGERS + "/0").accounts[0].returned < begun + 50000 and \
+                        process.poll() is None and time.time() < until:
+                    time.sleep(0.05)
+                alive = process.poll() is None
+                process.kill()
+                process.wait()
+                said.seek(0)
+                text = said.read()
+            told = [line for line in text.splitlines() if line.startswith("mpit")]
+            say(alive and (lines is None and len(told) <= 1 or len(told) <= lines), "%s, trace policy %s: the program goes on" %
+                (what, policy), "%s %s" % (process.returncode, text))
+            wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 8180)
+            say(not wrong, "  the last events are there", wrong)
+
+
+GROUPS = [disks, folders, limits, later_limits]
+
+
+def main():
+    """Runs them; mounting needs a namespace."""
+    try:
+        if subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True,
+                          check=False).returncode:
+            print("skipped: file systems cannot be mounted here")
+            GROUPS.remove(disks)
+        for group in GROUPS:
+            group()
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+    print("%d passed, %d failed" % (passed, failed))
+    sys.exit(1 if failed or not passed else 0 if disks in GROUPS else 77)
+
+
+main()

@@ -1,0 +1,62 @@
+#!/bin/bash
+# test_sessions.sh BUILD_DIR
+#
+# Where runs with sessions end (sessions.c): killed while no session is open, opened behind MPI_Finalize and within it.
+# On the MPIs that have sessions.
+. "$(dirname "$0")/verdict.sh"
+build=$(cd "${1:?usage: test_sessions.sh BUILD_DIR}" && pwd) || exit 2
+PATH=$build/bin:$PATH
+
+check() {
+    local name=$1
+    shift
+    if "$@" >"$work/checked" 2>&1; then ok "$name"; else not_ok "$name" "$work/checked"; fi
+}
+
+# calls RUN CALL: how often it was counted
+calls() {
+    mpit-dump --json "$1" | python3 -c '
+import json, sys
+(job,) = json.load(sys.stdin)["jobs"]
+print(job["calls"].get(sys.argv[1], {"count": 0})["count"])' "$2"
+}
+
+badly="had closed the last session and did not come to an exit"
+gone="a session was opened when MPI_Finalize had ended the run"
+for mpi in openmpi mpich; do
+    program=$build/tests/sessions-$mpi late=$build/tests/latesession-$mpi.so
+    [ -x "$program" ] || continue
+    "$program" none >/dev/null 2>&1
+    if [ $? = 77 ]; then
+        ok "$mpi has no sessions"
+        continue
+    fi
+    for mode in exit killed; do
+        run=$work/$mpi-$mode
+        record="mpit-run --quiet --output $run" launch $mpi 1 "$program" $mode >"$work/out" 2>&1
+        check "$mpi, $mode: its session is counted" test "$(calls "$run" MPI_Session_init)" = 1
+        mpit-dump "$run" >"$work/text" 2>&1
+        check "$mpi, $mode: the end is told from the other" \
+            test "$(grep -c "$badly" "$work/text")" = "$([ $mode = killed ] && echo 1 || echo 0)"
+    done
+    for mode in after during; do
+        for reduce in 1 0; do
+            run=$work/$mpi-$mode-$reduce
+            record="env LD_PRELOAD=$late MPIT_REDUCE=$reduce mpit-run --quiet --output $run" launch $mpi 2 "$program" \
+                $mode >"$work/out" 2>"$work/err"
+            check "$mpi, $mode, MPIT_REDUCE=$reduce: ends well" test $? = 0
+            check "  the world's calls are there" test "$(calls "$run" MPI_Barrier)" = 10
+            if [ $reduce = 1 ]; then
+                check "  one process says what is not" test "$(grep -c "$gone" "$work/err")" = 1
+                check "  no file is left but the summary" test "$(find "$run" -type f)" = "$(find "$run" -name '*.summary')"
+            else
+                check "  nothing is said" test ! -s "$work/err"
+                check "  the sessions are counted, too" \
+                    test "$(calls "$run" MPI_Session_finalize)" = 2
+                mpit-dump "$run" >"$work/text" 2>&1
+                check "  the processes ended well" test "$(grep -c '^  !  ' "$work/text")" = 0
+            fi
+        done
+    done
+done
+verdict

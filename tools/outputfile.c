@@ -1,0 +1,113 @@
+#define _GNU_SOURCE
+#include "outputfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+/* The handler removes it; "": there is none. */
+static char unfinished[PATH_MAX];
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNAL_COUNT = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNAL_COUNT];
+
+static void interrupted(int signal)
+{
+    if (unfinished[0])
+        unlink(unfinished);
+    raise(signal); /* SA_RESETHAND: ends the program as it would have been without a handler */
+}
+
+static void signals_take(void)
+{
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND};
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+static void signals_return(void)
+{
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        sigaction(signals[i], &before[i], NULL);
+}
+
+static int is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+/* A pipe or a device is written as it is; there is nothing to put in its place. */
+static int is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
+{
+    struct stat st;
+    FILE *file = NULL;
+    if (is_stdout(path))
+        return stdout;
+    if (is_special(path)) {
+        file = fopen(path, "w");
+    } else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+    } else if (snprintf(unfinished, sizeof unfinished, "%s.partial.%d", path, (int)getpid()) >=
+               (int)sizeof unfinished) {
+        errno = ENAMETOOLONG;
+    } else {
+        signals_take();
+        signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like a full disk */
+        int fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file = fd < 0 ? NULL : fdopen(fd, "w");
+        if (!file) {
+            unfinished[0] = '\0'; /* whoever has it: it is not ours */
+            signals_return();
+        }
+    }
+    if (!file)
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s", path, strerror(errno));
+    else
+        setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
+    return file;
+}
+
+int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES])
+{
+    errno = 0;
+    int written = fflush(file) == 0 && !ferror(file);
+    int problem = errno;
+    if (file != stdout && fclose(file) != 0 && written) {
+        written = 0;
+        problem = errno;
+    }
+    if (!unfinished[0]) {
+        if (!written && !failed)
+            snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s",
+                     file == stdout ? "standard output" : path, strerror(problem ? problem : EIO));
+        return written && !failed ? 0 : -1;
+    }
+    if (written && !failed && rename(unfinished, path) != 0) {
+        written = 0;
+        problem = errno;
+    }
+    if (!written && !failed)
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s", path, strerror(problem ? problem : EIO));
+    if (!written || failed)
+        unlink(unfinished);
+    unfinished[0] = '\0';
+    signals_return();
+    return written && !failed ? 0 : -1;
+}

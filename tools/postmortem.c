@@ -1,0 +1,470 @@
+#define _GNU_SOURCE
+#include "postmortem.h"
+
+#include "calls.h"
+#include "label.h"
+#include "timeline.h"
+#include "units.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A thread of a process that did not come to its end. */
+struct patient {
+    const struct run_reader *file;
+    uint32_t thread;
+    struct thread_state state;
+    const char *last; /* the last call that returned; NULL: none is known */
+    int64_t since_ns; /* of the state; outside of MPI: since when */
+    bool alive;
+    bool shown;
+};
+
+struct ward {
+    const struct run_job *job;
+    struct timeline line;
+    struct patient *patients;
+    size_t count, processes;
+    int64_t end_ns; /* the last sign of life */
+};
+
+enum { LAST_RECORDS = 64, LIST_BYTES = 160, TARGETS_SHOWN = 4, WAIT_MS = 2000, WAIT_STEP_MS = 20 };
+
+static bool is_call_record(const struct event *event)
+{
+    return event_kind(event) < RECORD_FIRST && event_kind(event) != CALL_NONE;
+}
+
+/* Is the process there still? Only on this node can that be told. */
+static bool process_lives(const struct run_header *header)
+{
+    char boot[sizeof header->boot] = "", path[64], program[PATH_MAX];
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool same = file && fgets(boot, sizeof boot, file) && strncmp(boot, header->boot, strlen(header->boot)) == 0;
+    if (file)
+        fclose(file);
+    if (!same || !header->boot[0] || kill((pid_t)header->pid, 0) != 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
+    ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
+    program[n > 0 ? n : 0] = '\0';
+    return n > 0 && strncmp(program, header->program, sizeof header->program - 1) == 0;
+}
+
+static void sign_of_life(struct ward *ward, int64_t ns)
+{
+    if (ns > ward->end_ns)
+        ward->end_ns = ns;
+}
+
+/* The thread's last call, and when it returned. */
+static const char *last_call(const struct run_reader *file, uint32_t thread, uint64_t *ticks)
+{
+    struct event_cursor cursor;
+    const char *name = NULL;
+    *ticks = 0;
+    event_cursor_open(&cursor, file, thread);
+    if (cursor.end > LAST_RECORDS)
+        event_cursor_skip(&cursor, cursor.end - LAST_RECORDS);
+    const struct event *event = event_cursor_next(&cursor);
+    while (event) {
+        struct event call = *event;
+        event = event_cursor_next(&cursor);
+        const struct event_extension *more =
+            (call.kind & EVENT_WIDE) && event && event_kind(event) == RECORD_EXTENSION ? (const void *)event : NULL;
+        if (!is_call_record(&call) || (call.kind & EVENT_NESTED))
+            continue;
+        name = run_reader_call_name(file, event_kind(&call));
+        *ticks = call.begin + event_duration(&call, more);
+    }
+    event_cursor_close(&cursor);
+    return name;
+}
+
+static int patients_find(struct ward *ward)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < ward->job->file_count; i++)
+        most += ward->job->files[i].thread_count;
+    if (!(ward->patients = calloc(most + 1, sizeof *ward->patients)))
+        return -1;
+    for (size_t i = 0; i < ward->job->file_count; i++) {
+        const struct run_reader *file = run_job_file(ward->job, i);
+        bool ended = file->header.phase == RUN_FINALIZED, alive = !ended && process_lives(&file->header);
+        ward->processes += !ended;
+        if (ended && file->header.end_ticks)
+            sign_of_life(ward, timeline_ns(&ward->line, file, file->header.end_ticks));
+        if (file->header.end_realtime_ns > file->header.begin_realtime_ns)
+            sign_of_life(ward, timeline_ns(&ward->line, file, file->header.begin_ticks) +
+                                   (int64_t)(file->header.end_realtime_ns - file->header.begin_realtime_ns));
+        for (uint32_t thread = 0; thread < file->thread_count; thread++) {
+            const struct thread_record *record = file->threads[thread];
+            if (!record || (record->end_ticks && thread))
+                continue;
+            uint64_t left;
+            struct patient patient = {.file = file, .thread = thread, .state = record->state, .alive = alive};
+            patient.last = last_call(file, thread, &left);
+            uint64_t since = patient.state.call != CALL_NONE ? patient.state.since : left;
+            patient.since_ns = since ? timeline_ns(&ward->line, file, since) : -1;
+            if (since)
+                sign_of_life(ward, patient.since_ns);
+            if (!ended)
+                ward->patients[ward->count++] = patient;
+        }
+        run_reader_rest(file);
+    }
+    return 0;
+}
+
+/* ---- for whom they wait
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static const struct comm_record *comm_of(const struct patient *patient)
+{
+    uint32_t number = run_reader_comm_at(patient->file, patient->state.comm, patient->state.since);
+    return number ? patient->file->comms[number] : NULL;
+}
+
+/* The process's own record of a communicator that is known by its name. */
+static const struct comm_record *comm_named(const struct run_reader *file, const char *name)
+{
+    for (size_t slot = 1; slot < file->slot_count; slot++)
+        if (file->comms[slot] && !(file->comms[slot]->flags & COMM_SUM) && strcmp(file->comms[slot]->name, name) == 0)
+            return file->comms[slot];
+    return NULL;
+}
+
+/* The rank in MPI_COMM_WORLD of a member of a communicator; -1: not known. */
+static int32_t world_rank_of(const struct ward *ward, const struct comm_record *comm, int32_t member)
+{
+    for (size_t i = 0; comm && member >= 0 && i < ward->job->file_count; i++) {
+        const struct run_reader *file = &ward->job->files[i];
+        const struct comm_record *theirs = comm_named(file, comm->name);
+        if (theirs && theirs->rank == member && (!(comm->flags & COMM_INTER) || theirs->group != comm->group))
+            return file->header.world_rank;
+    }
+    return -1;
+}
+
+enum direction { DIRECTION_NONE, DIRECTION_FROM, DIRECTION_TO, DIRECTION_BOTH, DIRECTION_ALL };
+
+static enum direction direction_of(const struct patient *patient)
+{
+    uint32_t kind = patient->state.call;
+    if (kind >= CALL_COUNT || strcmp(run_reader_call_name(patient->file, kind), call_table[kind].name) != 0)
+        return DIRECTION_NONE;
+    if (call_table[kind].class == CLASS_COLLECTIVE)
+        return DIRECTION_ALL;
+    if (call_table[kind].class != CLASS_P2P)
+        return DIRECTION_NONE;
+    switch ((enum fold_shape)call_table[kind].fold) {
+    case FOLD_SEND:
+        return DIRECTION_TO;
+    case FOLD_SENDRECV:
+        return DIRECTION_BOTH;
+    default:
+        return DIRECTION_FROM;
+    }
+}
+
+static bool state_is_same(const struct patient *one, const struct patient *other)
+{
+    const struct comm_record *a = comm_of(one), *b = comm_of(other);
+    bool comms = a == b || (a && b && strcmp(a->name, b->name) == 0);
+    return comms && one->state.call == other->state.call && one->file->header.phase == other->file->header.phase &&
+           one->alive == other->alive &&
+           (one->state.call != CALL_NONE || one->last == other->last ||
+            (one->last && other->last && strcmp(one->last, other->last) == 0));
+}
+
+/* ---- as text -------------------------------------------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 2, 3))) static void text_add(char text[LIST_BYTES], const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, LIST_BYTES - used, format, args);
+    va_end(args);
+}
+
+static int rank_order(const void *one, const void *other)
+{
+    int32_t a = *(const int32_t *)one, b = *(const int32_t *)other;
+    return (a > b) - (a < b);
+}
+
+/* "rank 3", "ranks 0-2, 5": sorts them. */
+static void ranks_text(char text[LIST_BYTES], int32_t *ranks, size_t count)
+{
+    qsort(ranks, count, sizeof *ranks, rank_order);
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || ranks[i] != ranks[i - 1])
+            ranks[different++] = ranks[i];
+    snprintf(text, LIST_BYTES, different == 1 ? "rank" : "ranks");
+    for (size_t i = 0; i < different; i++) {
+        size_t last = i;
+        while (last + 1 < different && ranks[last + 1] == ranks[last] + 1)
+            last++;
+        if (strlen(text) + 40 > LIST_BYTES) {
+            text_add(text, ", ...");
+            return;
+        }
+        if (ranks[i] < 0)
+            text_add(text, "%s (not known)", i ? "," : "");
+        else if (last > i)
+            text_add(text, "%s %" PRId32 "-%" PRId32, i ? "," : "", ranks[i], ranks[last]);
+        else
+            text_add(text, "%s %" PRId32, i ? "," : "", ranks[i]);
+        i = last;
+    }
+}
+
+/* Those who have the communicator and are not in the call: for them the others wait. */
+static void absent_text(const struct ward *ward, const struct patient *patient, char text[LIST_BYTES])
+{
+    const struct comm_record *comm = comm_of(patient);
+    int32_t *absent = calloc(ward->job->file_count + 1, sizeof *absent);
+    size_t count = 0;
+    text[0] = '\0';
+    for (size_t i = 0; comm && absent && i < ward->job->file_count; i++) {
+        const struct run_reader *file = &ward->job->files[i];
+        bool inside = !comm_named(file, comm->name);
+        for (size_t k = 0; k < ward->count && !inside; k++)
+            inside = ward->patients[k].file == file && ward->patients[k].state.call == patient->state.call &&
+                     comm_of(&ward->patients[k]) && strcmp(comm_of(&ward->patients[k])->name, comm->name) == 0;
+        if (!inside)
+            absent[count++] = file->header.world_rank;
+    }
+    if (count)
+        ranks_text(text, absent, count);
+    free(absent);
+}
+
+static const char *ending(const struct patient *patient)
+{
+    if (patient->alive)
+        return "runs still";
+    switch (patient->file->header.phase) {
+    case RUN_ABORTED:
+        return "called MPI_Abort";
+    case RUN_CLOSED:
+        return "had closed the last session, and was killed or ended by _exit()";
+    case RUN_EXITED:
+        return "ended by exit() or the end of main";
+    default:
+        return "was killed, or ended by _exit()";
+    }
+}
+
+/* Where the peers of a group of threads are. */
+static void peers_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
+{
+    enum direction direction = direction_of(group[0]);
+    if (direction == DIRECTION_NONE)
+        return;
+    if (direction == DIRECTION_ALL) {
+        char text[LIST_BYTES];
+        absent_text(ward, group[0], text);
+        if (text[0])
+            fprintf(out, ", which %s not entered", strchr(text, ',') || strchr(text, '-') ? "have" : "has");
+        if (text[0])
+            fprintf(out, ": %s", text);
+        return;
+    }
+    int32_t seen[TARGETS_SHOWN];
+    size_t different = 0;
+    bool any = false;
+    for (size_t i = 0; i < count && different <= TARGETS_SHOWN; i++) {
+        int32_t target = world_rank_of(ward, comm_of(group[i]), group[i]->state.peer);
+        any = any || group[i]->state.peer == PEER_ANY;
+        size_t at = 0;
+        while (at < different && at < TARGETS_SHOWN && seen[at] != target)
+            at++;
+        if (target >= 0 && at == different && different < TARGETS_SHOWN)
+            seen[different] = target;
+        different += target >= 0 && at == different;
+    }
+    if (different == 0 && !any)
+        return;
+    fprintf(out, direction == DIRECTION_TO ? ", to" : ", from");
+    for (size_t i = 0; i < different && i < TARGETS_SHOWN; i++)
+        fprintf(out, "%s%" PRId32, i ? ", " : different == 1 ? " rank " : " ranks ", seen[i]);
+    if (different > TARGETS_SHOWN)
+        fprintf(out, ", ...");
+    if (any)
+        fprintf(out, "%s anybody", different ? " and" : "");
+}
+
+static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
+{
+    const struct patient *first = group[0];
+    char ranks[LIST_BYTES], time[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
+    int32_t *list = calloc(count, sizeof *list);
+    int64_t since = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (list)
+            list[i] = group[i]->file->header.world_size > 0 ? group[i]->file->header.world_rank : -1;
+        if (group[i]->since_ns >= 0 && group[i]->since_ns < since)
+            since = group[i]->since_ns;
+    }
+    ranks_text(ranks, list, list ? count : 0);
+    free(list);
+    fprintf(out, "             %s: ", ranks);
+    const struct comm_record *comm = comm_of(first);
+    if (first->state.call != CALL_NONE)
+        fprintf(out, "in %s%s%s", run_reader_call_name(first->file, first->state.call), comm ? " on " : "",
+                comm ? comm_title(title, comm->name, comm->label) : "");
+    else if (first->last)
+        fprintf(out, "outside MPI, after %s", first->last);
+    else
+        fprintf(out, "outside MPI");
+    if (first->state.call != CALL_NONE)
+        peers_print(ward, group, count, out);
+    if (since != INT64_MAX && ward->end_ns >= since)
+        fprintf(out, ", for %s", text_of_ns(time, (uint64_t)(ward->end_ns - since)));
+    fprintf(out, "; %s\n", ending(first));
+}
+
+/* For whom the rank waits in a message, or -1. */
+static int32_t target_of(const struct ward *ward, int32_t rank)
+{
+    for (size_t i = 0; i < ward->count; i++) {
+        const struct patient *patient = &ward->patients[i];
+        enum direction direction = direction_of(patient);
+        if (patient->file->header.world_rank == rank && patient->state.call != CALL_NONE &&
+            (direction == DIRECTION_FROM || direction == DIRECTION_TO || direction == DIRECTION_BOTH))
+            return world_rank_of(ward, comm_of(patient), patient->state.peer);
+    }
+    return -1;
+}
+
+/* Ranks that wait for each other, in a circle. */
+static void circle_print(const struct ward *ward, FILE *out)
+{
+    for (size_t i = 0; i < ward->count; i++) {
+        int32_t start = ward->patients[i].file->header.world_rank, at = start;
+        size_t length = 0;
+        do
+            at = target_of(ward, at);
+        while (at >= 0 && at != start && ++length < ward->count);
+        if (at != start || at < 0)
+            continue;
+        fprintf(out, "             rank %" PRId32, start);
+        do {
+            at = target_of(ward, at);
+            fprintf(out, " waits for rank %" PRId32 "%s", at, at == start ? "" : ", which");
+        } while (at != start);
+        fprintf(out, ": a deadlock\n");
+        return;
+    }
+}
+
+static void groups_print(struct ward *ward, size_t most, FILE *out)
+{
+    const struct patient **group = calloc(ward->count + 1, sizeof *group);
+    size_t lines = 0, left = 0;
+    for (size_t i = 0; group && i < ward->count; i++) {
+        if (ward->patients[i].shown)
+            continue;
+        size_t count = 0;
+        for (size_t k = i; k < ward->count; k++)
+            if (!ward->patients[k].shown && state_is_same(&ward->patients[i], &ward->patients[k])) {
+                ward->patients[k].shown = true;
+                group[count++] = &ward->patients[k];
+            }
+        if (lines++ < most)
+            group_print(ward, group, count, out);
+        else
+            left += count;
+    }
+    if (left)
+        fprintf(out, "             and %zu more\n", left);
+    free(group);
+}
+
+size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
+{
+    struct ward ward = {.job = job};
+    if (job->file_count == 0)
+        return 0;
+    if (timeline_open(&ward.line, job->files, job->file_count, true) != 0 || patients_find(&ward) != 0)
+        errx(1, "no memory");
+    if (ward.processes) {
+        fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes,
+                job->files[0].header.world_size > 0 ? job->files[job->file_count - 1].header.world_size
+                                                    : (int32_t)job->file_count,
+                job->file_count == 1 ? "" : "es", ward.processes == 1 ? "its" : "their");
+        groups_print(&ward, most, out);
+        circle_print(&ward, out);
+    }
+    free(ward.patients);
+    timeline_release(&ward.line);
+    return ward.processes;
+}
+
+/* ---- when the command has ended ------------------------------------------------------------------------------------
+ */
+
+/* A run file whose process has not told its end: 1 if it is there still, 0 if that end was written, -1: nothing to do.
+ */
+static int end_write(const char *path, uint64_t realtime_ns)
+{
+    struct run_header header;
+    int result = -1, fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool good = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                memcmp(header.magic, RUN_MAGIC, sizeof header.magic) == 0 && header.version == RUN_VERSION &&
+                header.byte_order == RUN_BYTE_ORDER && header.phase != RUN_FINALIZED && !header.end_realtime_ns;
+    if (good) {
+        header.boot[sizeof header.boot - 1] = header.program[sizeof header.program - 1] = '\0';
+        result = process_lives(&header);
+        if (!result && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
+            result = -1;
+    }
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+void postmortem_seen(const char *directory)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    for (int waited = 0;; waited += WAIT_STEP_MS) {
+        int alive = 0;
+        DIR *stream = opendir(directory);
+        for (struct dirent *entry; stream && (entry = readdir(stream));) {
+            char path[PATH_MAX];
+            size_t length = strlen(entry->d_name);
+            snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
+            if (length > strlen(RUN_FILE_SUFFIX) &&
+                strcmp(entry->d_name + length - strlen(RUN_FILE_SUFFIX), RUN_FILE_SUFFIX) == 0)
+                alive += end_write(path, ns) == 1;
+            else if (strstr(entry->d_name, SUMMARY_SUFFIX ".part") && waited >= WAIT_MS)
+                unlink(path);
+        }
+        if (stream)
+            closedir(stream);
+        if (waited >= WAIT_MS)
+            return;
+        if (!alive)
+            waited = WAIT_MS - WAIT_STEP_MS;
+        else
+            nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_MS * 1000000L}, NULL);
+    }
+}

@@ -1,0 +1,21 @@
+/*
+ * What is known of the processes of a job that did not come to their end: how each ended, what its threads were in, for
+ * how long, and for whom they wait. The last sign of life of the job is where its times are counted to: the last call
+ * that somebody entered or left, or, where mpit-run was there, the end of the command.
+ */
+#ifndef MPIT_TOOLS_POSTMORTEM_H
+#define MPIT_TOOLS_POSTMORTEM_H
+
+#include "rundir.h"
+
+#include <stdio.h>
+
+/* Prints a line for those that were in the same, `most` lines at most; nothing of a job that ended well. Returns how
+ * many processes did not come to their end, among those that left run files. */
+size_t postmortem_print(const struct run_job *job, size_t most, FILE *out);
+
+/* For mpit-run, when the command has ended: waits for processes of this node that are just ending, and writes that end
+ * into their run files; removes what of a summary was not finished. */
+void postmortem_seen(const char *directory);
+
+#endif

@@ -1,0 +1,88 @@
+#include "selectcheck.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAMES_SHOWN = 8 };
+
+/* Names that were found, each once. */
+struct names {
+    const char *list[NAMES_SHOWN];
+    size_t count; /* may be more than are kept */
+};
+
+static void names_add(struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count && i < NAMES_SHOWN; i++)
+        if (strcmp(names->list[i], name) == 0)
+            return;
+    if (names->count < NAMES_SHOWN)
+        names->list[names->count] = name;
+    names->count++;
+}
+
+static bool comm_fits(const struct comm_record *comm, const char *pattern)
+{
+    return fnmatch(pattern, comm->name, 0) == 0 || (comm->label[0] && fnmatch(pattern, comm->label, 0) == 0);
+}
+
+/* Looks for the pattern in all files, and collects the names that it sees. */
+static bool comm_find(const struct run_dir *dir, const char *pattern, struct names *names)
+{
+    for (size_t i = 0; i < dir->job_count; i++)
+        for (size_t k = 0; k < dir->jobs[i].file_count; k++) {
+            const struct run_reader *file = &dir->jobs[i].files[k];
+            for (size_t number = 0; number < file->comm_count; number++) {
+                if (!file->comms[number])
+                    continue;
+                if (comm_fits(file->comms[number], pattern))
+                    return true;
+                names_add(names, file->comms[number]->name);
+            }
+        }
+    return false;
+}
+
+static int comms_check(const struct selection *selection, const struct run_dir *dir, char problem[SELECT_PROBLEM_BYTES])
+{
+    for (size_t i = 0; i < selection->comm_count; i++) {
+        struct names names = {.count = 0};
+        if (comm_find(dir, selection->comms[i], &names))
+            continue;
+        int used = snprintf(problem, SELECT_PROBLEM_BYTES, "no communicator is called '%.60s'; there are",
+                            selection->comms[i]);
+        for (size_t n = 0; n < names.count && n < NAMES_SHOWN && used < SELECT_PROBLEM_BYTES - 80; n++)
+            used +=
+                snprintf(problem + used, SELECT_PROBLEM_BYTES - (size_t)used, "%s %.40s", n ? "," : "", names.list[n]);
+        if (names.count > NAMES_SHOWN)
+            snprintf(problem + used, SELECT_PROBLEM_BYTES - (size_t)used, " and others (--json lists them)");
+        return -1;
+    }
+    return 0;
+}
+
+int selection_check(const struct selection *selection, const struct run_dir *dir, char problem[SELECT_PROBLEM_BYTES])
+{
+    int32_t size = 0;
+    size_t files = 0;
+    for (size_t i = 0; i < dir->job_count; i++)
+        for (size_t k = 0; k < dir->jobs[i].file_count; k++, files++) {
+            const struct run_header *header = &dir->jobs[i].files[k].header;
+            if (header->world_size > size)
+                size = header->world_size;
+            if (header->world_rank >= size)
+                size = header->world_rank + 1;
+        }
+    for (size_t i = 0; i < selection->rank_count && files; i++) {
+        const struct rank_range *range = &selection->ranks[i];
+        int32_t beyond = range->last != INT32_MAX ? range->last : range->first;
+        if (beyond < size)
+            continue;
+        snprintf(problem, SELECT_PROBLEM_BYTES, "there is no rank %" PRId32 "; the job has ranks 0 to %" PRId32, beyond,
+                 size - 1);
+        return -1;
+    }
+    return files ? comms_check(selection, dir, problem) : 0;
+}

@@ -56,6 +56,7 @@ static bool call_begins(struct call_stream *stream)
         if (kind == EVENT_REGION || kind == EVENT_METRIC) {
             struct event event = stream->ahead;
             struct event_extension extension;
+            stream->between++;
             stream_advance(stream); /* otf2_instruments.c has it */
             extension_take(stream, &event, &extension);
             continue;

@@ -48,6 +48,7 @@ struct call_stream {
     bool torn; /* there is a gap before `ahead` */
     uint64_t calls;
     uint64_t orphans; /* records without their call */
+    uint64_t between; /* regions and samples, which are no calls */
     uint64_t unknown; /* kinds that this version does not know */
 };
 

@@ -123,6 +123,8 @@ static int chunks_find(struct run_reader *reader)
                                (unsigned long long)offset);
         if (reader_chunk_add(reader, there) != 0)
             return -1;
+        if (reader->chunk_count % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
         offset += chunk.bytes;
     }
     if (reader->header.trace_policy == TRACE_RING && reader->chunk_count)

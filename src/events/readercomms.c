@@ -239,9 +239,12 @@ int reader_comms_find(struct run_reader *reader)
         seen ? slots_find(reader, &found, seen) : reader_fail(reader, "has more communicators than memory can hold");
     free(seen);
     size_t current = found.count;
-    for (size_t i = 0; result == 0 && i < reader->chunk_count; i++)
+    for (size_t i = 0; result == 0 && i < reader->chunk_count; i++) {
         if (reader->chunks[i]->kind == CHUNK_COMMS)
             result = chunk_take(reader, reader->chunks[i], &found);
+        if (i % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
+    }
     struct place *places = calloc(MAX_SLOTS, sizeof *places);
     if (!places)
         result = reader_fail(reader, "has more communicators than memory can hold");

@@ -38,7 +38,8 @@ def environment(settings):
     """That of a single process which is recorded."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
     kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C", MPIT_OUTPUT=RUN,
-                LD_PRELOAD="%s/lib/libmpit-%s.so" % (BUILD, MPI), **settings)
+                LD_PRELOAD="%s/lib/libmpit-%s.so" % (BUILD, MPI))
+    kept.update(settings)
     return kept
 
 
@@ -108,6 +109,23 @@ def disks():
         "sh", *program(1000)], env=environment({}), capture_output=True, text=True, timeout=SECONDS, check=False)
     say(done.returncode == bare.returncode, "a full /dev/shm: the status is %d as without mpit" % bare.returncode,
         done.stderr)
+
+
+def quotas():
+    """The user may have no more bytes there."""
+    preload = "%s/lib/libmpit-%s.so:%s/tests/quota.so" % (BUILD, MPI, BUILD)
+    for name, settings in (("a quota while a trace is appended", {"QUOTA": "900000"}),
+                           ("a quota that a trace in a ring meets", {"QUOTA": "1500000", "MPIT_TRACE_POLICY": "ring"}),
+                           ("a quota before a buffer is there", {"QUOTA": "300000"}),
+                           ("a quota of nothing", {"QUOTA": "0"})):
+        fresh()
+        untouched(name, run(settings=dict(settings, MPIT_TRACE="1", LD_PRELOAD=preload), calls=200000))
+        size = sum(os.stat(RUN + "/" + file).st_blocks * 512 for file in os.listdir(RUN)
+                   if file.endswith(".mpit"))
+        if int(settings["QUOTA"]) >= 900000:
+            wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 1000) if "MPIT_TRACE_POLICY" in settings else []
+            say(size <= int(settings["QUOTA"]) + 16384 and not wrong, "  the run file has %d bytes on disk, and is read" % size,
+                wrong)
 
 
 def folders():
@@ -196,7 +214,7 @@ def later_limits():
             say(not wrong, "  the last events are there", wrong)
 
 
-GROUPS = [disks, folders, limits, later_limits]
+GROUPS = [disks, quotas, folders, limits, later_limits]
 
 
 def main():

@@ -2,6 +2,7 @@
 #include "otf2.h"
 
 #include "otf2_definitions.h"
+#include "otf2_markers.h"
 #include "otf2_process.h"
 
 #include <errno.h>
@@ -98,6 +99,8 @@ static int archive_fill(OTF2_Archive *archive, struct trace_job *job, struct tra
         result = events_write(archive, job, comms, &objects, &strings, report);
     if (result == 0)
         result = trace_definitions_write(archive, job, comms, &objects, &strings, report);
+    if (result == 0)
+        result = trace_markers_write(archive, job, report);
     trace_objects_release(&objects);
     trace_strings_release(&strings);
     return result;

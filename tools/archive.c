@@ -1,7 +1,9 @@
 #define _GNU_SOURCE
 #include "archive.h"
 
+#include "interrupt.h"
 #include "otf2.h"
+#include "team.h"
 
 #include <err.h>
 #include <errno.h>
@@ -56,56 +58,94 @@ int archive_target_check(const char *target, char error[512])
     return -1;
 }
 
-/* `several`: what is said names the archive, one of several. */
-static int job_convert(const struct run_job *job, const char *path, const struct selection *selection, bool several,
-                       char error[512])
+/* One of the team speaks for all. `path`: of one archive of several; NULL: there is one. */
+static void warnings_print(const struct otf2_report *report, const struct team *team, const char *path)
 {
-    struct otf2_report *report = calloc(1, sizeof *report);
-    if (!report) {
-        snprintf(error, 512, "no memory to convert");
-        return -1;
-    }
-    int result = otf2_convert_selection(job->files, job->file_count, selection, path, report);
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
+    if (team->rank)
+        return;
     for (size_t i = 0; i < kept; i++)
-        warnx("%s%s%s", several ? path : "", several ? ": " : "", report->warnings[i]);
+        warnx("%s%s%s", path ? path : "", path ? ": " : "", report->warnings[i]);
     if (kept < report->warning_count)
         warnx("... and %zu more of the like", report->warning_count - kept);
-    if (result == 0 && report->clocks[0])
+    if (!report->error[0] && report->clocks[0])
         warnx("note: %s", report->clocks);
+}
+
+/* `several`: what is said names the archive, one of several. *signal: what came meanwhile. */
+static int job_convert(const struct run_job *job, const char *path, bool several, const struct otf2_manner *manner,
+                       int *signal, char error[512])
+{
+    struct otf2_report *report = calloc(1, sizeof *report);
+    snprintf(error, 512, "no memory to convert");
+    if (team_failed(manner->team, !report, error, 512))
+        return -1;
+    int result = otf2_convert_with(job->files, job->file_count, path, manner, report);
+    warnings_print(report, manner->team, several ? path : NULL);
     snprintf(error, 512, "%.511s", report->error);
+    *signal = (int)team_largest(manner->team, (uint64_t)report->signal);
     free(report);
     return result;
 }
 
-int archive_write(const struct run_dir *dir, const char *target, const struct selection *selection, char error[512])
+/* Where the archives of several jobs go. */
+static int parent_make(const char *target, const struct team *team, char error[512])
 {
-    size_t traced = 0;
-    if (archive_target_check(target, error) != 0)
-        return -1;
-    for (size_t i = 0; i < dir->job_count; i++)
-        traced += run_job_has_trace(&dir->jobs[i]);
-    if (!traced) {
-        snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
-        return -1;
-    }
-    if (traced > 1 && mkdir(target, 0777) != 0) {
+    int result = team->rank == 0 ? mkdir(target, 0777) : 0;
+    if (result != 0)
         snprintf(error, 512, "%.300s cannot be made: %s", target, strerror(errno));
-        return -1;
-    }
-    for (size_t i = 0; i < dir->job_count; i++) {
+    return team_failed(team, result != 0, error, 512) ? -1 : 0;
+}
+
+static int jobs_convert(const struct run_dir *dir, const char *target, bool several, const struct otf2_manner *manner,
+                        int *signal, char error[512])
+{
+    int result = 0;
+    for (size_t i = 0; i < dir->job_count && result == 0 && !*signal; i++) {
         const struct run_job *job = &dir->jobs[i];
         char path[PATH_MAX];
         if (!run_job_has_trace(job))
             continue;
-        int length = traced > 1 ? snprintf(path, sizeof path, "%s/%016" PRIx64, target, job->job)
-                                : snprintf(path, sizeof path, "%s", target);
+        int length = several ? snprintf(path, sizeof path, "%s/%016" PRIx64, target, job->job)
+                             : snprintf(path, sizeof path, "%s", target);
         if (length >= (int)sizeof path) {
             snprintf(error, 512, "the path of the archive is too long");
             return -1;
         }
-        if (job_convert(job, path, selection, traced > 1, error) != 0)
-            return -1;
+        result = job_convert(job, path, several, manner, signal, error);
     }
-    return 0;
+    return result;
+}
+
+int archive_write(const struct run_dir *dir, const char *target, const struct otf2_manner *manner, char error[512])
+{
+    struct otf2_manner shared = *manner;
+    size_t traced = 0;
+    int signal = 0;
+    if (!shared.team)
+        shared.team = &team_of_one;
+    if (team_failed(shared.team, shared.team->rank == 0 && archive_target_check(target, error) != 0, error, 512))
+        return -1;
+    for (size_t i = 0; i < dir->job_count; i++)
+        traced += run_job_has_trace(&dir->jobs[i]);
+    if (!team_same(shared.team, traced)) {
+        snprintf(error, 512, "%.200s " TEAM_DIFFERS, dir->path);
+        return -1;
+    }
+    if (!traced) {
+        snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
+        return -1;
+    }
+    if (traced > 1 && parent_make(target, shared.team, error) != 0)
+        return -1;
+    int result = jobs_convert(dir, target, traced > 1, &shared, &signal, error);
+    if (traced > 1 && (result != 0 || signal) && shared.team->rank == 0)
+        otf2_directory_remove(target);
+    team_meet(shared.team);
+    if (signal) {
+        if (shared.team->rank == 0 && result != 0)
+            warnx("%s", error);
+        interrupt_die(signal);
+    }
+    return result;
 }

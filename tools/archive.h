@@ -4,6 +4,7 @@
 #ifndef MPIT_TOOLS_ARCHIVE_H
 #define MPIT_TOOLS_ARCHIVE_H
 
+#include "otf2.h"
 #include "rundir.h"
 #include "select.h"
 
@@ -11,9 +12,10 @@
 int archive_target_check(const char *target, char error[512]);
 
 /*
- * Writes the archive of the run's job, of what is selected (NULL: all), to `target`, a directory that must not exist;
- * those of several jobs to target/JOB. Returns 0, or -1 with a reason.
+ * Writes the archive of the run's job to `target`, a directory that must not exist; those of several jobs to
+ * target/JOB. Returns 0, or -1 with a reason: nothing of it is left then. A signal that came meanwhile (interrupt.h)
+ * ends the tool in the end. With a team, all of it calls this.
  */
-int archive_write(const struct run_dir *dir, const char *target, const struct selection *selection, char error[512]);
+int archive_write(const struct run_dir *dir, const char *target, const struct otf2_manner *manner, char error[512]);
 
 #endif

@@ -17,11 +17,13 @@
 #include "selectcheck.h"
 #include "summary_json.h"
 #include "summary_text.h"
+#include "team.h"
 #include "timeline.h"
 #include "traceevents.h"
 #include "units.h"
 
 #include <err.h>
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -41,6 +43,8 @@ static const char help[] =
     "  --analyze    what only a trace can tell: late senders and receivers, waits at collectives, the critical\n"
     "               path, who sent to whom; with --json as JSON; analyze.md in the documentation defines it all\n"
     "  --otf2 DIR   writes an OTF2 archive, for Vampir and its like, to the new directory DIR\n"
+    "    -j N         with N threads; without it, as many as there are processors to use. On many nodes:\n"
+    "                 mpirun -n 64 mpit-dump-openmpi --otf2 DIR RUN, or mpit-dump-mpich, as the MPI is\n"
     "  --perfetto FILE\n"
     "               writes trace events (JSON) for Perfetto, speedscope and their like; - is standard output\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
@@ -81,12 +85,14 @@ enum mode {
     MODE_HELP,
     MODE_VERSION
 };
+enum { THREADS_MOST = 4096 };
 enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
 enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
     const char *target; /* of MODE_OTF2 and MODE_PERFETTO */
+    struct otf2_manner manner;
     const char *run;
     bool json; /* MODE_ANALYZE, MODE_CHECK */
     struct selection selection;
@@ -140,6 +146,16 @@ static void mode_set(struct request *request, enum mode mode)
         request->mode = mode;
 }
 
+static unsigned threads_read(const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long threads = strtoul(text, &end, 10);
+    if (errno || *end || text[0] < '0' || text[0] > '9' || threads < 1 || threads > THREADS_MOST)
+        usage_reject("'%s' is no number of threads; allowed are 1 to %d", text, THREADS_MOST);
+    return (unsigned)threads;
+}
+
 static bool mode_selects(enum mode mode)
 {
     return mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE || mode == MODE_OTF2 ||
@@ -169,7 +185,11 @@ static struct request request_read(int argc, char *argv[])
                                             {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
     opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, ":hj:", options, NULL)) != -1;) {
+        if (option == 'j') {
+            request.manner.threads = threads_read(optarg);
+            continue;
+        }
         if (option == MODE_HELP || option == 'h')
             text_and_exit(help);
         if (option == MODE_VERSION)
@@ -190,6 +210,8 @@ static struct request request_read(int argc, char *argv[])
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
             "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2 or --perfetto");
+    if (request.manner.threads && request.mode != MODE_OTF2)
+        usage_reject("-j goes with --otf2");
     if (optind == argc)
         usage_reject("which run? A run directory, or a file of one, is missing");
     if (optind + 1 < argc)
@@ -399,15 +421,10 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
 
 static int show(const struct run_dir *dir, const struct request *request)
 {
-    char error[512] = "";
     switch (request->mode) {
     case MODE_JSON:
         if (summary_write_json(dir, stdout) != 0)
             err(1, "the summary cannot be written");
-        return 0;
-    case MODE_OTF2:
-        if (archive_write(dir, request->target, &request->selection, error) != 0)
-            errx(1, "%s", error);
         return 0;
     case MODE_VERIFY:
         return verify(dir);
@@ -434,24 +451,66 @@ static int show(const struct run_dir *dir, const struct request *request)
     }
 }
 
+/* Says why, once, and ends all of the team. */
+__attribute__((noreturn)) static void fail_together(const char *error)
+{
+    team_work(false);
+    errx(1, "%s", error);
+}
+
+static void problems_print(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->problem_count; i++)
+        warnx("%s", dir->problems[i]);
+    for (size_t i = 0; i < dir->note_count; i++)
+        warnx("note: %s", dir->notes[i]);
+}
+
+/* All of the team take part. */
+static int otf2(const struct request *request, const struct team *team)
+{
+    struct run_dir dir;
+    char error[512] = "";
+    struct otf2_manner manner = request->manner;
+    manner.team = team;
+    manner.selection = &request->selection;
+    team_work(true);
+    if (team_failed(team, team->rank == 0 && archive_target_check(request->target, error) != 0, error, sizeof error))
+        fail_together(error);
+    int opened = run_dir_open(&dir, request->run, error);
+    if (team->rank == 0)
+        problems_print(&dir);
+    if (team_failed(team, opened != 0, error, sizeof error))
+        fail_together(error);
+    bool wrong = selection_check(&request->selection, &dir, error) != 0;
+    if (team_failed(team, wrong, error, sizeof error)) {
+        team_work(false);
+        errx(EXIT_USAGE, "%s", error);
+    }
+    if (archive_write(&dir, request->target, &manner, error) != 0)
+        fail_together(error);
+    int status = dir.problem_count != 0;
+    run_dir_close(&dir);
+    team_work(false);
+    return status;
+}
+
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, ""); /* the bars are drawn in the terminal's character set */
+    const struct team *team = team_join(&argc, &argv);
     struct request request = request_read(argc, argv);
     struct run_dir dir;
     char error[512];
-    if (request.mode == MODE_CHECK) {
-        int status = check_run(request.run, request.json);
+    if (team->mpi && request.mode != MODE_OTF2)
+        usage_reject("this one runs under MPI and writes archives (--otf2 DIR); mpit-dump has the rest");
+    if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {
+        int status = request.mode == MODE_OTF2 ? otf2(&request, team) : check_run(request.run, request.json);
         output_close();
         return status;
     }
-    if (request.mode == MODE_OTF2 && archive_target_check(request.target, error) != 0)
-        errx(1, "%s", error);
     int opened = run_dir_open(&dir, request.run, error);
-    for (size_t i = 0; i < dir.problem_count; i++)
-        warnx("%s", dir.problems[i]);
-    for (size_t i = 0; i < dir.note_count; i++)
-        warnx("note: %s", dir.notes[i]);
+    problems_print(&dir);
     if (opened != 0)
         errx(1, "%s", error);
     char problem[SELECT_PROBLEM_BYTES];

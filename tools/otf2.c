@@ -3,13 +3,16 @@
 
 #include "otf2_definitions.h"
 #include "otf2_markers.h"
-#include "otf2_process.h"
+#include "otf2_numbers.h"
+#include "otf2_workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <otf2/OTF2_Pthread_Locks.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,11 @@
 
 /* Each thread of the process that is being converted has one of the former in memory. */
 enum { EVENT_CHUNK_BYTES = 1 << 20, DEFINITION_CHUNK_BYTES = 4 << 20, NFTW_DESCRIPTORS = 16 };
+
+struct chunk {
+    struct chunk *before;
+    uint64_t alignment; /* what follows is for any type */
+};
 
 static OTF2_FlushType flush_always(void *data, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final)
 {
@@ -28,6 +36,35 @@ static OTF2_FlushType flush_always(void *data, OTF2_FileType type, OTF2_Location
 /* No function for after the flush: it would put BufferFlush events into a trace in which nothing was flushed. */
 static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always};
 
+/*
+ * One chunk for each writer: a second one is asked for when the first is full, and where it is not given the first is
+ * flushed. By itself OTF2 takes up to 128 MiB for each location.
+ */
+static void *chunk_give(void *data, OTF2_FileType type, OTF2_LocationRef location, void **held, uint64_t size)
+{
+    (void)data, (void)location;
+    if (*held && type == OTF2_FILETYPE_EVENTS)
+        return NULL;
+    struct chunk *chunk = malloc(sizeof *chunk + size);
+    if (!chunk)
+        return NULL;
+    chunk->before = *held;
+    *held = chunk;
+    return chunk + 1;
+}
+
+static void chunks_take_back(void *data, OTF2_FileType type, OTF2_LocationRef location, void **held, bool final)
+{
+    (void)data, (void)type, (void)location, (void) final;
+    for (struct chunk *chunk = *held, *before; chunk; chunk = before) {
+        before = chunk->before;
+        free(chunk);
+    }
+    *held = NULL;
+}
+
+static const OTF2_MemoryCallbacks memory_callbacks = {chunk_give, chunks_take_back};
+
 /* OTF2 tells the cause of an error here, and only its number where it returns. */
 static OTF2_ErrorCode error_keep(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                  const char *format, va_list args)
@@ -37,14 +74,19 @@ static OTF2_ErrorCode error_keep(void *data, const char *file, uint64_t line, co
     char text[OTF2_ERROR_BYTES / 2];
     if (code == OTF2_WARNING || code == OTF2_DEPRECATED)
         return code;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads write */
     vsnprintf(text, sizeof text, format, args);
+    pthread_mutex_lock(&lock);
     report_error(report, "OTF2: %s (%s)", text, OTF2_Error_GetDescription(code));
+    pthread_mutex_unlock(&lock);
     return code;
 }
 
 static int entry_remove(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    (void)status, (void)type, (void)walk;
+    (void)status, (void)walk;
+    int shortened = type == FTW_F ? truncate(path, 0) : 0; /* gives the room back, though OTF2 may have it open */
+    (void)shortened;
     return remove(path);
 }
 
@@ -52,11 +94,15 @@ static int entry_remove(const char *path, const struct stat *status, int type, s
 static void foreign_tell(const struct trace_job *job, struct otf2_report *report)
 {
     char messages[96] = "";
+    uint64_t sent = 0, received = 0;
     if (!job->foreign_name)
         return;
-    if (job->foreign_sent || job->foreign_received)
-        snprintf(messages, sizeof messages, " (this job sent %" PRIu64 " and received %" PRIu64 ")", job->foreign_sent,
-                 job->foreign_received);
+    for (int32_t r = 0; r < job->size; r++) {
+        sent += job->ranks[r].losses[TRACE_LOSS_FOREIGN_SENT];
+        received += job->ranks[r].losses[TRACE_LOSS_FOREIGN_RECEIVED];
+    }
+    if (sent || received)
+        snprintf(messages, sizeof messages, " (this job sent %" PRIu64 " and received %" PRIu64 ")", sent, received);
     report_warning(
         report,
         "note: an archive has one job. Communicators with processes of other jobs (the first: %s) are not in "
@@ -64,59 +110,111 @@ static void foreign_tell(const struct trace_job *job, struct otf2_report *report
         job->foreign_name, messages);
 }
 
-static int events_write(OTF2_Archive *archive, struct trace_job *job, struct trace_comms *comms,
-                        struct trace_objects *objects, struct trace_strings *strings, struct otf2_report *report)
+/* What one archive is made of, and how. */
+struct conversion {
+    struct trace_job job;
+    struct trace_comms comms;
+    struct trace_objects objects;
+    struct trace_strings strings;
+    OTF2_StringRef *programs; /* of each rank */
+    unsigned threads;
+    const struct team *team;
+    OTF2_Archive *archive;
+    struct otf2_report *report;
+};
+
+/*
+ * All of the team go on, or none. A signal at one of them counts as well: it is on its way to the others, or was meant
+ * for the one that is to stop.
+ */
+static int agree(const struct conversion *c, int result)
 {
-    if (OTF2_Archive_OpenEvtFiles(archive) != OTF2_SUCCESS)
-        return report_error(report, "no events can be written");
-    for (int32_t r = 0; r < job->size; r++) {
-        uint32_t program = trace_strings_id(strings, job->ranks[r].run ? job->ranks[r].run->header.program : "");
-        if (program == UINT32_MAX)
-            return report_no_memory(report);
-        if (trace_process_write(job, comms, objects, r, archive, program, report) != 0)
-            return -1;
+    struct otf2_report *report = c->report;
+    report->signal = (int)team_largest(c->team, (uint64_t)interrupt_seen());
+    if (report->signal)
+        report_error(report, "interrupted (%s)", strsignal(report->signal));
+    return team_failed(c->team, result != 0 || report->error[0], report->error, sizeof report->error) ? -1 : 0;
+}
+
+/* Every process gives the same texts the same numbers. */
+static int programs_name(struct conversion *c)
+{
+    c->programs = malloc(((size_t)c->job.size + 1) * sizeof *c->programs);
+    for (int32_t r = 0; c->programs && r < c->job.size; r++) {
+        const struct run_reader *run = c->job.ranks[r].run;
+        c->programs[r] = trace_strings_id(&c->strings, run ? run->header.program : "");
+        if (c->programs[r] == UINT32_MAX)
+            return report_no_memory(c->report);
     }
-    foreign_tell(job, report);
-    if (OTF2_Archive_CloseEvtFiles(archive) != OTF2_SUCCESS)
-        return report_error(report, "the events could not be written");
+    return c->programs ? 0 : report_no_memory(c->report);
+}
+
+static int events_write(struct conversion *c)
+{
+    int result =
+        OTF2_Archive_OpenEvtFiles(c->archive) != OTF2_SUCCESS ? report_error(c->report, "no events can be written") : 0;
+    result = agree(c, result);
+    if (result == 0)
+        result = agree(c, trace_ranks_write(&c->job, &c->comms, &c->objects, c->archive, c->programs, c->threads,
+                                            c->team, c->report));
+    if (result == 0 && OTF2_Archive_CloseEvtFiles(c->archive) != OTF2_SUCCESS)
+        result = report_error(c->report, "the events could not be written");
+    return agree(c, result);
+}
+
+static int archive_prepare(struct conversion *c)
+{
+    if (OTF2_Archive_SetFlushCallbacks(c->archive, &flush_callbacks, NULL) != OTF2_SUCCESS ||
+        OTF2_Archive_SetMemoryCallbacks(c->archive, &memory_callbacks, NULL) != OTF2_SUCCESS ||
+        OTF2_Pthread_Archive_SetLockingCallbacks(c->archive, NULL) != OTF2_SUCCESS ||
+        OTF2_Archive_SetCreator(c->archive, "mpit") != OTF2_SUCCESS)
+        return report_error(c->report, "the archive cannot be prepared");
     return 0;
 }
 
-static int archive_fill(OTF2_Archive *archive, struct trace_job *job, struct trace_comms *comms,
-                        struct otf2_report *report)
+static int archive_fill(struct conversion *c)
 {
-    struct trace_strings strings = {0};
-    struct trace_objects objects;
-    if (OTF2_Archive_SetFlushCallbacks(archive, &flush_callbacks, NULL) != OTF2_SUCCESS ||
-        OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
-        OTF2_Archive_SetCreator(archive, "mpit") != OTF2_SUCCESS)
-        return report_error(report, "the archive cannot be prepared");
-    if (job->selection &&
-        OTF2_Archive_SetProperty(archive, "MPIT::SELECTION", job->selection->described, true) != OTF2_SUCCESS)
-        return report_error(report, "the archive cannot say what was selected");
-    int result = trace_objects_open(&objects, job, comms, report);
+    int result = agree(c, archive_prepare(c));
+    if (result == 0 && c->team->prepare(c->archive) != OTF2_SUCCESS)
+        result = report_error(c->report, "the archive cannot be prepared");
+    if (result == 0 && c->job.selection &&
+        OTF2_Archive_SetProperty(c->archive, "MPIT::SELECTION", c->job.selection->described, true) != OTF2_SUCCESS)
+        result = report_error(c->report, "the archive cannot say what was selected");
+    result = agree(c, result);
     if (result == 0)
-        result = events_write(archive, job, comms, &objects, &strings, report);
+        result = events_write(c);
     if (result == 0)
-        result = trace_definitions_write(archive, job, comms, &objects, &strings, report);
+        result = agree(c, trace_ranks_gather(&c->job, &c->comms, c->team, c->report));
     if (result == 0)
-        result = trace_markers_write(archive, job, report);
-    trace_objects_release(&objects);
-    trace_strings_release(&strings);
+        result = agree(c, trace_numbers_gather(&c->objects, c->team, c->report));
+    if (result == 0)
+        result = agree(
+            c, trace_definitions_write(c->archive, &c->job, &c->comms, &c->objects, &c->strings, c->team, c->report));
+    if (result == 0) /* one file of the archive */
+        result = agree(c, c->team->rank == 0 ? trace_markers_write(c->archive, &c->job, c->report) : 0);
+    if (result == 0)
+        foreign_tell(&c->job, c->report);
+    if (result == 0)
+        trace_losses_tell(&c->job, c->report);
     return result;
 }
 
-static int archive_make(const char *directory, struct trace_job *job, struct trace_comms *comms,
-                        struct otf2_report *report)
+/*
+ * What has failed is not closed, but left as it is: OTF2 3.0 frees a file's buffer when it cannot be written, and
+ * writes it again when the file is closed.
+ */
+static int archive_make(struct conversion *c, const char *directory)
 {
-    OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(error_keep, report);
-    OTF2_Archive *archive = OTF2_Archive_Open(directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
-                                              DEFINITION_CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    int result = archive ? archive_fill(archive, job, comms, report) : report_error(report, "no archive can be made");
-    if (archive && OTF2_Archive_Close(archive) != OTF2_SUCCESS)
-        result = report_error(report, "the archive's anchor could not be written");
+    OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(error_keep, c->report);
+    c->archive = OTF2_Archive_Open(directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES, DEFINITION_CHUNK_BYTES,
+                                   OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    int result = agree(c, c->archive ? 0 : report_error(c->report, "no archive can be made"));
+    if (result == 0)
+        result = archive_fill(c);
+    if (result == 0 && OTF2_Archive_Close(c->archive) != OTF2_SUCCESS)
+        result = report_error(c->report, "the archive's anchor could not be written");
     OTF2_Error_RegisterCallback(before, NULL);
-    return report->error[0] ? -1 : result; /* also what OTF2 told and did not return */
+    return agree(c, result); /* also what OTF2 told and did not return */
 }
 
 /* Renames, but not over what somebody else has made there in the meantime. */
@@ -146,50 +244,119 @@ static void name_restore(struct otf2_report *report, const char *made, const cha
     memcpy(report->error, text, sizeof text);
 }
 
-static int job_convert(struct trace_job *job, const char *directory, struct otf2_report *report)
+void otf2_directory_remove(const char *path)
 {
-    char path[PATH_MAX];
+    nftw(path, entry_remove, NFTW_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The directory that it is made in, beside the wanted one: by the first of the team, whose name for it they all use. */
+static int directory_make(const struct conversion *c, const char *directory, char path[PATH_MAX])
+{
     size_t length = strlen(directory);
     while (length > 1 && directory[length - 1] == '/')
         length--;
-    int n = snprintf(path, sizeof path, "%.*s.partial.%d", (int)length, directory, (int)getpid());
-    if (length == 0 || n < 0 || (size_t)n >= sizeof path)
-        return report_error(report, "\"%s\" is no name for a directory", directory);
-    if (mkdir(path, 0777) != 0)
-        return report_error(report, "the archive %s cannot be made: %s", directory, strerror(errno));
-    struct trace_comms comms;
-    int result = trace_comms_open(&comms, job, report);
-    trace_comms_select(&comms, job);
-    if (result == 0)
-        result = archive_make(path, job, &comms, report);
-    trace_comms_release(&comms);
-    if (result == 0 && directory_publish(path, directory) != 0)
-        result = report_error(report, "the archive cannot be put at %s: %s", directory, strerror(errno));
-    if (result != 0) {
-        nftw(path, entry_remove, NFTW_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
-        name_restore(report, path, directory);
+    int result = 0;
+    memset(path, 0, PATH_MAX);
+    if (c->team->rank == 0) {
+        int n = snprintf(path, PATH_MAX, "%.*s.partial.%d", (int)length, directory, (int)getpid());
+        struct stat st;
+        if (lstat(directory, &st) == 0)
+            result =
+                report_error(c->report, "%s is already there; name a directory that is not, or remove it", directory);
+        else if (length == 0 || n < 0 || n >= PATH_MAX)
+            result = report_error(c->report, "\"%s\" is no name for a directory", directory);
+        else if (mkdir(path, 0777) != 0)
+            result = report_error(c->report, "the archive %s cannot be made: %s", directory, strerror(errno));
     }
+    if (agree(c, result) != 0) {
+        if (c->team->rank == 0 && result == 0)
+            rmdir(path);
+        return -1;
+    }
+    team_spread(c->team, path, PATH_MAX, 0);
+    return 0;
+}
+
+/* The signals' last chance is before the archive has its name: afterwards it is whole, and stays. */
+static int archive_place(struct conversion *c, const char *path, const char *directory, int result)
+{
+    bool first = c->team->rank == 0;
+    if (result == 0 && first && directory_publish(path, directory) != 0)
+        result = report_error(c->report, "the archive cannot be put at %s: %s", directory, strerror(errno));
+    if (team_failed(c->team, result != 0, c->report->error, sizeof c->report->error))
+        result = -1;
+    if (result != 0 && first)
+        otf2_directory_remove(path);
+    team_meet(c->team); /* launchers end a job whose first process has failed */
+    if (result != 0)
+        name_restore(c->report, path, directory);
+    return result;
+}
+
+/* All of the team have read the same. */
+static int job_compare(const struct conversion *c)
+{
+    const uint64_t figures[] = {c->job.job,
+                                (uint64_t)c->job.size,
+                                trace_job_records(&c->job, 0, 1),
+                                c->comms.count,
+                                c->strings.count,
+                                c->job.instruments.region_count,
+                                c->job.instruments.metric_count,
+                                c->job.host_count,
+                                c->objects.names.count};
+    bool same = true;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        same = team_same(c->team, figures[i]) && same;
+    return same ? 0 : report_error(c->report, "the run " TEAM_DIFFERS);
+}
+
+static int job_convert(struct conversion *c, const struct run_reader *runs, size_t count,
+                       const struct selection *selection, const char *directory)
+{
+    char path[PATH_MAX];
+    int result = trace_job_open(&c->job, runs, count, c->report);
+    if (result == 0 && selection && selection_is_given(selection))
+        trace_job_select(&c->job, selection, c->report);
+    if (result == 0)
+        result = trace_comms_open(&c->comms, &c->job, c->report);
+    if (result == 0)
+        trace_comms_select(&c->comms, &c->job);
+    if (result == 0)
+        result = trace_objects_open(&c->objects, &c->job, &c->comms, c->report);
+    if (result == 0)
+        result = programs_name(c);
+    if (agree(c, result) != 0 || agree(c, job_compare(c)) != 0 || directory_make(c, directory, path) != 0)
+        return -1;
+    return archive_place(c, path, directory, archive_make(c, path));
+}
+
+int otf2_convert_with(const struct run_reader *runs, size_t count, const char *directory,
+                      const struct otf2_manner *manner, struct otf2_report *report)
+{
+    struct conversion c = {
+        .threads = manner->threads, .team = manner->team ? manner->team : &team_of_one, .report = report};
+    *report = (struct otf2_report){0};
+    interrupts_catch();
+    int result = job_convert(&c, runs, count, manner->selection, directory);
+    interrupts_release();
+    if (!report->signal)
+        report->signal = interrupt_seen(); /* too late to stop this, and not what comes next */
+    free(c.programs);
+    trace_strings_release(&c.strings);
+    trace_objects_release(&c.objects);
+    trace_comms_release(&c.comms);
+    trace_job_release(&c.job);
     return result;
 }
 
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report)
 {
-    return otf2_convert_selection(runs, count, NULL, directory, report);
+    return otf2_convert_with(runs, count, directory, &(struct otf2_manner){0}, report);
 }
 
 int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
                            const char *directory, struct otf2_report *report)
 {
-    struct stat st;
-    struct trace_job job;
-    *report = (struct otf2_report){0};
-    if (lstat(directory, &st) == 0)
-        return report_error(report, "%s is already there; name a directory that is not, or remove it", directory);
-    int result = trace_job_open(&job, runs, count, report);
-    if (result == 0 && selection && selection_is_given(selection))
-        trace_job_select(&job, selection, report);
-    if (result == 0)
-        result = job_convert(&job, directory, report);
-    trace_job_release(&job);
-    return result;
+    return otf2_convert_with(runs, count, directory, &(struct otf2_manner){.selection = selection}, report);
 }

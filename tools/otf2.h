@@ -4,7 +4,7 @@
  *   run_reader[] ──> trace_job ──> trace_comms        who is there, one time line, which communicators are the same
  *                       │          trace_objects      windows and files, numbered as they are used
  *                       │
- *                       │   for each rank                                          (otf2_process.c)
+ *                       │   for each rank, several at a time                       (otf2_workers.c, otf2_process.c)
  *                       └─> call_stream ─> trace_requests ─> nesting ─> events      one OTF2 location a thread
  *                                                                        │
  *                           definitions, written last  <─────────────────┘ counts, range of time, what was used
@@ -25,6 +25,7 @@ enum { OTF2_ERROR_BYTES = 512, OTF2_WARNING_BYTES = 256, OTF2_WARNINGS_MAX = 32 
 
 struct otf2_report {
     char error[OTF2_ERROR_BYTES]; /* why there is no archive; "" when there is one */
+    int signal;                   /* that came and ended the conversion; 0: none */
     char clocks[200];             /* how well the clocks of several nodes are known; "" for one */
     size_t locations;
     uint64_t events;
@@ -44,5 +45,20 @@ int otf2_convert(const struct run_reader *runs, size_t count, const char *direct
  */
 int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
                            const char *directory, struct otf2_report *report);
+
+struct team;
+
+struct otf2_manner {
+    unsigned threads;        /* 0: as many as there are processors to use */
+    const struct team *team; /* who makes the archive together (team.h), each with all of the run files; NULL: one */
+    const struct selection *selection; /* as above; NULL: all */
+};
+
+/* The same in this manner; what comes out does not depend on it. All of the team have the same result. */
+int otf2_convert_with(const struct run_reader *runs, size_t count, const char *directory,
+                      const struct otf2_manner *manner, struct otf2_report *report);
+
+/* Removes a directory with all that is in it. */
+void otf2_directory_remove(const char *path);
 
 #endif

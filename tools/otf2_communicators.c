@@ -408,15 +408,3 @@ void trace_comms_release(struct trace_comms *comms)
     free(comms->list);
     *comms = (struct trace_comms){0};
 }
-
-uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,
-                         uint32_t number)
-{
-    const struct run_reader *run = job->ranks[world_rank].run;
-    return run && number < run->comm_count ? comms->of_number[world_rank][number] : NO_COMM;
-}
-
-int32_t trace_comm_peers(const struct trace_comm *comm, const struct comm_record *record)
-{
-    return comm->inter ? record->remote_size : record->size;
-}

@@ -44,10 +44,17 @@ void trace_comms_release(struct trace_comms *comms);
 void trace_comms_select(struct trace_comms *comms, const struct trace_job *job);
 
 /* The communicator with this number in this process's file; NO_COMM where it cannot be told. */
-uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,
-                         uint32_t number);
+static inline uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,
+                                       uint32_t number)
+{
+    const struct run_reader *run = job->ranks[world_rank].run;
+    return run && number < run->comm_count ? comms->of_number[world_rank][number] : NO_COMM;
+}
 
 /* How many ranks a message may come from or go to, seen from this member. */
-int32_t trace_comm_peers(const struct trace_comm *comm, const struct comm_record *record);
+static inline int32_t trace_comm_peers(const struct trace_comm *comm, const struct comm_record *record)
+{
+    return comm->inter ? record->remote_size : record->size;
+}
 
 #endif

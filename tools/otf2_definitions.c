@@ -3,6 +3,7 @@
 #include "label.h"
 #include "otf2_events.h"
 #include "otf2_io.h"
+#include "otf2_numbers.h"
 #include "variables.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct definitions {
     OTF2_GlobalDefWriter *writer;
     const struct trace_job *job;
     const struct trace_comms *comms;
-    const struct trace_objects *objects;
+    const struct object_set *objects;
     struct trace_strings *strings;
     OTF2_GroupRef next_group;
     OTF2_GroupRef self_group; /* OTF2_UNDEFINED_GROUP until one is needed */
@@ -196,7 +197,7 @@ static void locations_group_write(struct definitions *d)
     free(members);
 }
 
-/* Whom windows' epochs name: their numbers stand in the events already. */
+/* Whom windows' epochs name. */
 static void epoch_groups_write(struct definitions *d)
 {
     char text[NAME_BYTES];
@@ -268,7 +269,7 @@ static void windows_write(struct definitions *d)
 
 static void files_write(struct definitions *d)
 {
-    const struct trace_objects *objects = d->objects;
+    const struct object_set *objects = d->objects;
     if (!objects->files.count)
         return;
     OTF2_StringRef identification = name(d, "MPI-IO"), title = name(d, "MPI I/O");
@@ -342,6 +343,20 @@ static void definitions_walk(struct definitions *d)
     metrics_write(d);
 }
 
+/* From the regions that the location's events name to those that are defined; NULL without memory. */
+static OTF2_IdMap *regions_map(const struct trace_job *job)
+{
+    OTF2_IdMap *map = OTF2_IdMap_Create(OTF2_ID_MAP_SPARSE, job->region_count + 1);
+    OTF2_ErrorCode error = map ? OTF2_SUCCESS : OTF2_ERROR_MEM_ALLOC_FAILED;
+    for (uint32_t region = 0; region < job->region_count && error == OTF2_SUCCESS; region++)
+        error = OTF2_IdMap_AddIdPair(map, job->instruments.region_count + job->region_kind[region],
+                                     job->instruments.region_count + region);
+    if (error == OTF2_SUCCESS)
+        return map;
+    OTF2_IdMap_Free(map);
+    return NULL;
+}
+
 /* What is to be added to the process's stamps, from the begin of the archive to its end. */
 static OTF2_ErrorCode clock_offsets_write(OTF2_DefWriter *writer, const struct trace_job *job,
                                           const struct trace_rank *rank)
@@ -355,45 +370,57 @@ static OTF2_ErrorCode clock_offsets_write(OTF2_DefWriter *writer, const struct t
     return error;
 }
 
-static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, const struct trace_job *job, int32_t rank,
-                                                 uint32_t thread)
+static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, const struct trace_job *job,
+                                                 struct trace_objects *objects, int32_t rank, uint32_t thread,
+                                                 const OTF2_IdMap *regions)
 {
     OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, trace_location(rank, thread));
     if (!writer)
         return OTF2_ERROR_FILE_INTERACTION;
+    OTF2_ErrorCode mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
+    if (mapped == OTF2_SUCCESS)
+        mapped = trace_numbers_write(objects, rank, writer);
     OTF2_ErrorCode written = clock_offsets_write(writer, job, &job->ranks[rank]);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
-    return written != OTF2_SUCCESS ? written : closed;
+    return mapped != OTF2_SUCCESS ? mapped : written != OTF2_SUCCESS ? written : closed;
 }
 
-static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct trace_job *job)
+static OTF2_ErrorCode all_locations_write(OTF2_Archive *archive, const struct trace_job *job,
+                                          struct trace_objects *objects, const struct team *team)
 {
+    OTF2_IdMap *regions = regions_map(job);
     OTF2_ErrorCode error = OTF2_Archive_OpenDefFiles(archive);
-    for (int32_t r = 0; r < job->size; r++)
+    if (!regions)
+        error = OTF2_ERROR_MEM_ALLOC_FAILED;
+    for (int32_t r = team->rank; r < job->size; r += team->size)
         for (uint32_t thread = 0; thread < trace_rank_thread_end(&job->ranks[r]); thread++)
             if (error == OTF2_SUCCESS && trace_rank_has_location(&job->ranks[r], thread))
-                error = location_definitions_write(archive, job, r, thread);
+                error = location_definitions_write(archive, job, objects, r, thread, regions);
     OTF2_ErrorCode closed = OTF2_Archive_CloseDefFiles(archive);
+    OTF2_IdMap_Free(regions);
     return error != OTF2_SUCCESS ? error : closed;
 }
 
 int trace_definitions_write(OTF2_Archive *archive, const struct trace_job *job, const struct trace_comms *comms,
-                            const struct trace_objects *objects, struct trace_strings *strings,
+                            struct trace_objects *objects, struct trace_strings *strings, const struct team *team,
                             struct otf2_report *report)
 {
-    struct definitions d = {.job = job, .comms = comms, .objects = objects, .strings = strings, .error = OTF2_SUCCESS};
-    d.group_of = malloc((comms->count + 1) * sizeof *d.group_of);
-    if (!d.group_of)
-        return report_no_memory(report);
-    d.error = all_locations_write(archive, job);
-    definitions_walk(&d);
-    d.writer = OTF2_Archive_GetGlobalDefWriter(archive);
-    if (!d.writer && d.error == OTF2_SUCCESS)
-        d.error = OTF2_ERROR_FILE_INTERACTION;
-    definitions_walk(&d);
-    if (d.writer)
-        WRITE(&d, OTF2_Archive_CloseGlobalDefWriter(archive, d.writer));
-    free(d.group_of);
+    struct definitions d = {
+        .job = job, .comms = comms, .objects = &objects->all, .strings = strings, .error = OTF2_SUCCESS};
+    d.error = all_locations_write(archive, job, objects, team);
+    if (team->rank == 0 && d.error == OTF2_SUCCESS) {
+        d.group_of = malloc((comms->count + 1) * sizeof *d.group_of);
+        if (!d.group_of)
+            return report_no_memory(report);
+        definitions_walk(&d);
+        d.writer = OTF2_Archive_GetGlobalDefWriter(archive);
+        if (!d.writer && d.error == OTF2_SUCCESS)
+            d.error = OTF2_ERROR_FILE_INTERACTION;
+        definitions_walk(&d);
+        if (d.writer)
+            WRITE(&d, OTF2_Archive_CloseGlobalDefWriter(archive, d.writer));
+        free(d.group_of);
+    }
     if (d.error != OTF2_SUCCESS)
         return report_error(report, "the definitions could not be written: %s", OTF2_Error_GetDescription(d.error));
     return 0;

@@ -8,12 +8,14 @@
 #include "otf2_communicators.h"
 #include "otf2_objects.h"
 #include "otf2_strings.h"
+#include "team.h"
 
 #include <otf2/otf2.h>
 
-/* Returns 0, or -1 with the report's error set. */
+/* All of the team: each those of the locations it has written, the first the global ones. Returns 0, or -1 with the
+ * report's error set. */
 int trace_definitions_write(OTF2_Archive *archive, const struct trace_job *job, const struct trace_comms *comms,
-                            const struct trace_objects *objects, struct trace_strings *strings,
+                            struct trace_objects *objects, struct trace_strings *strings, const struct team *team,
                             struct otf2_report *report);
 
 #endif

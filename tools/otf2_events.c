@@ -45,9 +45,14 @@ static bool op_has_root(unsigned op)
     }
 }
 
+/* The number that the communicator has in the run file: nearly always the slot, which was never another's. */
 uint32_t process_number(const struct trace_process *process, const struct event *event)
 {
-    return process->rank->run ? run_reader_comm(process->rank->run, event) : 0;
+    const struct run_reader *run = process->rank->run;
+    if (!run)
+        return 0;
+    const struct comm_record *now = event->comm < run->slot_count ? run->comms[event->comm] : NULL;
+    return now && event->begin >= now->since_ticks ? event->comm : run_reader_comm(run, event);
 }
 
 uint32_t process_comm(const struct trace_process *process, const struct event *event)
@@ -99,7 +104,7 @@ static void message_leave_out(struct trace_process *process, const struct event 
     if (process->job->in_part)
         return; /* none are written */
     if (record && record->flags & COMM_FOREIGN)
-        ++*(is_receive(event) ? &process->job->foreign_received : &process->job->foreign_sent);
+        ++*(is_receive(event) ? &process->foreign_received : &process->foreign_sent);
     else if (record)
         process->absent_comm++;
     else
@@ -149,15 +154,7 @@ void location_range(const struct trace_location *location)
     if (!location->last_ns)
         return;
     uint64_t corrected = trace_time(job, location->process->rank, location->last_ticks);
-    uint64_t last = corrected > location->last_ns ? corrected : location->last_ns;
-    if (last > job->last_ns)
-        job->last_ns = last;
-}
-
-void location_check(struct trace_location *location, OTF2_ErrorCode error)
-{
-    if (location->process->error == OTF2_SUCCESS)
-        location->process->error = error;
+    trace_job_reaches(job, corrected > location->last_ns ? corrected : location->last_ns);
 }
 
 static void write_send(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
@@ -407,7 +404,7 @@ static void write_created(struct trace_location *location, const struct call_par
         process->created[process_number(process, &part->event)])
         return;
     process->created[process_number(process, &part->event)] = true;
-    process->comms->list[comm].has_events = true;
+    __atomic_store_n(&process->comms->list[comm].has_events, true, __ATOMIC_RELAXED); /* other ranks do, too */
     location_check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
 }
 

@@ -15,14 +15,14 @@
 
 #include <otf2/otf2.h>
 
-/* The groups of windows' epochs stand behind that of all locations. */
+/* The groups of windows' epochs stand behind that of all locations, in event files as in the definitions. */
 enum { TRACE_FIRST_GROUP = 1 };
 
 /* What a process's events share. */
 struct trace_process {
     struct trace_job *job;
     struct trace_comms *comms;
-    struct trace_objects *objects;
+    struct object_set *objects;
     struct object_states states;
     const struct trace_rank *rank;
     int32_t world_rank;
@@ -30,9 +30,10 @@ struct trace_process {
     uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: nothing is known of where it was, */
     uint64_t absent_comm;  /* the communicator is not in the archive, as was said when that was decided, */
     uint64_t bad_peer;     /* or it has no such rank */
-    uint64_t left_out;     /* messages from and to ranks that are not selected */
-    uint64_t unmatched;    /* completions of requests that were not seen posted */
-    OTF2_ErrorCode error;  /* the first one */
+    uint64_t foreign_sent, foreign_received; /* on communicators with processes of other jobs */
+    uint64_t left_out;                       /* messages from and to ranks that are not selected */
+    uint64_t unmatched;                      /* completions of requests that were not seen posted */
+    OTF2_ErrorCode error;                    /* the first one */
 };
 
 struct trace_location {
@@ -53,8 +54,12 @@ void location_range(const struct trace_location *location);
 void location_program_begin(struct trace_location *location, OTF2_StringRef program);
 void location_program_end(struct trace_location *location);
 
-/* Keeps the first error. */
-void location_check(struct trace_location *location, OTF2_ErrorCode error);
+/* A writing call of OTF2; not made any more once one has failed, which OTF2 does not survive (otf2.c). */
+#define location_check(location, call)                                                                                 \
+    do {                                                                                                               \
+        if ((location)->process->error == OTF2_SUCCESS)                                                                \
+            (location)->process->error = (call);                                                                       \
+    } while (0)
 /* The number that the communicator of a record has in the run file. */
 uint32_t process_number(const struct trace_process *process, const struct event *event);
 /* Is it a call whose communicator is made when its request completes? */

@@ -152,11 +152,21 @@ static int events_take(struct schedule *schedule, const struct trace_instruments
     return 0;
 }
 
+static bool has_instruments(const struct run_reader *run)
+{
+    for (size_t id = 0; id < run->instrument_count; id++)
+        if (run->instruments[id])
+            return true;
+    return false;
+}
+
 int schedule_open(struct schedule *schedule, const struct trace_instruments *instruments, const struct run_reader *run,
                   uint32_t thread, uint64_t written)
 {
     struct event_cursor cursor;
-    *schedule = (struct schedule){0};
+    *schedule = (struct schedule){.nobodys = !has_instruments(run)};
+    if (schedule->nobodys)
+        return 0;
     event_cursor_open(&cursor, run, thread);
     if (cursor.end > written)
         cursor.end = written;

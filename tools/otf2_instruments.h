@@ -48,7 +48,8 @@ struct schedule {
     size_t count, next;
     size_t *open; /* indexes of the regions that are entered, the innermost last */
     size_t open_count, floor;
-    uint64_t unknown; /* events whose instrument the file does not name */
+    bool nobodys;     /* the file names no instruments: there is nothing to read in advance */
+    uint64_t unknown; /* events whose instrument the file does not name, where it names some */
 };
 
 /* How many elements of a variable are sampled into a trace. */

@@ -105,7 +105,8 @@ int io_match(struct trace_process *process, struct trace_requests *requests, str
     if ((call->event.kind & EVENT_FAILED) || process->job->in_part || process->job->no_transfers)
         return 0;
     if (kind == CALL_MPI_File_delete) {
-        uint32_t file = trace_file_deleted(process->objects, process->world_rank, (uint32_t)call->event.tag);
+        uint32_t file =
+            trace_file_find(process->objects, OBJECT_DELETED, (uint32_t)process->world_rank, (uint32_t)call->event.tag);
         call->request = file == UINT32_MAX ? 0 : file + UINT64_C(1);
         return file == UINT32_MAX ? -1 : 0;
     }

@@ -111,10 +111,15 @@ static bool run_has_losses(const struct run_header *header)
 static uint64_t records_missing(const struct run_reader *run, uint32_t thread)
 {
     struct event_cursor cursor;
+    size_t chunks = 0;
     event_cursor_open(&cursor, run, thread);
-    while (event_cursor_next(&cursor))
+    while (event_cursor_next(&cursor)) {
         cursor.next = cursor.current_end;
+        if (++chunks % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(run);
+    }
     event_cursor_close(&cursor);
+    run_reader_rest(run);
     return cursor.missing;
 }
 
@@ -163,6 +168,9 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
             return -1;
         run_reader_rest(&runs[i]);
     }
+    for (int32_t r = 0; r < job->size; r++) /* what has no run file has one location */
+        if (!job->ranks[r].event_count && !(job->ranks[r].event_count = calloc(1, sizeof(uint64_t))))
+            return report_no_memory(report);
     int32_t missing = 0, first = -1;
     for (int32_t r = job->size - 1; r >= 0; r--)
         if (!job->ranks[r].run) {
@@ -218,8 +226,10 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
             continue; /* it had not learnt yet which job it belonged to */
-        if (!first)
+        if (!first) {
             first = &runs[i];
+            job->job = first->header.job;
+        }
         if (trace_run_wake(&runs[i], report) != 0 || run_check(job, &runs[i], first, report) != 0)
             return -1;
         run_reader_rest(&runs[i]);
@@ -307,11 +317,46 @@ uint32_t trace_rank_thread_end(const struct trace_rank *rank)
     return rank->run && rank->run->thread_count ? (uint32_t)rank->run->thread_count : 1;
 }
 
-uint32_t trace_region(struct trace_job *job, unsigned kind)
+void trace_regions_number(struct trace_job *job)
 {
-    if (!job->region_of[kind]) {
-        job->region_kind[job->region_count] = (uint16_t)kind;
-        job->region_of[kind] = ++job->region_count;
-    }
-    return job->instruments.region_count + job->region_of[kind] - 1;
+    job->region_count = 0;
+    for (unsigned kind = 0; kind < CALL_COUNT; kind++)
+        if (job->kind_used[kind])
+            job->region_kind[job->region_count++] = (uint16_t)kind;
+}
+
+void trace_job_reaches(struct trace_job *job, uint64_t ns)
+{
+    uint64_t last = __atomic_load_n(&job->last_ns, __ATOMIC_RELAXED);
+    while (ns > last &&
+           !__atomic_compare_exchange_n(&job->last_ns, &last, ns, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
+uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t step)
+{
+    uint64_t records = 0;
+    for (int32_t r = first; r < job->size; r += step)
+        for (uint32_t thread = 0; job->ranks[r].run && thread < job->ranks[r].run->thread_count; thread++)
+            records += job->ranks[r].written[thread];
+    return records;
+}
+
+void trace_losses_tell(const struct trace_job *job, struct otf2_report *report)
+{
+    static const char *const texts[TRACE_LOSS_COUNT] = {
+        [TRACE_LOSS_MISSING] = "records were lost when it was recorded",
+        [TRACE_LOSS_ORPHANS] = "records are left out: the call that they belong to was lost",
+        [TRACE_LOSS_UNKNOWN] = "records are left out: they are damaged or never written",
+        [TRACE_LOSS_COMM] = "sends and receives are left out: there is no record of their communicator",
+        [TRACE_LOSS_ABSENT_COMM] = "sends and receives are left out with their communicators",
+        [TRACE_LOSS_PEER] = "sends and receives are left out: their peer is no rank of the communicator",
+        [TRACE_LOSS_OBJECT] = "operations are left out: their window or file is not known",
+        [TRACE_LOSS_LEFT_OUT] = "sends and receives are left out: their peers are not selected",
+        [TRACE_LOSS_UNMATCHED] = "completions belong to requests that were not seen posted",
+    };
+    for (int32_t r = 0; r < job->size; r++)
+        for (int i = 0; i < TRACE_LOSS_COUNT; i++)
+            if (job->ranks[r].losses[i] && texts[i])
+                report_warning(report, "rank %d: %" PRIu64 " %s", r, job->ranks[r].losses[i], texts[i]);
 }

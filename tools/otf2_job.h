@@ -22,6 +22,22 @@
 
 #include <stdbool.h>
 
+/* What of a process is not in the archive, by reason. */
+enum trace_loss {
+    TRACE_LOSS_MISSING,
+    TRACE_LOSS_ORPHANS,
+    TRACE_LOSS_UNKNOWN,
+    TRACE_LOSS_COMM,
+    TRACE_LOSS_ABSENT_COMM,
+    TRACE_LOSS_PEER,
+    TRACE_LOSS_OBJECT,
+    TRACE_LOSS_LEFT_OUT,
+    TRACE_LOSS_UNMATCHED,
+    TRACE_LOSS_FOREIGN_SENT, /* these two are told for all processes together */
+    TRACE_LOSS_FOREIGN_RECEIVED,
+    TRACE_LOSS_COUNT
+};
+
 struct trace_rank {
     const struct run_reader *run; /* NULL: no file */
     uint32_t host;
@@ -30,17 +46,19 @@ struct trace_rank {
     bool complete;         /* ended, and nothing of its trace is missing */
     uint64_t *event_count; /* of the archive, by thread */
     uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */
+    uint64_t losses[TRACE_LOSS_COUNT];
 };
 
 struct trace_job {
+    uint64_t job; /* its number */
     struct trace_rank *ranks;
     int32_t size;
     const struct run_header **hosts; /* of one process on each */
     size_t host_count;
     struct timeline line;             /* of the processes that have a rank */
     uint64_t last_ns;                 /* of the events written so far: the later of stamp and time */
-    uint32_t region_of[CALL_COUNT];   /* + 1; 0: not used yet. Readers want regions numbered in order, without gaps */
-    uint16_t region_kind[CALL_COUNT]; /* of calls, by region */
+    bool kind_used[CALL_COUNT];       /* a call of this kind is in the archive */
+    uint16_t region_kind[CALL_COUNT]; /* of calls, by region: once all is written */
     uint32_t region_count;
     struct trace_instruments instruments; /* their regions have the numbers before those of calls */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
@@ -48,10 +66,8 @@ struct trace_job {
     bool no_messages, no_collectives;
     bool no_accesses, no_transfers;    /* of windows and files: some of their functions may be missing */
     const struct selection *selection; /* NULL: all of it */
-    /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. What was sent
-     * and received on all of them, and is left out. */
+    /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. */
     const char *foreign_name;
-    uint64_t foreign_sent, foreign_received;
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
@@ -75,8 +91,26 @@ bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread);
 /* How many threads to ask for. */
 uint32_t trace_rank_thread_end(const struct trace_rank *rank);
 
-/* The region of a call, a new one when it is used first. */
-uint32_t trace_region(struct trace_job *job, unsigned kind);
+/*
+ * The region of a call, as event files have it: whatever the order in which ranks are written, by whichever process.
+ * Which kinds are used is known at the end, and readers want regions numbered without gaps: so each location has a
+ * table from these numbers to those of the definitions (trace_regions_map).
+ */
+static inline uint32_t trace_region(struct trace_job *job, unsigned kind)
+{
+    if (!__atomic_load_n(&job->kind_used[kind], __ATOMIC_RELAXED))
+        __atomic_store_n(&job->kind_used[kind], true, __ATOMIC_RELAXED);
+    return job->instruments.region_count + kind;
+}
+
+/* Numbers the regions of the kinds that are used. */
+void trace_regions_number(struct trace_job *job);
+/* The time of an event, for the range of the archive. From any thread. */
+void trace_job_reaches(struct trace_job *job, uint64_t ns);
+/* How many records there are to be written, of the ranks first, first + step, ... */
+uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t step);
+/* What the losses of all ranks have to be told, in their order. */
+void trace_losses_tell(const struct trace_job *job, struct otf2_report *report);
 
 static inline uint64_t trace_location(int32_t world_rank, uint32_t thread)
 {

@@ -62,7 +62,7 @@ int trace_markers_write(OTF2_Archive *archive, const struct trace_job *job, stru
     struct markers markers = {.archive = archive, .error = OTF2_SUCCESS};
     int result = 0;
     for (int32_t r = 0; result == 0 && markers.error == OTF2_SUCCESS && r < job->size; r++)
-        if (job->ranks[r].run && !job->ranks[r].left_out)
+        if (job->ranks[r].run && !job->ranks[r].left_out && !job->ranks[r].complete)
             result = rank_mark(&markers, job, r, report);
     if (markers.writer) {
         OTF2_ErrorCode closed = OTF2_Archive_CloseMarkerWriter(archive, markers.writer);

@@ -42,7 +42,11 @@ static int names_take(struct trace_objects *objects, const struct trace_job *job
 int trace_objects_open(struct trace_objects *objects, const struct trace_job *job, const struct trace_comms *comms,
                        struct otf2_report *report)
 {
-    *objects = (struct trace_objects){0};
+    *objects = (struct trace_objects){.ranks = job->size};
+    objects->all.names = &objects->names;
+    objects->of_rank = calloc((size_t)job->size, sizeof *objects->of_rank);
+    if (!objects->of_rank)
+        return report_no_memory(report);
     for (int32_t r = 0; r < job->size; r++) {
         const struct run_reader *run = job->ranks[r].run;
         if (!run)
@@ -57,21 +61,31 @@ int trace_objects_open(struct trace_objects *objects, const struct trace_job *jo
     return 0;
 }
 
+void object_set_release(struct object_set *set)
+{
+    keytable_release(&set->objects, NULL);
+    keytable_release(&set->groups, NULL);
+    free(set->windows);
+    free(set->handles);
+    free(set->group_list);
+    free(set->file_keys);
+    trace_strings_release(&set->files);
+    *set = (struct object_set){0};
+}
+
 void trace_objects_release(struct trace_objects *objects)
 {
-    keytable_release(&objects->objects, NULL);
+    for (int32_t r = 0; objects->of_rank && r < objects->ranks; r++)
+        free(objects->of_rank[r]);
+    free(objects->of_rank);
+    object_set_release(&objects->all);
     keytable_release(&objects->names, NULL);
-    keytable_release(&objects->groups, NULL);
-    free(objects->windows);
-    free(objects->handles);
-    free(objects->group_list);
-    trace_strings_release(&objects->files);
     *objects = (struct trace_objects){0};
 }
 
-static const char *name_of(const struct trace_objects *objects, enum object_kind kind, uint32_t owner, uint32_t number)
+static const char *name_of(const struct object_set *set, enum object_kind kind, uint32_t owner, uint32_t number)
 {
-    const struct name *name = keytable_find(&objects->names, key_of(kind, owner), number);
+    const struct name *name = keytable_find(set->names, key_of(kind, owner), number);
     return name ? name->text : "";
 }
 
@@ -82,83 +96,83 @@ static void *list_grow(void *list, size_t count, size_t element)
     return realloc(list, (count ? count * 2 : 1) * element);
 }
 
-static uint32_t file_find(struct trace_objects *objects, enum object_kind kind, uint32_t owner, uint32_t number)
+uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint32_t number)
 {
     char text[64];
-    const char *name = name_of(objects, kind, owner, number);
+    const char *name = name_of(set, kind, owner, number);
     if (!name[0]) {
         snprintf(text, sizeof text, "MPI file %u of %s %u", number, kind == OBJECT_FILE ? "communicator" : "rank",
                  owner);
         name = text;
     }
-    return trace_strings_id(&objects->files, name);
+    struct file_key *keys = list_grow(set->file_keys, set->files.count, sizeof *keys);
+    if (!keys)
+        return UINT32_MAX;
+    set->file_keys = keys;
+    uint32_t count = set->files.count, file = trace_strings_id(&set->files, name);
+    if (file == count)
+        keys[file] = (struct file_key){kind, owner, number};
+    return file;
 }
 
-uint32_t trace_file_deleted(struct trace_objects *objects, int32_t world_rank, uint32_t number)
-{
-    return file_find(objects, OBJECT_DELETED, (uint32_t)world_rank, number);
-}
-
-static struct trace_object *object_add(struct trace_objects *objects, enum object_kind kind, uint32_t comm,
-                                       uint32_t number)
+static struct trace_object *object_add(struct object_set *set, enum object_kind kind, uint32_t comm, uint32_t number)
 {
     bool window = kind == OBJECT_WINDOW;
-    struct trace_object ***list = window ? &objects->windows : &objects->handles;
-    uint32_t *count = window ? &objects->window_count : &objects->handle_count;
+    struct trace_object ***list = window ? &set->windows : &set->handles;
+    uint32_t *count = window ? &set->window_count : &set->handle_count;
     struct trace_object **grown = list_grow(*list, *count, sizeof **list);
     if (!grown)
         return NULL;
     *list = grown;
-    uint32_t file = window ? 0 : file_find(objects, kind, comm, number);
+    uint32_t file = window ? 0 : trace_file_find(set, kind, comm, number);
     struct trace_object *object =
-        file == UINT32_MAX ? NULL : keytable_make(&objects->objects, key_of(kind, comm), number, sizeof *object);
+        file == UINT32_MAX ? NULL : keytable_make(&set->objects, key_of(kind, comm), number, sizeof *object);
     if (!object)
         return NULL;
     object->kind = kind;
     object->comm = comm;
     object->number = number;
     object->file = file;
-    object->name = name_of(objects, kind, comm, number);
+    object->name = name_of(set, kind, comm, number);
     object->id = *count;
     (*list)[(*count)++] = object;
     return object;
 }
 
-struct trace_object *trace_object_find(struct trace_objects *objects, enum object_kind kind, uint32_t comm,
-                                       uint32_t number)
+struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint32_t number)
 {
-    struct trace_object *object = keytable_find(&objects->objects, key_of(kind, comm), number);
-    return object ? object : object_add(objects, kind, comm, number);
+    struct trace_object *object = keytable_find(&set->objects, key_of(kind, comm), number);
+    return object ? object : object_add(set, kind, comm, number);
 }
 
-const struct trace_object *object_known(const struct trace_objects *objects, enum object_kind kind, uint32_t comm,
+const struct trace_object *object_known(const struct object_set *set, enum object_kind kind, uint32_t comm,
                                         uint32_t number)
 {
-    return keytable_find(&objects->objects, key_of(kind, comm), number);
+    return keytable_find(&set->objects, key_of(kind, comm), number);
 }
 
-uint32_t trace_group_find(struct trace_objects *objects, const int32_t *members, uint32_t count)
+uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32_t count)
 {
     uint64_t hash = 0xcbf29ce484222325, occurrence = 0;
     for (uint32_t i = 0; i < count; i++)
         hash = (hash ^ (uint32_t)members[i]) * 0x100000001b3;
     struct trace_group *group;
-    while ((group = keytable_find(&objects->groups, hash, occurrence))) {
+    while ((group = keytable_find(&set->groups, hash, occurrence))) {
         if (group->count == count && memcmp(group->members, members, count * sizeof *members) == 0)
             return group->id;
         occurrence++;
     }
-    struct trace_group **list = list_grow(objects->group_list, objects->group_count, sizeof *list);
+    struct trace_group **list = list_grow(set->group_list, set->group_count, sizeof *list);
     if (!list)
         return NO_GROUP;
-    objects->group_list = list;
-    group = keytable_make(&objects->groups, hash, occurrence, sizeof *group + count * sizeof *members);
+    set->group_list = list;
+    group = keytable_make(&set->groups, hash, occurrence, sizeof *group + count * sizeof *members);
     if (!group)
         return NO_GROUP;
     group->count = count;
     memcpy(group->members, members, count * sizeof *members);
-    group->id = objects->group_count;
-    list[objects->group_count++] = group;
+    group->id = set->group_count;
+    list[set->group_count++] = group;
     return group->id;
 }
 

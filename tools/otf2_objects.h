@@ -5,9 +5,10 @@
  *   names of files ──> IoRegularFile                        several handles may be of one file
  *   groups[] ──> members[]                                  whom a window's post or start names
  *
- * They get their numbers when they are first used, and are defined when all events are written. A process knows of each
- * that it uses what is open on it (struct object_state): accesses that are under way, locks, the groups of its epochs,
- * a split operation.
+ * Each rank has a set of its own, in which they get their numbers when they are first used: those stand in its event
+ * files, and do not depend on who is written when. The numbers of the archive are given in the end (otf2_numbers.h),
+ * and have a set, too, of which the definitions are written. A process knows of each that it uses what is open on it
+ * (struct object_state): accesses that are under way, locks, the groups of its epochs, a split operation.
  */
 #ifndef MPIT_TOOLS_OTF2_OBJECTS_H
 #define MPIT_TOOLS_OTF2_OBJECTS_H
@@ -21,9 +22,9 @@
 struct trace_object {
     struct keyed keyed;
     enum object_kind kind;
-    uint32_t id; /* of the window or handle in the archive */
+    uint32_t id; /* of the window or handle in its set */
     uint32_t comm, number;
-    uint32_t file;    /* of a handle: the file in the archive */
+    uint32_t file;    /* of a handle: the file in the set */
     const char *name; /* of a window; "" = none */
     bool has_events;  /* its creation is in the archive */
 };
@@ -35,13 +36,28 @@ struct trace_group {
     int32_t members[]; /* ranks of the world */
 };
 
-struct trace_objects {
-    struct keytable objects, names, groups;
+/* What MPI_File_delete was told has a name by its process; all else by its communicator. */
+struct file_key {
+    enum object_kind kind;
+    uint32_t owner, number;
+};
+
+struct object_set {
+    const struct keytable *names;
+    struct keytable objects, groups;
     struct trace_object **windows, **handles;
     uint32_t window_count, handle_count;
     struct trace_group **group_list;
     uint32_t group_count;
     struct trace_strings files;
+    struct file_key *file_keys; /* by file: who asked for it first */
+};
+
+struct trace_objects {
+    struct keytable names; /* of all processes; nothing is added while events are written */
+    struct object_set all; /* the archive's */
+    uint64_t **of_rank;    /* what each rank's set was, in words (otf2_numbers.c); NULL: empty, or another process's */
+    int32_t ranks;
 };
 
 /* An access to a window that has not completed on both sides. */
@@ -83,17 +99,17 @@ struct object_states {
 int trace_objects_open(struct trace_objects *objects, const struct trace_job *job, const struct trace_comms *comms,
                        struct otf2_report *report);
 void trace_objects_release(struct trace_objects *objects);
+void object_set_release(struct object_set *set);
 
 /* The object on this communicator with this number; NULL without memory. */
-struct trace_object *trace_object_find(struct trace_objects *objects, enum object_kind kind, uint32_t comm,
-                                       uint32_t number);
+struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint32_t number);
 /* The same if it is known already; else NULL. */
-const struct trace_object *object_known(const struct trace_objects *objects, enum object_kind kind, uint32_t comm,
+const struct trace_object *object_known(const struct object_set *set, enum object_kind kind, uint32_t comm,
                                         uint32_t number);
-/* The archive's number of the file that MPI_File_delete was told by this process; UINT32_MAX without memory. */
-uint32_t trace_file_deleted(struct trace_objects *objects, int32_t world_rank, uint32_t number);
+/* The number of the file that has this name; UINT32_MAX without memory. */
+uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint32_t number);
 /* The number of the group, in the order of its members; NO_GROUP without memory. */
-uint32_t trace_group_find(struct trace_objects *objects, const int32_t *members, uint32_t count);
+uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32_t count);
 
 /* What the process has open on it; NULL without memory. */
 struct object_state *object_state_of(struct object_states *states, struct trace_object *object);

@@ -3,10 +3,12 @@
 #include "nest.h"
 #include "otf2_events.h"
 #include "otf2_io.h"
+#include "otf2_numbers.h"
 #include "otf2_rma.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
+
+enum { STEPS_BETWEEN_LOOKS = 1 << 12, RECORDS_BETWEEN_RESTS = 1 << 20 };
 
 struct lane {
     struct trace_location location;
@@ -23,6 +25,10 @@ struct lanes {
     struct lane *list;
     size_t count;
     struct otf2_report *report;
+    struct trace_watch *watch;
+    uint64_t steps;
+    uint64_t told;   /* records that the progress knows of */
+    uint64_t rested; /* when the pages of the file were given back */
 };
 
 static int lane_advance(struct lanes *lanes, struct lane *lane)
@@ -181,6 +187,21 @@ static void lane_write(struct lane *lane)
     nest_write(&lane->nest, &lane->location, call_enter, call_leave);
 }
 
+/* Now and then: how far it is, and whether somebody wants it to stop. */
+static int lanes_look(struct lanes *lanes)
+{
+    uint64_t read = 0;
+    for (size_t i = 0; i < lanes->count; i++)
+        read += lanes->list[i].stream.cursor.next;
+    progress_add(&lanes->watch->progress, read - lanes->told);
+    lanes->told = read;
+    if (read - lanes->rested > RECORDS_BETWEEN_RESTS) { /* what was read is not looked at again */
+        run_reader_rest(lanes->process.rank->run);
+        lanes->rested = read;
+    }
+    return trace_watch_stops(lanes->watch) ? -1 : 0;
+}
+
 static int lane_step(struct lanes *lanes, struct lane *lane)
 {
     struct traced_call *call = &lane->next;
@@ -190,13 +211,20 @@ static int lane_step(struct lanes *lanes, struct lane *lane)
     for (size_t i = 0; i < call->part_count; i++)
         if (part_match(lanes, &call->parts[i]) != 0)
             return -1;
-    if (nest_push(&lane->nest, call) != 0)
-        return report_no_memory(lanes->report);
-    if (outermost || lane->nest.count == NEST_MAX)
-        lane_write(lane);
+    if (outermost && lane->nest.count == 0) { /* most of them: nothing was called from inside */
+        location_enter(&lane->location, call);
+        location_leave(&lane->location, call);
+    } else {
+        if (nest_push(&lane->nest, call) != 0)
+            return report_no_memory(lanes->report);
+        if (outermost || lane->nest.count == NEST_MAX)
+            lane_write(lane);
+    }
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "an event of rank %d could not be written: %s", lanes->process.world_rank,
                             OTF2_Error_GetDescription(lanes->process.error));
+    if (++lanes->steps % STEPS_BETWEEN_LOOKS == 0 && lanes_look(lanes) != 0)
+        return -1;
     return lane_advance(lanes, lane);
 }
 
@@ -230,52 +258,48 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
     return 0;
 }
 
-static void losses_tell(const struct lanes *lanes)
+static uint64_t lane_unknown(const struct lane *lane)
 {
-    uint64_t missing = 0, orphans = 0, unknown = 0;
-    for (size_t i = 0; i < lanes->count; i++) {
-        missing += lanes->list[i].stream.cursor.missing;
-        orphans += lanes->list[i].stream.orphans;
-        unknown += lanes->list[i].stream.unknown + lanes->list[i].location.schedule.unknown;
-    }
-    const struct trace_process *process = &lanes->process;
-    const struct {
-        uint64_t count;
-        const char *text;
-    } losses[] = {
-        {missing, "records were lost when it was recorded"},
-        {orphans, "records are left out: the call that they belong to was lost"},
-        {unknown, "records are left out: they are damaged or never written"},
-        {process->unknown_comm, "sends and receives are left out: there is no record of their communicator"},
-        {process->absent_comm, "sends and receives are left out with their communicators"},
-        {process->bad_peer, "sends and receives are left out: their peer is no rank of the communicator"},
-        {process->states.unknown, "operations are left out: their window or file is not known"},
-        {process->left_out, "sends and receives are left out: their peers are not selected"},
-        {process->unmatched, "completions belong to requests that were not seen posted"},
-    };
-    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-        if (losses[i].count)
-            report_warning(lanes->report, "rank %d: %" PRIu64 " %s", process->world_rank, losses[i].count,
-                           losses[i].text);
+    const struct schedule *schedule = &lane->location.schedule;
+    return lane->stream.unknown + (schedule->nobodys ? lane->stream.between : schedule->unknown);
 }
 
-/* Closes the writers, which writes what is still in their buffers. */
-static int lanes_close(struct lanes *lanes, OTF2_Archive *archive)
+static void losses_count(const struct lanes *lanes)
+{
+    const struct trace_process *process = &lanes->process;
+    uint64_t *losses = process->job->ranks[process->world_rank].losses;
+    for (size_t i = 0; i < lanes->count; i++) {
+        losses[TRACE_LOSS_MISSING] += lanes->list[i].stream.cursor.missing;
+        losses[TRACE_LOSS_ORPHANS] += lanes->list[i].stream.orphans;
+        losses[TRACE_LOSS_UNKNOWN] += lane_unknown(&lanes->list[i]);
+    }
+    losses[TRACE_LOSS_COMM] = process->unknown_comm;
+    losses[TRACE_LOSS_ABSENT_COMM] = process->absent_comm;
+    losses[TRACE_LOSS_PEER] = process->bad_peer;
+    losses[TRACE_LOSS_OBJECT] = process->states.unknown;
+    losses[TRACE_LOSS_LEFT_OUT] = process->left_out;
+    losses[TRACE_LOSS_FOREIGN_SENT] = process->foreign_sent;
+    losses[TRACE_LOSS_FOREIGN_RECEIVED] = process->foreign_received;
+    losses[TRACE_LOSS_UNMATCHED] = process->unmatched;
+}
+
+/* Closes the writers, which writes what is still in their buffers. What has failed is left alone (otf2.c says why). */
+static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
 {
     OTF2_ErrorCode error = OTF2_SUCCESS;
     for (size_t i = 0; i < lanes->count; i++) {
         struct lane *lane = &lanes->list[i];
         uint64_t events = 0;
         location_range(&lane->location);
-        if (lane->location.writer) {
+        if (lane->location.writer && !failed) {
             OTF2_ErrorCode counted = OTF2_EvtWriter_GetNumberOfEvents(lane->location.writer, &events);
             OTF2_ErrorCode closed = OTF2_Archive_CloseEvtWriter(archive, lane->location.writer);
             error = error != OTF2_SUCCESS ? error : counted != OTF2_SUCCESS ? counted : closed;
+            failed = error != OTF2_SUCCESS;
         }
         if (lanes->process.rank->event_count)
             lanes->process.rank->event_count[lane->thread] = events;
-        lanes->report->events += events;
-        lanes->report->locations++;
+        call_stream_close(&lane->stream);
         nest_release(&lane->nest);
         free(lane->next.parts);
         schedule_release(&lane->location.schedule);
@@ -307,28 +331,34 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,
                             OTF2_Error_GetDescription(lanes->process.error));
-    losses_tell(lanes);
+    losses_count(lanes);
     return 0;
 }
 
 int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct trace_objects *objects,
-                        int32_t world_rank, OTF2_Archive *archive, OTF2_StringRef program, struct otf2_report *report)
+                        int32_t world_rank, OTF2_Archive *archive, OTF2_StringRef program, struct trace_watch *watch,
+                        struct otf2_report *report)
 {
     const struct trace_rank *rank = &job->ranks[world_rank];
+    struct object_set set = {.names = &objects->names};
     struct lanes lanes = {.process = {.job = job,
                                       .comms = comms,
-                                      .objects = objects,
+                                      .objects = &set,
                                       .rank = rank,
                                       .world_rank = world_rank,
                                       .error = OTF2_SUCCESS},
+                          .watch = watch,
                           .report = report};
     lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));
-    int result = rank->run ? trace_run_wake(rank->run, report) : 0;
-    if (result == 0)
-        result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
+    int result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
     if (result == 0)
         result = lanes_write(&lanes, program);
-    if (rank->run)
-        run_reader_rest(rank->run);
-    return lanes_close(&lanes, archive) == 0 ? result : -1;
+    if (result == 0)
+        result = lanes_look(&lanes);
+    if (lanes_close(&lanes, archive, result != 0) != 0)
+        result = -1;
+    if (result == 0 && trace_numbers_keep(objects, world_rank, &set) != 0)
+        result = report_no_memory(report);
+    object_set_release(&set);
+    return result;
 }

@@ -11,13 +11,31 @@
 #ifndef MPIT_TOOLS_OTF2_PROCESS_H
 #define MPIT_TOOLS_OTF2_PROCESS_H
 
+#include "interrupt.h"
 #include "otf2_communicators.h"
 #include "otf2_objects.h"
+#include "progress.h"
 
 #include <otf2/otf2.h>
 
-/* Writes the events of a rank, and how many each thread has into rank.event_count. Returns 0, or -1. */
+/* What all that is being written has in common. */
+struct trace_watch {
+    struct progress progress;
+    bool failed; /* somewhere: the rest is not worth the while */
+};
+
+static inline bool trace_watch_stops(const struct trace_watch *watch)
+{
+    return __atomic_load_n(&watch->failed, __ATOMIC_RELAXED) || interrupt_seen();
+}
+
+/*
+ * Writes the events of a rank; into the job's entry of it how many each thread has, and what is lost; and which windows
+ * and files they name, into the objects' entry of it. Several ranks may be written at a time, each into a report of its
+ * own. Returns 0, or -1: with the report's error set, or because of the watch.
+ */
 int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct trace_objects *objects,
-                        int32_t world_rank, OTF2_Archive *archive, OTF2_StringRef program, struct otf2_report *report);
+                        int32_t world_rank, OTF2_Archive *archive, OTF2_StringRef program, struct trace_watch *watch,
+                        struct otf2_report *report);
 
 #endif

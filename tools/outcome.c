@@ -141,7 +141,7 @@ void outcome_show(const struct outcome *outcome)
     }
     summary_show(outcome, &dir);
     snprintf(archive, sizeof archive, "%s/otf2", given);
-    bool converted = outcome->otf2 && archive_write(&dir, archive, NULL, error) == 0;
+    bool converted = outcome->otf2 && archive_write(&dir, archive, &(struct otf2_manner){0}, error) == 0;
     if (outcome->otf2 && !converted)
         warnx("no OTF2 archive: %s", error);
     bool badly = false;

@@ -6,7 +6,8 @@
  *
  * The system bounds how many files a process can map, and a job may have more. So a file that was put to rest may lose
  * its map when many others were put to rest after it; what it handed out is valid again, at the same address, after
- * run_reader_wake. Readers that are put to rest belong to one thread.
+ * run_reader_wake. Readers that are put to rest belong to one thread; but one that is held may be looked into, and put to
+ * rest, by another.
  */
 #ifndef MPIT_EVENTS_READER_H
 #define MPIT_EVENTS_READER_H
@@ -64,10 +65,12 @@ int run_reader_open(struct run_reader *reader, const char *path);
 void run_reader_close(struct run_reader *reader);
 /* Gives the file's pages back to the system, and its map when RUN_MAPS_MOST others were put to rest after it. */
 void run_reader_rest(const struct run_reader *reader);
+/* Where chunks are gone through: how many, before that. With the head of each the kernel brings what lies around it. */
+enum { CHUNKS_BETWEEN_RESTS = 512 };
 /* Before a file that was put to rest is looked into again; good until RUN_MAPS_MOST others were woken or put to rest.
  * Returns 0, or -1 with a reason: the file has gone, or is another one. */
 int run_reader_wake(const struct run_reader *reader, char error[128]);
-/* A file that is awake stays so, even when it is put to rest, until it is let go. */
+/* A file that is awake stays so, even when it is put to rest, until it is let go as often as it was held. */
 void run_reader_hold(const struct run_reader *reader);
 void run_reader_let_go(const struct run_reader *reader);
 const char *run_reader_path(const struct run_reader *reader);

@@ -90,6 +90,8 @@ static bool cursor_seek(struct event_cursor *cursor)
     }
     for (size_t i = 0; i < reader->chunk_count; i++) {
         const struct chunk_header *ring = reader->chunks[i];
+        if (i % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
         if (ring->kind != CHUNK_RING || ring->thread != cursor->thread || !chunk_take(cursor, ring) ||
             cursor->header.kind != CHUNK_RING)
             continue;

@@ -48,7 +48,7 @@ struct run_map *run_map_open(const char *path, char error[512])
         free(map);
         return NULL;
     }
-    *map = (struct run_map){base, (size_t)st.st_size, st.st_dev, st.st_ino, 0, true, false};
+    *map = (struct run_map){base, (size_t)st.st_size, st.st_dev, st.st_ino, 0, 0, true};
     memcpy(map->path, path, length);
     return map;
 }
@@ -87,13 +87,13 @@ void run_map_rest(struct run_map *map)
 {
     if (map->awake)
         madvise(map->base, map->bytes, MADV_DONTNEED);
-    if (map->awake && !map->held && !map->place)
+    if (map->awake && !map->holds && !map->place)
         resting_add(map);
 }
 
 void run_map_hold(struct run_map *map, bool held)
 {
-    map->held = held;
+    held ? map->holds++ : map->holds--;
     if (held && map->place)
         resting[map->place - 1] = NULL;
     map->place = held ? 0 : map->place;

@@ -20,8 +20,9 @@ struct run_map {
     size_t bytes;
     dev_t device;
     ino_t inode;
-    size_t place; /* in resting[], + 1; 0: not in it */
-    bool awake, held;
+    size_t place;   /* in resting[], + 1; 0: not in it */
+    unsigned holds; /* by so many */
+    bool awake;
     char path[];
 };
 
@@ -31,6 +32,7 @@ struct run_map *run_map_open(const char *path, char error[512]);
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);
 int run_map_wake(struct run_map *map, char error[128]);
+/* false: one hold less. */
 void run_map_hold(struct run_map *map, bool held);
 
 #endif

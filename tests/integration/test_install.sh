@@ -59,7 +59,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list libexec/mpit/mpit-fork-agent
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc)
 for mpi in "${mpis[@]}"; do
-    files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi")
+    files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi" "bin/mpit-dump-$mpi")
 done
 for file in "${files[@]}"; do
     check "  has $file" test -s "first/$file"

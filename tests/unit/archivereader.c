@@ -296,8 +296,15 @@ void archive_read(const char *directory)
     assert_int_equal(OTF2_Reader_ReadAllGlobalDefinitions(reader, global, &count), OTF2_SUCCESS);
     OTF2_GlobalDefReaderCallbacks_Delete(definitions);
     assert_int_equal(OTF2_Reader_OpenEvtFiles(reader), OTF2_SUCCESS);
-    for (size_t i = 0; i < location_count; i++)
-        assert_non_null(OTF2_Reader_GetEvtReader(reader, locations[i])); /* the global reader merges these */
+    assert_int_equal(OTF2_Reader_OpenDefFiles(reader), OTF2_SUCCESS);
+    for (size_t i = 0; i < location_count; i++) {                               /* the global reader merges these */
+        OTF2_DefReader *local = OTF2_Reader_GetDefReader(reader, locations[i]); /* how its regions are numbered */
+        assert_non_null(local);
+        assert_int_equal(OTF2_Reader_ReadAllLocalDefinitions(reader, local, &count), OTF2_SUCCESS);
+        assert_int_equal(OTF2_Reader_CloseDefReader(reader, local), OTF2_SUCCESS);
+        assert_non_null(OTF2_Reader_GetEvtReader(reader, locations[i]));
+    }
+    assert_int_equal(OTF2_Reader_CloseDefFiles(reader), OTF2_SUCCESS);
     OTF2_GlobalEvtReaderCallbacks *callbacks = callbacks_make();
     OTF2_GlobalEvtReader *events = OTF2_Reader_GetGlobalEvtReader(reader);
     OTF2_Reader_RegisterGlobalEvtCallbacks(reader, events, callbacks, NULL);

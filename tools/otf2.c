@@ -2,6 +2,7 @@
 #include "otf2.h"
 
 #include "otf2_definitions.h"
+#include "otf2_markers.h"
 #include "otf2_numbers.h"
 #include "otf2_workers.h"
 
@@ -189,6 +190,8 @@ static int archive_fill(struct conversion *c)
     if (result == 0)
         result = agree(
             c, trace_definitions_write(c->archive, &c->job, &c->comms, &c->objects, &c->strings, c->team, c->report));
+    if (result == 0) /* one file of the archive */
+        result = agree(c, c->team->rank == 0 ? trace_markers_write(c->archive, &c->job, c->report) : 0);
     if (result == 0)
         foreign_tell(&c->job, c->report);
     if (result == 0)

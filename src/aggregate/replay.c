@@ -2,6 +2,7 @@
 
 #include "commsum.h"
 #include "fold.h"
+#include "readergaps.h"
 #include "variables.h"
 
 #include <stdarg.h>
@@ -358,14 +359,62 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
         report(replay, "the file does not name the communicators of all events (events_lost says why)");
     else if (!whole)
         report(replay, "the trace of thread %u ends inside of an event", thread);
-    if (whole && cursor.missing) {
-        report(replay, "%llu events of thread %u are not in the trace", (unsigned long long)cursor.missing, thread);
-        whole = false;
-    }
+    whole = whole && !cursor.missing; /* gaps_tell says it */
     if (whole)
         thread_compare(replay, thread);
     thread_forget(replay);
     return whole;
+}
+
+static double seconds(const struct run_reader *reader, uint64_t ticks)
+{
+    uint64_t begin = reader->header.begin_ticks;
+    return ticks > begin ? (double)clock_ns(run_reader_scale(reader), ticks - begin) * 1e-9 : 0;
+}
+
+/* Where events are missing, and why, in the place of what that has led to. */
+static void gaps_tell(struct replay *replay)
+{
+    const struct run_reader *reader = replay->reader;
+    struct run_gaps gaps;
+    char cause[GAP_CAUSE_BYTES];
+    if (run_gaps_find(&gaps, reader) == 0 && gaps.count) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < gaps.count; i++)
+            sum += gaps.list[i].count;
+        run_gap_cause(reader, cause);
+        replay->report[0] = '\0';
+        report(replay,
+               "%llu events are not in the trace (%s); in seconds since the process began:", (unsigned long long)sum,
+               cause);
+        for (size_t i = 0; i < gaps.count && i < REPORT_MOST; i++)
+            report(replay, "\n  thread %u: %llu between %.9f and %.9f", gaps.list[i].thread,
+                   (unsigned long long)gaps.list[i].count, seconds(reader, gaps.list[i].begin_ticks),
+                   seconds(reader, gaps.list[i].end_ticks));
+        if (gaps.count > REPORT_MOST)
+            report(replay, "\n  and in %zu more places", gaps.count - REPORT_MOST);
+    }
+    run_gaps_release(&gaps);
+}
+
+/* From when to when the trace was on. */
+static void stretches_tell(struct replay *replay)
+{
+    const struct run_reader *reader = replay->reader;
+    size_t count = reader->stretch_count;
+    report(replay,
+           "the trace was switched on or off while the program ran: it holds a part of the events, and the tallies "
+           "count all of them; it was on, in seconds since the process began:");
+    for (size_t i = 0; i < count && i < REPORT_MOST; i++) {
+        const struct trace_stretch *stretch = reader->stretches[count - 1 - i];
+        if (stretch->end_ticks == UINT64_MAX)
+            report(replay, "\n  from %.9f to the end", seconds(reader, stretch->begin_ticks));
+        else
+            report(replay, "\n  from %.9f to %.9f", seconds(reader, stretch->begin_ticks),
+                   seconds(reader, stretch->end_ticks));
+    }
+    if (count > REPORT_MOST)
+        report(replay, "\n  and %zu times more", count - REPORT_MOST);
 }
 
 int replay_verify(const struct run_reader *reader, char *text, size_t size)
@@ -381,9 +430,7 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
         return -1;
     }
     if (reader->header.traced == TRACED_IN_PART) {
-        snprintf(text, size,
-                 "the trace was switched on or off while the program ran: it holds a part of the events, and the "
-                 "tallies count all of them");
+        stretches_tell(&replay);
         return -1;
     }
     replay.comms = calloc(reader->slot_count + 1, sizeof *replay.comms);
@@ -406,6 +453,8 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
         shared_compare(&replay);
         extremes_compare(&replay);
     }
+    if (!whole)
+        gaps_tell(&replay);
     free(replay.extremes);
     free(replay.regions);
     free(replay.comms);

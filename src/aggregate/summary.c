@@ -464,9 +464,12 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     memcpy(&header, data, sizeof header);
-    if (header.byte_order != RUN_BYTE_ORDER || header.version != FLAT_VERSION ||
-        header.summary_bytes != sizeof *summary || header.comm_bytes != sizeof *summary->comms ||
-        header.instrument_bytes != sizeof *summary->instruments) {
+    if (header.byte_order == RUN_BYTE_ORDER && header.version != FLAT_VERSION) {
+        snprintf(error, 128, "has summary format version %u; this mpit reads version %d", header.version, FLAT_VERSION);
+        return -1;
+    }
+    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != sizeof *summary ||
+        header.comm_bytes != sizeof *summary->comms || header.instrument_bytes != sizeof *summary->instruments) {
         snprintf(error, 128, "was written by another version of mpit or on another kind of machine");
         return -1;
     }

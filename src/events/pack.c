@@ -32,21 +32,12 @@ static inline bool same(const struct event *a, const struct event *b)
 #endif
 }
 
-/* Where packing is. */
-struct place {
-    const struct event *first, *event, *end;
-    char *out;
-    uint64_t before; /* begin of the event before */
-    size_t loop;     /* how far back the last repetition was found; 0: nowhere yet */
-    unsigned credit; /* searches that may fail before no more are made */
-};
-
 enum { SEARCH_MOST = 48, CREDIT_MOST = 64 };
 
 /* Packs what repeats the events `back` before, as long as that goes. False: not even one. */
-static bool repeats_pack(struct place *p, size_t back)
+static bool repeats_pack(struct packer *p, const struct event *end, size_t back)
 {
-    const struct event *event = p->event, *end = p->end;
+    const struct event *event = p->event;
     if (!back || back > PACK_BACK_MOST || (size_t)(event - p->first) < back)
         return false;
     uint64_t head = back << 1, before = p->before;
@@ -69,7 +60,7 @@ static bool repeats_pack(struct place *p, size_t back)
 
 /* How far back an event lies that p->event repeats; 0: none is known. What was seen long before has come again since,
  * as long as the loop lasted. */
-static size_t back_seen(const struct place *p, uint32_t seen)
+static size_t back_seen(const struct packer *p, uint32_t seen)
 {
     size_t number = (size_t)(p->event - p->first), old = seen - 1;
     if (!seen)
@@ -82,7 +73,7 @@ static size_t back_seen(const struct place *p, uint32_t seen)
     return 0;
 }
 
-static size_t back_search(struct place *p)
+static size_t back_search(struct packer *p)
 {
     size_t most = (size_t)(p->event - p->first);
     for (size_t back = 1; p->credit && back <= SEARCH_MOST && back <= most; back++)
@@ -94,20 +85,20 @@ static size_t back_search(struct place *p)
     return 0;
 }
 
-static bool found_pack(struct place *p, struct pack_table *table)
+static bool found_pack(struct packer *p, const struct event *end)
 {
-    uint32_t *seen = seen_at(table, p->event);
+    uint32_t *seen = seen_at(&p->table, p->event);
     size_t back = back_seen(p, *seen);
     *seen = (uint32_t)(p->event - p->first) + 1;
     if (!back)
         back = back_search(p);
-    if (!repeats_pack(p, back))
+    if (!repeats_pack(p, end, back))
         return false;
     p->loop = back;
     return true;
 }
 
-static void literal_pack(struct place *p)
+static void literal_pack(struct packer *p)
 {
     const uint64_t head = LITERAL;
     memcpy(p->out, &head, sizeof head);
@@ -117,14 +108,27 @@ static void literal_pack(struct place *p)
     p->event++;
 }
 
-size_t events_pack(struct pack_table *table, const struct event *events, uint32_t count, void *out)
+void packer_begin(struct packer *packer, const struct event *first, void *out)
 {
-    struct place p = {.first = events, .event = events, .end = events + count, .out = out, .credit = CREDIT_MOST};
-    memset(table, 0, sizeof *table);
-    while (p.event < p.end) /* an event more in between: what follows it repeats one further back, once */
-        if (!repeats_pack(&p, p.loop) && !repeats_pack(&p, p.loop + 1) && !found_pack(&p, table))
-            literal_pack(&p);
-    return (size_t)(p.out - (char *)out);
+    memset(&packer->table, 0, sizeof packer->table);
+    packer->first = packer->event = first;
+    packer->begin = packer->out = out;
+    packer->before = packer->loop = 0;
+    packer->credit = CREDIT_MOST;
+}
+
+size_t packer_go_on(struct packer *p, const struct event *end)
+{
+    while (p->event < end) /* an event more in between: what follows it repeats one further back, once */
+        if (!repeats_pack(p, end, p->loop) && !repeats_pack(p, end, p->loop + 1) && !found_pack(p, end))
+            literal_pack(p);
+    return (size_t)(p->out - p->begin);
+}
+
+size_t events_pack(struct packer *packer, const struct event *events, uint32_t count, void *out)
+{
+    packer_begin(packer, events, out);
+    return packer_go_on(packer, events + count);
 }
 
 void unpacked_begin(struct unpacked *unpacked)

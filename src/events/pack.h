@@ -22,8 +22,23 @@ struct pack_table {
     uint32_t seen[1 << PACK_BACK_BITS];
 };
 
-/* Packs `count` events into `out`, which has room for PACK_MOST bytes each; returns the bytes used. */
-size_t events_pack(struct pack_table *table, const struct event *events, uint32_t count, void *out);
+/* Packing that goes on from time to time. The events lie one behind the other, and stay. */
+struct packer {
+    struct pack_table table;
+    const struct event *first, *event; /* of the block; the next one to be packed */
+    char *begin, *out;                 /* where the packed ones begin and end */
+    uint64_t before;                   /* begin of the event before */
+    size_t loop;                       /* how far back the last repetition was found; 0: nowhere yet */
+    unsigned credit;                   /* searches that may fail before no more are made */
+};
+
+/* A block that begins with `first`, into `out`, which has room for PACK_MOST bytes for each of its events. */
+void packer_begin(struct packer *packer, const struct event *first, void *out);
+/* Packs what lies before `end` and has not been packed. Returns the bytes used so far. */
+size_t packer_go_on(struct packer *packer, const struct event *end);
+
+/* Packs `count` events at once into `out`, which has room for PACK_MOST bytes each; returns the bytes used. */
+size_t events_pack(struct packer *packer, const struct event *events, uint32_t count, void *out);
 
 /* What has come out of blocks. */
 struct unpacked {

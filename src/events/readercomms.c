@@ -128,6 +128,18 @@ struct place {
     bool is_sum;
 };
 
+/* So many were appended, whether the process got over to saying so or not. */
+static uint64_t records_appended(const struct run_reader *reader)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < reader->chunk_count; i++) {
+        const struct chunk_header *chunk = reader->chunks[i];
+        if (chunk->kind == CHUNK_COMMS && chunk->first_event + chunk->capacity > end)
+            end = chunk->first_event + chunk->capacity;
+    }
+    return end;
+}
+
 /* The latest ones. What a living process overwrites meanwhile is left out. */
 static int ring_take(struct run_reader *reader, struct found *found, const struct place *places)
 {
@@ -142,7 +154,8 @@ static int ring_take(struct run_reader *reader, struct found *found, const struc
         return 0;
     uint64_t kept = __atomic_load_n(&past->kept, __ATOMIC_ACQUIRE);
     uint64_t count = __atomic_load_n(&past->count, __ATOMIC_ACQUIRE);
-    uint64_t first = count > capacity ? count - capacity : 0;
+    uint64_t first = count > capacity ? count - capacity : 0, appended = records_appended(reader);
+    kept = appended > kept ? appended : kept;
     if (reader->header.traced != TRACED_NOT && kept > first)
         first = kept; /* what was kept is in the chunks */
     for (uint64_t n = first; n < count; n++) {

@@ -368,6 +368,18 @@ bool run_has_room(struct run *run)
     return room;
 }
 
+enum { RING_TOUCHED = 1 << 20 };
+
+/* The pages are there before the first calls write into them: a fault of a mapped file is some microseconds each. A
+ * kernel before 5.14 does not know this, and a large buffer may never be filled. */
+static void ring_touch(void *ring, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (bytes <= RING_TOUCHED)
+        madvise(ring, bytes, MADV_POPULATE_WRITE);
+#endif
+}
+
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity)
 {
     size_t size = run_pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
@@ -379,6 +391,7 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
     else
         run_lost(run, LOSS_NO_MEMORY, 1);
     if (chunk) {
+        ring_touch(chunk, size);
         chunk->kind = CHUNK_RING;
         chunk->bytes = size;
         chunk->thread = thread;
@@ -418,6 +431,15 @@ static bool file_is_there(const struct run *run)
     return lstat(run->path, &st) == 0 && st.st_dev == run->device && st.st_ino == run->inode;
 }
 
+/* What a trace would have gone on in. */
+static void file_cut(struct run *run)
+{
+    int fd = run_file_hold(run);
+    if (fd >= 0 && ftruncate(fd, (off_t)run->virtual_bytes) == 0)
+        run->length = run->virtual_bytes;
+    run_file_release(run, fd);
+}
+
 void run_close(struct run *run, enum run_phase phase, bool keep)
 {
     if (!run->header)
@@ -433,7 +455,8 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
         run->gone = true;
     } else if (run_has_file(run) && !file_is_there(run)) {
         run_tell(run, "the run directory has gone: what this process recorded is lost");
-    }
+    } else if (run_has_file(run) && run->length > run->virtual_bytes)
+        file_cut(run);
     run->closed = true;
     run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
     pthread_mutex_unlock(&run->lock);

@@ -29,6 +29,7 @@ struct run {
     dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
     ino_t inode;
     uint64_t virtual_bytes; /* offsets given out */
+    uint64_t length;        /* of the file at least, where a trace has made it longer than that */
     uint64_t memory_bytes;  /* held now */
     uint64_t passing_bytes; /* and for the time of a call */
     uint64_t memory_limit;  /* bound on memory_bytes */
@@ -72,11 +73,34 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
 /* What goes when the trace has reached its limit. Before anything is appended. */
 void run_trace_policy(struct run *run, enum trace_policy policy);
 
+/* A chunk of the trace on its way into the file. The caller fills in chunk.kind and what says what is in it, data and
+ * bytes, and zeroes the rest; `data` stays as it is until the end. */
+struct trace_move {
+    struct chunk_header chunk;
+    const void *data;
+    size_t bytes, done;
+    uint64_t offset; /* of its place */
+    bool taken;      /* it has a place */
+    bool fresh;      /* which was the end of the file */
+};
+
 /*
- * Appends events of one thread to the trace: a buffer that is full, before it begins again. The copy goes through the
- * kernel's page cache with one call: fresh pages of a mapped file would cost a fault each. False: they are counted as
- * lost, by run->cause. With TRACE_RING older ones give way, and these are what is counted.
+ * The steps of a move: a place in the file, with the first of the data; more of them, until done == bytes; and that it
+ * is a chunk now. `bytes`: so many data, or as many more as end on a page. Each enters the kernel two or three times
+ * and copies what it is told to; a thread does one at a time (src/probes/backlog.h), so that no call of MPI pays for
+ * all of them. Until the last one readers see none of it. The copy goes through the kernel's page cache: fresh pages of
+ * a mapped file would cost a fault each. False: the events are counted as lost, by run->cause, and the move has ended.
+ * With TRACE_RING older ones give way, and these are what is counted.
  */
+bool run_trace_take(struct run *run, struct trace_move *move, size_t bytes);
+bool run_trace_put(struct run *run, struct trace_move *move, size_t bytes);
+bool run_trace_publish(struct run *run, struct trace_move *move);
+/* All that is left of them. */
+bool run_trace_finish(struct run *run, struct trace_move *move);
+/* Beforehand, so that the first step does less: makes the file long enough for a chunk of so many bytes, and some. */
+void run_trace_room(struct run *run, size_t bytes);
+
+/* All of them at once: appends events of one thread. */
 bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
                       uint32_t count);
 /* The same for `count` events that were packed (pack.h) into `bytes`. */

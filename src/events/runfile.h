@@ -24,19 +24,19 @@
  *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n %
  *                 capacity. A killed process may have been writing over the oldest RING_SPARE of them.
  *
- *   CHUNK_TRACE   a buffer that was full, kept: `capacity` events of one thread, the first of which is its event
+ *   CHUNK_TRACE   a part of a buffer, kept: `capacity` events of one thread, the first of which is its event
  *                 first_event. What a trace has behind its last such chunk lies in the ring.
  *
- *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a buffer that packing would not make smaller is kept
+ *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a part that packing would not make smaller is kept
  *                 as CHUNK_TRACE
  *
  *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut off behind its texts
  *
- *   CHUNK_FREE    the place of chunks that have given way to newer ones (TRACE_RING), or that one of these is being
- *                 written into
+ *   CHUNK_FREE    a place that a chunk is being written into, of which it has the header but for the kind, which comes
+ *                 last; or that of chunks that have given way to newer ones (TRACE_RING)
  *
  * With TRACE_RING the trace's chunks use the places of older ones again, in the order of the file, so that this is not
- * the order of their events. A chunk becomes CHUNK_FREE before anything of it changes, and gets its new header last.
+ * the order of their events. A chunk becomes CHUNK_FREE before anything of it changes.
  *
  * Slots of freed communicators are used again, and so are their cells. What the freed one had counted is then added to
  * the cells of a communicator that stands for all of its kind (COMM_SUM), and its record goes to header.past; of a

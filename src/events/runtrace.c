@@ -2,12 +2,15 @@
  * The trace's part of a run file: chunks that are appended, and with TRACE_RING the places of the oldest ones that are
  * used again once the trace has reached its limit.
  *
- *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 |     in the order of the file; numbers: the order of writing
- *                     ^ hand
+ *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 | (9) |    in the order of the file; numbers: the order of writing
+ *                     ^ hand                 ^ taken
  *
- * From the hand on lie the oldest. A new chunk takes as many places that touch each other as it needs; what is left
- * over of them is free, and the hand stands there. A reader, and a kill at any moment, finds whole chunks only: what is
- * to be written over is first made one CHUNK_FREE, and the header of the new chunk is written last.
+ * A chunk first takes its place, which is a CHUNK_FREE that has the chunk's header in all but the kind; then its data
+ * are written, in as many pieces as the caller likes; then the kind, which makes it a chunk. So a reader, and a kill at
+ * any moment, finds whole chunks only, and other threads append behind it meanwhile.
+ *
+ * From the hand on lie the oldest. A new chunk takes as many places that touch each other as it needs, but none that is
+ * taken already; what is left over of them is free, and the hand stands there.
  */
 #define _GNU_SOURCE
 #include "runtrace.h"
@@ -21,11 +24,13 @@
 struct trace_place {
     uint64_t offset, bytes;
     uint32_t events; /* of the chunk there; 0: free, or communicators */
+    bool taken;      /* something is being written there */
 };
 
 struct trace_places {
     struct trace_place *list;
     size_t count, capacity, hand;
+    bool full; /* the file could not take what was given a place at its end: it does not grow any more */
 };
 
 void run_trace_policy(struct run *run, enum trace_policy policy)
@@ -35,24 +40,17 @@ void run_trace_policy(struct run *run, enum trace_policy policy)
     run->header->trace_policy = policy;
 }
 
-/* Writes all parts, with one call as a rule. 0, or an errno. */
-static int parts_write(int fd, const struct iovec *parts, int count, uint64_t offset)
+/* Writes it all, with one call as a rule: `head`, and data behind it. 0, or an errno. */
+static int file_write(int fd, const void *head, size_t head_bytes, const void *data, size_t bytes, uint64_t offset)
 {
-    size_t whole = 0, done = 0;
-    for (int i = 0; i < count; i++)
-        whole += parts[i].iov_len;
+    size_t whole = head_bytes + bytes;
     if (!run_file_may_be(offset + whole)) /* also over what is there already */
         return EFBIG;
-    while (done < whole) {
-        struct iovec rest[3];
-        size_t skip = done;
-        for (int i = 0; i < count; i++) {
-            size_t gone = skip < parts[i].iov_len ? skip : parts[i].iov_len;
-            rest[i].iov_base = (char *)parts[i].iov_base + gone;
-            rest[i].iov_len = parts[i].iov_len - gone;
-            skip -= gone;
-        }
-        ssize_t n = pwritev(fd, rest, count, (off_t)(offset + done));
+    for (size_t done = 0; done < whole;) {
+        size_t skip = done < head_bytes ? done : head_bytes;
+        struct iovec rest[] = {{(char *)(uintptr_t)head + skip, head_bytes - skip},
+                               {(char *)(uintptr_t)data + (done - skip), whole - head_bytes - (done - skip)}};
+        ssize_t n = pwritev(fd, rest, 2, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -62,21 +60,30 @@ static int parts_write(int fd, const struct iovec *parts, int count, uint64_t of
     return 0;
 }
 
-static const char zeros[RUN_PAGE_BYTES];
-
-/* Header, events and what fills the last page. */
-static int chunk_write(int fd, const struct chunk_header *chunk, const void *data, size_t bytes, uint64_t offset)
+static int free_write(int fd, uint64_t bytes, uint64_t offset)
 {
-    struct iovec parts[] = {{(void *)(uintptr_t)chunk, sizeof *chunk},
-                            {(void *)(uintptr_t)data, bytes},
-                            {(void *)(uintptr_t)zeros, chunk->bytes - sizeof *chunk - bytes}};
-    return parts_write(fd, parts, 3, offset);
+    struct chunk_header chunk = {.magic = CHUNK_MAGIC, .kind = CHUNK_FREE, .bytes = bytes};
+    return file_write(fd, &chunk, sizeof chunk, NULL, 0, offset);
 }
 
-static int header_write(int fd, const struct chunk_header *chunk, uint64_t offset)
+/* How much of what is left to write is `bytes`, or some more, so that what follows begins on a page. */
+static size_t part_bytes(const struct trace_move *move, size_t bytes)
 {
-    struct iovec part = {(void *)(uintptr_t)chunk, sizeof *chunk};
-    return parts_write(fd, &part, 1, offset);
+    uint64_t begin = sizeof move->chunk + move->done;
+    size_t rest = move->bytes - move->done;
+    return bytes < rest && run_pages(begin + bytes) - begin < rest ? run_pages(begin + bytes) - begin : rest;
+}
+
+/* The header as that of a place, which is free whatever it is going to be, and the first data. 0, or an errno. */
+static int place_write(int fd, struct trace_move *move, uint64_t offset, size_t bytes)
+{
+    struct chunk_header chunk = move->chunk;
+    chunk.kind = CHUNK_FREE;
+    move->done = 0;
+    size_t part = part_bytes(move, bytes);
+    int error = file_write(fd, &chunk, sizeof chunk, move->data, part, offset);
+    move->done = error ? 0 : part;
+    return error;
 }
 
 static bool place_insert(struct trace_places *places, size_t at, struct trace_place place)
@@ -95,25 +102,56 @@ static bool place_insert(struct trace_places *places, size_t at, struct trace_pl
     return true;
 }
 
-/* At the end of the file. 0, or an errno. */
-static int chunk_append(struct run *run, int fd, const struct chunk_header *chunk, const void *data, size_t bytes)
+static void places_remove(struct trace_places *places, size_t at)
 {
-    uint64_t offset = run->virtual_bytes;
-    struct trace_place place = {offset, chunk->bytes, chunk->kind == CHUNK_COMMS ? 0 : chunk->capacity};
-    if (run->places && !place_insert(run->places, run->places->count, place))
+    memmove(&places->list[at], &places->list[at + 1], (--places->count - at) * sizeof *places->list);
+    places->hand -= places->hand > at;
+}
+
+enum { LENGTH_AHEAD = 1 << 20 };
+
+/* The file is so long, and longer: what lies behind the end of what is in use costs no space. 0, or an errno. */
+static int file_lengthen(struct run *run, int fd, uint64_t end)
+{
+    uint64_t ahead = end + LENGTH_AHEAD;
+    if (end <= run->length)
+        return 0;
+    if (!run_file_may_be(end))
+        return EFBIG;
+    if (!run_file_may_be(ahead) || run->trace_limit)
+        ahead = end;
+    if (ftruncate(fd, (off_t)ahead) != 0)
+        return errno;
+    run->length = ahead;
+    return 0;
+}
+
+/* A place at the end of the file, which grows by it. 0, or an errno. */
+static int place_append(struct run *run, int fd, struct trace_move *move, size_t part)
+{
+    uint64_t offset = run->virtual_bytes, bytes = move->chunk.bytes;
+    struct trace_places *places = run->places;
+    if (!run_file_may_be(offset + bytes))
+        return EFBIG;
+    if (places && !place_insert(places, places->count, (struct trace_place){offset, bytes, 0, true}))
         return ENOMEM;
-    int error = chunk_write(fd, chunk, data, bytes, offset);
+    int error = file_lengthen(run, fd, offset + bytes);
+    if (!error)
+        error = place_write(fd, move, offset, part);
     if (error) {
-        if (run->places)
-            run->places->count--;
-        /* what has been written of it would be found where the file grows next; if it cannot be cut off, that fails */
+        if (places)
+            places->count--;
+        /* what is there of it would be found where the file grows next; if it cannot be cut off, that fails */
         if (ftruncate(fd, (off_t)offset) != 0)
             run->broken = run->torn = true;
+        run->length = offset;
         return error;
     }
-    run->virtual_bytes += chunk->bytes;
-    run->trace_bytes += chunk->bytes;
+    run->virtual_bytes += bytes;
+    run->trace_bytes += bytes;
     __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
+    move->offset = offset;
+    move->fresh = true;
     return 0;
 }
 
@@ -121,28 +159,29 @@ static int chunk_append(struct run *run, int fd, const struct chunk_header *chun
 static int places_free(struct run *run, int fd, size_t first, size_t end)
 {
     struct trace_places *places = run->places;
-    struct chunk_header chunk = {.magic = CHUNK_MAGIC, .kind = CHUNK_FREE};
+    uint64_t bytes = 0;
     for (size_t i = first; i < end; i++)
-        chunk.bytes += places->list[i].bytes;
-    int error = header_write(fd, &chunk, places->list[first].offset);
+        bytes += places->list[i].bytes;
+    int error = free_write(fd, bytes, places->list[first].offset);
     if (error)
         return error;
     for (size_t i = first; i < end; i++)
         run_lost(run, LOSS_TRACE_LIMIT, places->list[i].events);
-    places->list[first].bytes = chunk.bytes;
+    places->list[first].bytes = bytes;
     places->list[first].events = 0;
     memmove(&places->list[first + 1], &places->list[end], (places->count - end) * sizeof *places->list);
     places->count -= end - first - 1;
     return 0;
 }
 
-/* Do any that touch each other hold so much together? */
+/* Do any that touch each other, and are not taken, hold so much together? */
 static bool places_hold(const struct trace_places *places, uint64_t bytes)
 {
     uint64_t found = 0, end = 0;
     for (size_t i = 0; i < places->count && found < bytes; i++) {
-        found = places->list[i].offset == end ? found + places->list[i].bytes : places->list[i].bytes;
-        end = places->list[i].offset + places->list[i].bytes;
+        const struct trace_place *place = &places->list[i];
+        found = place->taken ? 0 : place->offset == end ? found + place->bytes : place->bytes;
+        end = place->offset + place->bytes;
     }
     return found >= bytes;
 }
@@ -159,9 +198,13 @@ static int place_find(struct run *run, int fd, uint64_t bytes)
         }
         size_t end = places->hand;
         uint64_t found = 0;
+        if (places->list[end].taken) {
+            places->hand++;
+            continue;
+        }
         do
             found += places->list[end++].bytes;
-        while (found < bytes && end < places->count &&
+        while (found < bytes && end < places->count && !places->list[end].taken &&
                places->list[end].offset == places->list[end - 1].offset + places->list[end - 1].bytes);
         int error = places_free(run, fd, places->hand, end);
         if (error || found >= bytes)
@@ -171,96 +214,213 @@ static int place_find(struct run *run, int fd, uint64_t bytes)
     return EFBIG;
 }
 
-/* In the place of the oldest. 0, or an errno. */
-static int chunk_replace(struct run *run, int fd, const struct chunk_header *chunk, const void *data, size_t bytes)
+/* The place of the oldest. 0, or an errno. */
+static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     struct trace_places *places = run->places;
-    if (!places_hold(places, chunk->bytes))
+    uint64_t bytes = move->chunk.bytes;
+    if (!places_hold(places, bytes))
         return EFBIG;
-    int error = place_find(run, fd, chunk->bytes);
+    int error = place_find(run, fd, bytes);
     if (error)
         return error;
     struct trace_place place = places->list[places->hand];
-    uint64_t rest = place.bytes - chunk->bytes;
-    struct chunk_header free_rest = {.magic = CHUNK_MAGIC, .kind = CHUNK_FREE, .bytes = rest};
-    if (rest && !place_insert(places, places->hand + 1, (struct trace_place){place.offset + chunk->bytes, rest, 0}))
+    uint64_t rest = place.bytes - bytes;
+    if (rest && !place_insert(places, places->hand + 1, (struct trace_place){place.offset + bytes, rest, 0, false}))
         return ENOMEM;
     if (rest)
-        error = header_write(fd, &free_rest, place.offset + chunk->bytes);
-    struct iovec parts[] = {{(void *)(uintptr_t)data, bytes},
-                            {(void *)(uintptr_t)zeros, chunk->bytes - sizeof *chunk - bytes}};
+        error = free_write(fd, rest, place.offset + bytes);
     if (!error)
-        error = parts_write(fd, parts, 2, place.offset + sizeof *chunk);
-    if (!error)
-        error = header_write(fd, chunk, place.offset);
+        error = place_write(fd, move, place.offset, part);
     if (error) { /* it is free, still as a whole */
         if (rest)
-            memmove(&places->list[places->hand + 1], &places->list[places->hand + 2],
-                    (--places->count - places->hand - 1) * sizeof *places->list);
+            places_remove(places, places->hand + 1);
         return error;
     }
-    places->list[places->hand].bytes = chunk->bytes;
-    places->list[places->hand].events = chunk->kind == CHUNK_COMMS ? 0 : chunk->capacity;
+    places->list[places->hand].bytes = bytes;
+    places->list[places->hand].taken = true;
     places->hand++;
+    move->offset = place.offset;
+    move->fresh = false;
     return 0;
 }
 
-static int chunk_keep(struct run *run, const struct chunk_header *chunk, const void *data, size_t bytes)
+/* Where in the list is a place that is taken? */
+static size_t place_at(const struct trace_places *places, uint64_t offset)
 {
-    if (run->broken && !run->places)
+    size_t low = 0, high = places->count;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places->list[middle].offset <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool over_limit(const struct run *run, const struct trace_move *move)
+{
+    return run->trace_limit && run->trace_bytes + move->chunk.bytes > run->trace_limit;
+}
+
+/* With the first `part` of the data. 0, or an errno. */
+static int place_take(struct run *run, int fd, struct trace_move *move, size_t part)
+{
+    bool grows = !run->broken && !over_limit(run, move) && !(run->places && run->places->full);
+    int error = grows ? place_append(run, fd, move, part) : run->broken ? ENOSPC : EDQUOT;
+    if (error && run->places)
+        error = place_reuse(run, fd, move, part);
+    move->taken = !error;
+    return error;
+}
+
+/* It holds `events` from now on; 0: nothing, it is free. */
+static void place_give(struct run *run, struct trace_move *move, uint32_t events)
+{
+    move->taken = false;
+    if (!run->places)
+        return;
+    struct trace_place *place = &run->places->list[place_at(run->places, move->offset)];
+    place->taken = false;
+    place->events = events;
+}
+
+/* The next part of the data. 0, or an errno. */
+static int data_write(struct run *run, int fd, struct trace_move *move, size_t bytes)
+{
+    size_t part = part_bytes(move, bytes);
+    int error = file_write(fd, NULL, 0, (const char *)move->data + move->done, part,
+                           move->offset + sizeof move->chunk + move->done);
+    if (!error) {
+        move->done += part;
+    } else if (run->places && move->fresh) { /* the place is a hole that nothing fills: an older one's is taken */
+        places_remove(run->places, place_at(run->places, move->offset));
+        run->places->full = true;
+        move->taken = false;
+        error = place_take(run, fd, move, bytes);
+    }
+    return error;
+}
+
+/* The chunk is whole. 0, or an errno. */
+static int chunk_publish(struct run *run, int fd, struct trace_move *move)
+{
+    const struct chunk_header *chunk = &move->chunk;
+    int error =
+        file_write(fd, NULL, 0, &chunk->kind, sizeof chunk->kind, move->offset + offsetof(struct chunk_header, kind));
+    if (!error)
+        place_give(run, move, chunk->kind == CHUNK_COMMS ? 0 : chunk->capacity);
+    return error;
+}
+
+enum step { STEP_TAKE, STEP_PUT, STEP_PUBLISH };
+
+static int step_do(struct run *run, struct trace_move *move, enum step step, size_t bytes)
+{
+    if (step == STEP_TAKE && run->broken && !run->places)
         return ENOSPC;
     int fd = run_file_hold(run);
     if (fd < 0)
         return errno;
-    bool limited = run->trace_limit && run->trace_bytes + chunk->bytes > run->trace_limit;
-    int error = limited || run->broken ? EDQUOT : chunk_append(run, fd, chunk, data, bytes);
-    if (error && run->places)
-        error = chunk_replace(run, fd, chunk, data, bytes);
+    int error = step == STEP_TAKE  ? place_take(run, fd, move, bytes)
+                : step == STEP_PUT ? data_write(run, fd, move, bytes)
+                                   : chunk_publish(run, fd, move);
     run_file_release(run, fd);
     return error;
 }
 
-/* The lock is held over the write: writes into one file wait for each other in the kernel anyhow, and so no reader ever
- * sees a file that is longer than what has been written. */
-static bool trace_append(struct run *run, struct chunk_header chunk, const void *data, size_t bytes)
+/* The lock is held over the write: writes into one file wait for each other in the kernel anyhow. */
+static bool trace_step(struct run *run, struct trace_move *move, enum step step, size_t bytes)
 {
-    chunk.magic = CHUNK_MAGIC;
-    chunk.bytes = run_pages(sizeof chunk + bytes);
     int error = 0;
     pthread_mutex_lock(&run->lock);
     if (!run_has_file(run) || run->closed) {
         error = ENOENT;
         run->cause = LOSS_NO_FILE;
-    } else if (run->trace_limit && run->trace_bytes + chunk.bytes > run->trace_limit && !run->places) {
+    } else if (step == STEP_TAKE && over_limit(run, move) && !run->places) {
         error = EDQUOT;
         run->cause = LOSS_TRACE_LIMIT;
-    } else if ((error = chunk_keep(run, &chunk, data, bytes)) != 0) {
-        bool limited = run->trace_limit && run->trace_bytes + chunk.bytes > run->trace_limit;
-        run->cause = limited ? LOSS_TRACE_LIMIT : run_file_trouble(run, error);
+    } else if ((error = step_do(run, move, step, bytes)) != 0) {
+        run->cause = step == STEP_TAKE && over_limit(run, move) ? LOSS_TRACE_LIMIT : run_file_trouble(run, error);
     }
+    if (error && move->taken)
+        place_give(run, move, 0);
     if (error)
-        run_lost(run, run->cause, chunk.capacity);
+        run_lost(run, run->cause, move->chunk.capacity);
     pthread_mutex_unlock(&run->lock);
     return error == 0;
+}
+
+bool run_trace_take(struct run *run, struct trace_move *move, size_t bytes)
+{
+    move->chunk.magic = CHUNK_MAGIC;
+    move->chunk.bytes = run_pages(sizeof move->chunk + move->bytes);
+    move->taken = false;
+    return trace_step(run, move, STEP_TAKE, bytes);
+}
+
+void run_trace_room(struct run *run, size_t bytes)
+{
+    pthread_mutex_lock(&run->lock);
+    uint64_t end = run->virtual_bytes + run_pages(sizeof(struct chunk_header) + bytes);
+    if (end > run->length && run_has_file(run) && !run->closed && !run->broken && !run->trace_limit) {
+        int fd = run_file_hold(run);
+        if (fd >= 0)
+            file_lengthen(run, fd, end); /* if not, what needs it says so */
+        run_file_release(run, fd);
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+bool run_trace_put(struct run *run, struct trace_move *move, size_t bytes)
+{
+    return trace_step(run, move, STEP_PUT, bytes);
+}
+
+bool run_trace_publish(struct run *run, struct trace_move *move)
+{
+    return trace_step(run, move, STEP_PUBLISH, 0);
+}
+
+bool run_trace_finish(struct run *run, struct trace_move *move)
+{
+    if (!move->taken && !run_trace_take(run, move, SIZE_MAX))
+        return false;
+    while (move->done < move->bytes)
+        if (!run_trace_put(run, move, SIZE_MAX))
+            return false;
+    return run_trace_publish(run, move);
 }
 
 bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
                       uint32_t count)
 {
-    struct chunk_header chunk = {.kind = CHUNK_TRACE, .thread = thread, .capacity = count, .first_event = first_event};
-    return trace_append(run, chunk, events, (size_t)count * sizeof *events);
+    struct trace_move move = {
+        .chunk = {.kind = CHUNK_TRACE, .thread = thread, .capacity = count, .first_event = first_event},
+        .data = events,
+        .bytes = (size_t)count * sizeof *events};
+    return run_trace_finish(run, &move);
 }
 
 bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
                              size_t bytes)
 {
-    struct chunk_header chunk = {
-        .kind = CHUNK_PACKED, .thread = thread, .capacity = count, .first_event = first_event, .packed_bytes = bytes};
-    return trace_append(run, chunk, packed, bytes);
+    struct trace_move move = {.chunk = {.kind = CHUNK_PACKED,
+                                        .thread = thread,
+                                        .capacity = count,
+                                        .first_event = first_event,
+                                        .packed_bytes = bytes},
+                              .data = packed,
+                              .bytes = bytes};
+    return run_trace_finish(run, &move);
 }
 
 bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes)
 {
-    struct chunk_header chunk = {.kind = CHUNK_COMMS, .capacity = count, .first_event = first, .packed_bytes = bytes};
-    return trace_append(run, chunk, packed, bytes);
+    struct trace_move move = {
+        .chunk = {.kind = CHUNK_COMMS, .capacity = count, .first_event = first, .packed_bytes = bytes},
+        .data = packed,
+        .bytes = bytes};
+    return run_trace_finish(run, &move);
 }

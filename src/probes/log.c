@@ -2,7 +2,6 @@
 #include "log.h"
 
 #include "moment.h"
-#include "pack.h"
 #include "raising.h"
 #include "tracing.h"
 #include "umq.h"
@@ -109,8 +108,7 @@ struct log *log_attach(void)
     return log;
 }
 
-/* Pages of this process alone; NULL: counted. */
-static void *log_map(size_t bytes)
+void *log_map(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED)
@@ -124,7 +122,8 @@ static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t cap
 {
     log->chunk = chunk;
     log->cursor = (struct event *)(chunk + 1);
-    log->limit = log->cursor + chunk->capacity;
+    log->cursor += cell_load(&log->own.tally.cells->events) % chunk->capacity; /* event n lies in place n % capacity */
+    backlog_begin(log);
     moment_buffer_make(&log->own, capacity);
 }
 
@@ -136,77 +135,28 @@ static void buffer_set_none(struct log *log)
     log->limit = &log->nowhere + 1;
 }
 
-/* Where a full buffer is packed on its way into the trace. */
-enum { PACK_PAUSE = 8 };
-
-struct packing {
-    struct pack_table table;
-    unsigned pause; /* so many buffers are kept as they are: packing has just failed to make one smaller */
-    char out[TRACE_CHUNK_EVENTS * PACK_MOST];
-};
-
-static bool trace_keep(struct log *log, uint64_t first_event, const struct event *events, uint32_t count)
-{
-    size_t raw = count * sizeof *events, bytes = raw;
-    if (!log->packing && count <= TRACE_CHUNK_EVENTS)
-        log->packing = log_map(sizeof *log->packing);
-    if (log->packing && log->packing->pause)
-        log->packing->pause--;
-    else if (log->packing)
-        bytes = events_pack(&log->packing->table, events, count, log->packing->out);
-    if (log->packing && bytes > raw)
-        log->packing->pause = PACK_PAUSE;
-    if (bytes < raw)
-        return run_trace_append_packed(&book.run, log->own.index, first_event, count, log->packing->out, bytes);
-    return run_trace_append(&book.run, log->own.index, first_event, events, count);
-}
-
-/* The buffer is full: what a trace keeps of it goes to the file before it begins again. */
-static void buffer_restart(struct log *log)
-{
-    const struct event *first = (const struct event *)(log->chunk + 1);
-    uint64_t events = cell_load(&log->own.tally.cells->events);
-    if (tracing_covers(first->begin) && log->trace_failed != tracing_number()) {
-        if (trace_keep(log, events - log->chunk->capacity, first, log->chunk->capacity)) {
-            moment_buffer_empty(&log->own, events);
-        } else { /* counted by cause; the flight recorder goes on */
-            /* of a ring the next piece may fit where this one did not */
-            if (book.run.header->trace_policy != TRACE_RING || book.run.cause != LOSS_TRACE_LIMIT)
-                log->trace_failed = tracing_number();
-            log->trace_cause = book.run.cause;
-        }
-    } else if (tracing_covers(first->begin)) {
-        run_lost(&book.run, log->trace_cause, log->chunk->capacity);
-    }
-    __atomic_store_n(&log->chunk->turned, events, __ATOMIC_RELEASE); /* before the first of them is written over */
-    log->cursor = (struct event *)(log->chunk + 1);
-    if (log_turned)
-        log_turned(log);
-}
-
 void log_turn(struct log *log)
 {
     if (log->chunk) {
-        buffer_restart(log);
+        backlog_turn(log);
         return;
     }
     bool traced = knob_load(KNOB_TRACE) != 0;
-    uint64_t capacity = traced ? TRACE_CHUNK_EVENTS : knob_load(KNOB_FLIGHT_EVENTS);
+    uint64_t capacity = traced ? TRACE_BUFFER_EVENTS : knob_load(KNOB_FLIGHT_EVENTS);
     struct chunk_header *ring = NULL;
     /* one that could not be had is not asked for again, but once for each time that the trace is switched on */
-    bool asked = log->bufferless && (!traced || log->trace_failed == tracing_number());
+    bool asked = log->bufferless && (!traced || log->backlog.failed == tracing_number());
     if (traced)
-        log->trace_failed = tracing_number();
+        log->backlog.failed = tracing_number();
     if (capacity && !asked)
         ring = run_ring_open(&book.run, log->own.index, (uint32_t)(capacity + (traced ? 0 : RING_SPARE)));
     if (!ring) {
         buffer_set_none(log);
         return;
     }
-    log->trace_failed = 0;
+    log->backlog.failed = 0;
     log->bufferless = false;
     buffer_set(log, ring, capacity);
-    log->cursor += cell_load(&log->own.tally.cells->events) % ring->capacity; /* event n lies in place n % capacity */
 }
 
 void *log_scratch(struct log *log, size_t bytes)

@@ -11,13 +11,14 @@
 #ifndef MPIT_PROBES_LOG_H
 #define MPIT_PROBES_LOG_H
 
+#include "backlog.h"
 #include "book.h"
 #include "clock.h"
 #include "knobs.h"
 #include "linkage.h"
 #include "native.h"
 
-enum { TRACE_CHUNK_EVENTS = 8190 };
+enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
 struct log {
     struct ledger own;
@@ -25,13 +26,10 @@ struct log {
     struct event *cursor, *limit;
     MPI_Datatype type; /* the last predefined one, and its size */
     uint32_t type_bytes;
-    struct chunk_header *chunk;  /* the buffer, a ring */
-    struct packing *packing;     /* where a full one is packed */
-    uint32_t trace_failed;       /* tracing_number of the stretch that could not be kept; 0: none */
-    enum loss_cause trace_cause; /* why */
-    bool bufferless;             /* there is no memory for one, or none is wanted */
-    struct log *next;            /* in the list of logs that wait for a new thread */
-    struct request *spare;       /* requests to use again (request.h) */
+    struct chunk_header *chunk; /* the buffer, a ring */
+    bool bufferless;            /* there is no memory for one, or none is wanted */
+    struct log *next;           /* in the list of logs that wait for a new thread */
+    struct request *spare;      /* requests to use again (request.h) */
     uint32_t spare_count;
     struct request *displaced; /* whose end will not be seen, as the call that is being left has shown */
     struct event unkept[2];    /* what that call has posted without memory to keep it */
@@ -50,6 +48,7 @@ struct log {
     uint64_t sample_random; /* state of the draw */
     uint32_t scratch_lent;  /* calls that are not recorded, whose arrays lie in the scratch */
     struct event nowhere;   /* the buffer of a log that has none */
+    struct backlog backlog; /* of the buffer: what is on its way into the trace */
 };
 
 /*
@@ -68,10 +67,12 @@ extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Final
 
 /* The calling thread's log; NULL when nothing is recorded. */
 struct log *log_attach(void);
-/* Called when a buffer was full and has room again; NULL: nobody. */
+/* Called when a buffer begins again; NULL: nobody. */
 extern LIBRARY_LOCAL void (*log_turned)(struct log *log);
-/* The event buffer is full (or was never there): makes room. */
+/* A piece of the event buffer is full (or that was never there): goes on to the next. */
 void log_turn(struct log *log);
+/* Pages of this process alone; NULL: counted. */
+void *log_map(size_t bytes);
 /* Memory for `bytes` that lasts until the next call or the trim; NULL without memory. It is as large as the program's
  * own arrays, and no part of what mpit_buffer_limit_bytes bounds. */
 void *log_scratch(struct log *log, size_t bytes);

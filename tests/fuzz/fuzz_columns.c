@@ -42,7 +42,7 @@ static void there_and_back(const uint8_t *data, size_t size)
 {
     static struct event events[COLUMNS_EVENTS];
     static struct columns columns;
-    static struct pack_table table;
+    static struct packer table;
     static unsigned char packed[COLUMNS_EVENTS * PACK_MOST];
     uint32_t count = (uint32_t)(size / sizeof *events < COLUMNS_EVENTS ? size / sizeof *events : COLUMNS_EVENTS);
     memcpy(events, data, count * sizeof *events);

@@ -109,7 +109,9 @@ PLACES = [(call, n, where, "mixed", "20000", {"MPIT_TRACE": "1"}, None) for call
     ("posix_fallocate", 2, "before"), ("posix_fallocate", 2, "after"), ("posix_fallocate", 3, "after"),
     ("pwritev", 1, "before"), ("pwritev", 1, "half"),
     ("pwritev", 1, "after"), ("pwritev", 3, "half"), ("pwritev", 3, "after")]]
-PLACES += [("pwritev", n, where, "mixed", "200000", RING, 8190) for n in range(18, 26)
+PLACES += [("pwritev", n, "half", "mixed", "20000", {"MPIT_TRACE": "1"}, None) for n in range(13, 19)]
+# a block is some 15 writes; four of them fill the ring: these take the place of an older one, fill it, and publish it
+PLACES += [("pwritev", n, where, "mixed", "200000", RING, 8190) for n in (62, 63, 64, 65, 70, 75, 76, 77)
            for where in ("before", "half", "after")]
 PLACES += [("pwritev", n, where, "comms", "100000", {"MPIT_TRACE": "1"}, None) for n in (1, 2)
            for where in ("half", "after")]

@@ -3,6 +3,7 @@
 what it prints, no signal reaches it; one line on standard error says what is wrong; what is missing is counted."""
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -214,7 +215,53 @@ def later_limits():
             say(not wrong, "  the last events are there", wrong)
 
 
-GROUPS = [disks, quotas, folders, limits, later_limits]
+def dumped(*words):
+    """What mpit-dump says of the run, and its status."""
+    done = subprocess.run([DUMP, *words, RUN], capture_output=True, text=True, timeout=SECONDS, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def gaps():
+    """Where events are missing and why: the replay, the list of events and the archive say the same."""
+    for policy, cause in (("stop", "trace_limit"), ("ring", "trace_limit, the oldest gave way")):
+        fresh()
+        done = subprocess.run([*program(60000)[:3], "2", "finalize", "60000"], env=environment(
+            {"MPIT_TRACE": "1", "MPIT_TRACE_LIMIT_BYTES": "400000", "MPIT_TRACE_POLICY": policy}),
+                              capture_output=True, text=True, timeout=SECONDS, check=False)
+        name = "a trace with gaps, policy %s" % policy
+        say(done.returncode == 0, name + ": the program goes on", done.stderr)
+        status, text = dumped("--verify")
+        told = {int(thread): (int(count), begin, end) for thread, count, begin, end in
+                re.findall(r"^  thread (\d+): (\d+) between (\S+) and (\S+)$", text, re.M)}
+        whole = re.search(r"(\d+) events are not in the trace \((.*)\);", text)
+        say(status == 1 and whole and whole.group(2) == cause and sorted(told) == [0, 1] and
+            sum(count for count, _, _ in told.values()) == int(whole.group(1)) and
+            all(float(begin) < float(end) for _, begin, end in told.values()), "  --verify tells where and why", text)
+        _, text = dumped("--events")
+        listed = {int(thread): int(count) for thread, count in re.findall(r"^ +0 +(\d+) (\d+) records were not kept", text, re.M)}
+        say(listed == {thread: count for thread, (count, _, _) in told.items()}, "  --events has as many", [listed, told])
+        archive = WORK + "/archive-" + policy
+        status, text = dumped("--otf2", archive)
+        say(status == 0, "  there is an archive", text)
+        done = subprocess.run([DUMP, "--check", archive], capture_output=True, text=True, timeout=SECONDS, check=False)
+        say(done.returncode == 0, "  which is sound", done.stdout)
+        done = subprocess.run(["otf2-marker", archive + "/traces.otf2"], capture_output=True, text=True, timeout=SECONDS,
+                              check=False)
+        marked = {int(location) >> 32: (int(count), begin, begin + length) for begin, length, location, count in (
+            (int(found[0]), int(found[1]), found[2], found[3]) for found in re.findall(
+                r'Time: (\d+), Duration (\d+), Scope: LOCATION:(\d+), Text: "(\d+) events .* \(%s\)"' % cause, done.stdout))}
+        say(marked == {thread: (count, round(float(begin) * 1e9), round(float(end) * 1e9))
+                       for thread, (count, begin, end) in told.items()}, "  with a marker for each gap",
+            done.stdout + done.stderr + str(told))
+    fresh()
+    run(calls=3000)
+    archive = WORK + "/archive-whole"
+    dumped("--otf2", archive)
+    say(os.path.exists(archive + "/traces.otf2") and not os.path.exists(archive + "/traces.marker"),
+        "a whole trace has no markers", str(os.listdir(WORK)))
+
+
+GROUPS = [disks, quotas, folders, limits, later_limits, gaps]
 
 
 def main():

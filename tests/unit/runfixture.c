@@ -206,7 +206,7 @@ static struct comm_tally *view_at(struct fixture *fixture, uint32_t thread, uint
 static void trace_keep(struct fixture *fixture, uint32_t index, uint64_t first, const struct event *events,
                        uint32_t count)
 {
-    static struct pack_table table;
+    static struct packer table;
     static char packed[1024 * PACK_MOST];
     if (first / count % 2 == 0 || count > 1024) {
         run_trace_append(&fixture->run, index, first, events, count);

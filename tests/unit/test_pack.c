@@ -14,7 +14,7 @@ enum { EVENTS = 5000 };
 
 static struct event events[EVENTS];
 static unsigned char packed[EVENTS * PACK_MOST];
-static struct pack_table table;
+static struct packer table;
 static struct unpacked unpacked;
 
 static uint64_t random_state = 88172645463325252u;
@@ -113,6 +113,34 @@ static void any_events_come_through(void **state)
     }
 }
 
+/* What is packed in pieces comes out as what is packed at once. */
+static void pieces_make_one_block(void **state)
+{
+    (void)state;
+    static unsigned char pieces[EVENTS * PACK_MOST];
+    for (unsigned round = 0; round < 200; round++) {
+        size_t count = 1 + draw(EVENTS / 4), done = 0, bytes = 0;
+        loop_fill(1 + (unsigned)draw(300), 1 + draw(UINT64_C(1) << draw(30)));
+        packer_begin(&table, events, pieces);
+        while (done < count) {
+            done += 1 + draw(count - done);
+            bytes = packer_go_on(&table, events + done);
+        }
+        const unsigned char *at = pieces;
+        unpacked_begin(&unpacked);
+        for (size_t i = 0; i < count; i++) {
+            const struct event *event = event_unpack(&unpacked, &at, pieces + bytes);
+            assert_non_null(event);
+            assert_memory_equal(event, &events[i], sizeof *event);
+        }
+        assert_ptr_equal(at, pieces + bytes);
+    }
+    loop_fill(4, 1000);
+    packer_begin(&table, events, pieces);
+    for (size_t done = 0; done <= EVENTS; done += 100)
+        assert_true(packer_go_on(&table, events + done) == (done ? 8 * done + 4 * 32 : 0));
+}
+
 static void damaged_bytes_end_the_block_and_nothing_else(void **state)
 {
     (void)state;
@@ -168,6 +196,7 @@ int main(void)
         cmocka_unit_test(no_events_take_nothing),
         cmocka_unit_test(limits_of_times_come_through),
         cmocka_unit_test(any_events_come_through),
+        cmocka_unit_test(pieces_make_one_block),
         cmocka_unit_test(damaged_bytes_end_the_block_and_nothing_else),
         cmocka_unit_test(what_was_not_there_cannot_be_repeated),
         cmocka_unit_test(disturbed_loops_stay_small),

@@ -372,6 +372,88 @@ static void ring_trace_keeps_the_last_within_its_limit(void **state)
     read_back();
 }
 
+/* One step of the move of a thread, whichever it needs. False: it has ended, in the one way or the other. */
+static bool move_step(struct trace_move *move)
+{
+    if (!move->taken)
+        return run_trace_take(&run, move, (size_t)rand() % 9000);
+    if (move->done < move->bytes)
+        return run_trace_put(&run, move, (size_t)rand() % 9000);
+    return run_trace_publish(&run, move) && false;
+}
+
+/* How many events of the thread the file has, in order, up to `end`, and that each is what it was. */
+static uint64_t moved_count(uint32_t thread, uint64_t end)
+{
+    uint64_t kept = 0, next = 0;
+    for (size_t i = 0; i < reader.chunk_count; i++) {
+        const struct chunk_header *chunk = reader.chunks[i];
+        if (chunk->kind != CHUNK_TRACE || chunk->thread != thread)
+            continue;
+        assert_true(chunk->first_event >= next);
+        next = chunk->first_event + chunk->capacity;
+        for (uint32_t e = 0; e < chunk->capacity; e++)
+            assert_true(((const struct event *)(chunk + 1))[e].begin ==
+                        (thread + 1) * UINT64_C(1000000000) + chunk->first_event + e);
+        kept += chunk->capacity;
+    }
+    assert_true(next <= end);
+    return kept;
+}
+
+/* Several threads are on their way at the same time; at every moment the file holds whole chunks alone, and what it
+ * does not hold is counted. */
+static void moves_in_pieces(enum trace_policy policy, uint64_t limit)
+{
+    enum { THREADS = 5, EVENTS = 1500, STEPS = 20000 };
+    static struct event events[THREADS][EVENTS];
+    struct trace_move moves[THREADS] = {{.data = NULL}};
+    uint64_t numbers[THREADS] = {0}, under_way = 0, kept = 0, all = 0, offset;
+    open_with(64 * MEGABYTE, limit);
+    run_trace_policy(&run, policy);
+    srand(17);
+    for (unsigned step = 0; step < STEPS; step++) {
+        unsigned t = (unsigned)rand() % THREADS;
+        if (rand() % 2000 == 0)
+            assert_non_null(run_alloc(&run, 300000, &offset));
+        if (!moves[t].data) {
+            uint32_t count = 1 + (uint32_t)rand() % EVENTS;
+            for (uint32_t i = 0; i < count; i++)
+                events[t][i].begin = (t + 1) * UINT64_C(1000000000) + numbers[t] + i;
+            moves[t] = (struct trace_move){
+                .chunk = {.kind = CHUNK_TRACE, .thread = t, .capacity = count, .first_event = numbers[t]},
+                .data = events[t],
+                .bytes = count * sizeof(struct event)};
+            numbers[t] += count;
+        } else if (!move_step(&moves[t])) {
+            moves[t].data = NULL;
+        }
+        assert_true(!limit || run.trace_bytes <= limit);
+        if (step % 500 != 499)
+            continue;
+        read_back();
+        under_way = kept = all = 0;
+        for (unsigned i = 0; i < THREADS; i++) {
+            kept += moved_count(i, numbers[i]);
+            under_way += moves[i].data ? moves[i].chunk.capacity : 0;
+            all += numbers[i];
+        }
+        assert_int_equal(run.header->lost[LOSS_TRACE_LIMIT] + kept + under_way, all);
+        run_reader_close(&reader);
+    }
+    assert_true(kept > 0 && (run.header->lost[LOSS_TRACE_LIMIT] > 0) == (limit > 0));
+    run_close(&run, RUN_FINALIZED, true);
+    assert_int_equal(file_size(run.path), run.header->file_bytes); /* what was made ready for more is cut off */
+}
+
+static void threads_move_their_events_in_pieces(void **state)
+{
+    (void)state;
+    moves_in_pieces(TRACE_STOP, 0);
+    moves_in_pieces(TRACE_STOP, 3 * MEGABYTE);
+    moves_in_pieces(TRACE_RING, 60 * RUN_PAGE_BYTES);
+}
+
 /* The oldest places of a ring may be half of another event when the process dies; not if the ring has just become full.
  */
 static void killed_process_shows_no_event_that_was_being_written_over(void **state)
@@ -681,6 +763,7 @@ int main(void)
         EVENTS_TEST(chunk_of_another_thread_is_missing),
         EVENTS_TEST(trace_stops_at_its_limit_and_the_ring_goes_on),
         TEST(ring_trace_keeps_the_last_within_its_limit),
+        TEST(threads_move_their_events_in_pieces),
         TEST(killed_process_shows_no_event_that_was_being_written_over),
         TEST(memory_stays_under_its_limit),
         TEST(trace_is_no_memory),

@@ -1,0 +1,39 @@
+/*
+ * What of a thread's event buffer is on its way into the trace.
+ *
+ *   buffer   |. . . . . . . . . . . . . . . .|################>:                 |
+ *             block k-1: packed, written      block k: being recorded, packed
+ *             piece by piece                  piece by piece  ^cursor ^log->limit
+ *
+ * The buffer is a ring of at least two blocks. log->limit stands at the end of a piece, so that the call which fills
+ * one comes by: it packs that piece, and takes one step (run.h) with the block before. That is in the file, and
+ * published, one piece before the first of its events is written over; until then they lie in the ring, so that a kill
+ * at any moment loses none. So the most that a call pays for the trace is one step: a place at the end of the file, or
+ * a few pages of data.
+ *
+ * A small buffer is one block, and moved at once. While no trace has been asked for, only the ends of blocks are
+ * looked at. It belongs to the thread of the log.
+ */
+#ifndef MPIT_PROBES_BACKLOG_H
+#define MPIT_PROBES_BACKLOG_H
+
+#include "run.h"
+
+struct log;
+
+struct backlog {
+    uint32_t begin, end;     /* places of the block that is being recorded */
+    struct packing *packing; /* where blocks are packed; NULL: nowhere yet, or there is no memory */
+    bool asked;              /* for that memory */
+    bool moving;             /* the block before is on its way */
+    struct trace_move move;  /* how far it is */
+    uint32_t failed;         /* tracing_number of the stretch that could not be kept; 0: none */
+    enum loss_cause cause;   /* why */
+};
+
+/* The log has a buffer, and its cursor is set: sets its limit. */
+void backlog_begin(struct log *log);
+/* The cursor is at the limit: moves on. */
+void backlog_turn(struct log *log);
+
+#endif

@@ -1,4 +1,5 @@
 #include "analysis_lanes.h"
+#include "pending.h"
 
 #include <stdlib.h>
 
@@ -323,12 +324,9 @@ static void parts_begin(struct analysis_lanes *lanes, struct analysis_lane *lane
     for (size_t i = 0; i < lane->call.part_count; i++) {
         const struct event *event = &lane->call.parts[i].event;
         unsigned function = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
-        if (event_kind(event) == RECORD_SEND_POSTED)
-            request_post(lanes, lane, REQUEST_IS_SEND, event, function);
-        else if (event_kind(event) == RECORD_RECV_POSTED)
-            request_post(lanes, lane, REQUEST_IS_RECV, event, function);
-        else if (event_kind(event) == RECORD_COLL_POSTED)
-            request_post(lanes, lane, REQUEST_IS_COLL, event, function);
+        int class = request_class_posted(event);
+        if (class >= 0)
+            request_post(lanes, lane, (enum request_class) class, event, function);
         else if (event_kind(event) == RECORD_RECEIVE)
             lane->receive = receive_begin(lanes, lane, event, function);
     }
@@ -443,22 +441,12 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
         blame_offer(blame, gathering_pattern(gathering), gathering->comm, &cause, gathering);
 }
 
-/* What kind of request ended without a message. */
-static enum request_class unfinished_class(const struct event *event)
-{
-    unsigned class = event->duration < CALL_COUNT ? call_table[event->duration].class : CLASS_OTHER;
-    if (class == CLASS_COLLECTIVE)
-        return REQUEST_IS_COLL;
-    if (class == CLASS_P2P)
-        return event->tag ? REQUEST_IS_RECV : REQUEST_IS_SEND;
-    return REQUEST_IS_COMM; /* of which none is kept */
-}
-
-static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct event *event)
+static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *lane, enum request_class class,
+                            const struct event *event)
 {
     struct place place;
     bool cancelled = event_kind(event) == RECORD_CANCELLED;
-    struct request_object *object = request_take(lane->process, unfinished_class(event), event);
+    struct request_object *object = request_take(lane->process, class, event);
     if (!object)
         return;
     if (object->receive) {
@@ -473,26 +461,15 @@ static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *
 static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct event *event,
                      struct blame *blame)
 {
-    enum request_class class;
-    switch (event_kind(event)) {
-    case RECORD_SEND_DONE:
-    case RECORD_HALF_DONE:
-        class = REQUEST_IS_SEND;
-        break;
-    case RECORD_RECV_DONE:
-        class = REQUEST_IS_RECV;
-        break;
-    case RECORD_COLL_DONE:
-        class = REQUEST_IS_COLL;
-        break;
-    case RECORD_CANCELLED:
-    case RECORD_FREED:
-        part_unfinished(lanes, lane, event);
+    unsigned kind = event_kind(event);
+    int class = request_class_ended(event);
+    if (class < 0)
         return;
-    default:
+    if (kind == RECORD_CANCELLED || kind == RECORD_FREED) {
+        part_unfinished(lanes, lane, (enum request_class) class, event);
         return;
     }
-    struct request_object *object = request_take(lane->process, class, event);
+    struct request_object *object = request_take(lane->process, (enum request_class) class, event);
     if (!object)
         return;
     sent_offer(lanes, lane, object->sent, object->function, blame);

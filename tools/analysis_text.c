@@ -153,10 +153,10 @@ static int waits_print(const struct analysis *analysis, FILE *out)
         if (shown++ == TOP_ROWS)
             fprintf(out, "    ... --json has all\n");
         if (shown <= TOP_ROWS)
-            fprintf(out, "    %-*s %-*s %9s %12s times\n", FUNCTION_COLUMNS,
+            fprintf(out, "    %-*s %-*s %9s %12s time%s\n", FUNCTION_COLUMNS,
                     call_table[lines[i].key >> 32 & 0xffff].name, COMM_COLUMNS,
                     comm_text(title, analysis, lines[i].key), text_of_ns(a, lines[i].ns),
-                    text_of_count(b, lines[i].count));
+                    text_of_count(b, lines[i].count), lines[i].count == 1 ? "" : "s");
     }
     free(lines);
     return lines ? 0 : -1;
@@ -263,14 +263,15 @@ static int collectives_print(const struct analysis *analysis, FILE *out)
     struct keyed **sorted = keytable_sorted(&analysis->operations), **lasts = keytable_sorted(&analysis->lasts);
     size_t at = 0;
     bool poor = (analysis->operations.count && !sorted) || (analysis->lasts.count && !lasts);
-    fprintf(out, "\ncollectives\n");
+    if (analysis->operations.count || !analysis->has_collectives)
+        fprintf(out, "\ncollectives\n");
     if (!analysis->has_collectives)
         fprintf(out, "  cannot be told\n");
     for (size_t i = 0; !poor && i < analysis->operations.count; i++) {
         const struct operation_sum *sum = (const struct operation_sum *)sorted[i];
         uint64_t key = sum->keyed.key[0];
-        fprintf(out, "  %-*s %-*s %8s times", FUNCTION_COLUMNS, call_table[key >> 32].name, COMM_COLUMNS,
-                comm_text(title, analysis, key), text_of_count(a, sum->count));
+        fprintf(out, "  %-*s %-*s %8s time%s", FUNCTION_COLUMNS, call_table[key >> 32].name, COMM_COLUMNS,
+                comm_text(title, analysis, key), text_of_count(a, sum->count), sum->count == 1 ? "" : "s");
         if (analysis->has_times)
             fprintf(out, ", waited %9s,", text_of_ns(b, sum->waited_ns));
         if (sum->whole < sum->count)
@@ -352,8 +353,9 @@ static int matrix_print(const struct analysis *analysis, FILE *out)
     struct keyed **sorted = keytable_sorted(&pairs);
     if (result != 0 || (pairs.count && !sorted))
         result = -1;
-    fprintf(out, "\nmessages sent, from rank to rank, over all communicators\n  %6s %6s %14s %12s\n", "from", "to",
-            "messages", "bytes");
+    if (pairs.count)
+        fprintf(out, "\nmessages sent, from rank to rank, over all communicators\n  %6s %6s %14s %12s\n", "from", "to",
+                "messages", "bytes");
     if (result == 0 && sorted)
         qsort(sorted, pairs.count, sizeof(struct keyed *), bytes_order);
     for (size_t i = 0; result == 0 && i < pairs.count && i < TOP_ROWS; i++) {

@@ -36,6 +36,15 @@ void call_stream_open(struct call_stream *stream, const struct run_reader *run, 
     stream_advance(stream);
 }
 
+void call_stream_open_last(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t most)
+{
+    *stream = (struct call_stream){0};
+    event_cursor_open(&stream->cursor, run, thread);
+    if (stream->cursor.end > most)
+        event_cursor_skip(&stream->cursor, stream->cursor.end - most);
+    stream_advance(stream);
+}
+
 void call_stream_close(struct call_stream *stream)
 {
     event_cursor_close(&stream->cursor);

@@ -55,6 +55,8 @@ struct call_stream {
 
 /* `written`: how many records there were when the conversion began; a living process writes on. */
 void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written);
+/* The same of the last `most` records; what belongs to a call before them is skipped. */
+void call_stream_open_last(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t most);
 void call_stream_close(struct call_stream *stream);
 /* A part more, zeroed; NULL without memory. */
 struct call_part *call_part_add(struct traced_call *call);

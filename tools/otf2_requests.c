@@ -8,7 +8,7 @@ enum { NONE = UINT32_MAX, FIRST_CAPACITY = 256 };
 
 struct trace_request {
     uint64_t begin;
-    uint64_t id;
+    uint64_t id; /* 0: this one is free */
     int32_t peer, tag;
     uint32_t next; /* in the bucket, or of the free ones */
     uint16_t comm;
@@ -48,6 +48,7 @@ static bool requests_grow(struct trace_requests *requests)
     requests->free = NONE;
     for (size_t i = capacity; i-- > used;) {
         all[i].next = requests->free;
+        all[i].id = 0;
         requests->free = (uint32_t)i;
     }
     return true;
@@ -116,7 +117,18 @@ uint64_t trace_requests_take(struct trace_requests *requests, enum request_class
     request->next = requests->free;
     requests->free = place;
     requests->count--;
-    return request->id;
+    uint64_t id = request->id;
+    request->id = 0;
+    return id;
+}
+
+static struct event event_of(const struct trace_request *request)
+{
+    return (struct event){.begin = request->begin,
+                          .kind = request->class,
+                          .comm = request->comm,
+                          .peer = request->peer,
+                          .tag = request->tag};
 }
 
 uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post)
@@ -127,11 +139,23 @@ uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t beg
         const struct trace_request *request = &requests->requests[place];
         if (request->begin != begin)
             continue;
-        *post = (struct event){
-            .begin = begin, .kind = request->class, .comm = request->comm, .peer = request->peer, .tag = request->tag};
+        *post = event_of(request);
         return request->id;
     }
     return 0;
+}
+
+bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post)
+{
+    for (; *place < requests->capacity; (*place)++) {
+        const struct trace_request *request = &requests->requests[*place];
+        if (!request->id)
+            continue;
+        *post = event_of(request);
+        (*place)++;
+        return true;
+    }
+    return false;
 }
 
 void trace_requests_release(struct trace_requests *requests)

@@ -39,9 +39,11 @@ struct trace_requests {
 uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post);
 /* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted. */
 uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class, const struct event *done);
-/* A request that was posted at `begin` and is still under way; 0: none. *post: its class in `kind`, its communicator
- * and tag. */
+/* A request that was posted at `begin` and is still under way; 0: none. *post: its class in `kind`, its
+ * communicator, peer and tag. */
 uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post);
+/* Those that are under way, in no order; *place is 0 at first. Returns false behind the last one. *post as above. */
+bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post);
 void trace_requests_release(struct trace_requests *requests);
 
 #endif

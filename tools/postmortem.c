@@ -2,10 +2,9 @@
 #include "postmortem.h"
 
 #include "calls.h"
-#include "figures.h"
 #include "label.h"
-#include "timeline.h"
 #include "units.h"
+#include "waiting.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -21,27 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A thread of a process that did not come to its end. */
-struct patient {
-    const struct run_reader *file;
-    uint32_t thread;
-    struct thread_state state;
-    const char *call; /* the name of state.call */
-    const char *last; /* the last call that returned; NULL: none is known */
-    int64_t since_ns; /* of the state; outside of MPI: since when */
-    bool alive;
-    bool shown;
-};
-
-struct ward {
-    const struct run_job *job;
-    struct timeline line;
-    struct patient *patients;
-    size_t count, processes;
-    int64_t end_ns; /* the last sign of life */
-};
-
-enum { LAST_RECORDS = 64, LIST_BYTES = 160, TARGETS_SHOWN = 4, WAIT_MS = 2000, WAIT_STEP_MS = 20 };
+enum { LAST_RECORDS = 64, LIST_BYTES = 160, WAIT_MS = 2000, WAIT_STEP_MS = 20 };
 
 static bool is_call_record(const struct event *event)
 {
@@ -142,61 +121,9 @@ static int patients_find(struct ward *ward)
     return 0;
 }
 
-/* ---- for whom they wait
- * ----------------------------------------------------------------------------------------------
- */
-
-static const struct comm_record *comm_of(const struct patient *patient)
-{
-    uint32_t number = run_reader_comm_at(patient->file, patient->state.comm, patient->state.since);
-    return number ? patient->file->comms[number] : NULL;
-}
-
-/* The process's own record of a communicator that is known by its name. */
-static const struct comm_record *comm_named(const struct run_reader *file, const char *name)
-{
-    for (size_t slot = 1; slot < file->slot_count; slot++)
-        if (file->comms[slot] && !(file->comms[slot]->flags & COMM_SUM) && strcmp(file->comms[slot]->name, name) == 0)
-            return file->comms[slot];
-    return NULL;
-}
-
-/* The rank in MPI_COMM_WORLD of a member of a communicator; -1: not known. */
-static int32_t world_rank_of(const struct ward *ward, const struct comm_record *comm, int32_t member)
-{
-    for (size_t i = 0; comm && member >= 0 && i < ward->job->file_count; i++) {
-        const struct run_reader *file = &ward->job->files[i];
-        const struct comm_record *theirs = comm_named(file, comm->name);
-        if (theirs && theirs->rank == member && (!(comm->flags & COMM_INTER) || theirs->group != comm->group))
-            return file->header.world_rank;
-    }
-    return -1;
-}
-
-enum direction { DIRECTION_NONE, DIRECTION_FROM, DIRECTION_TO, DIRECTION_BOTH, DIRECTION_ALL };
-
-static enum direction direction_of(const struct patient *patient)
-{
-    uint32_t kind = patient->state.call;
-    if (kind >= CALL_COUNT || strcmp(patient->call, call_table[kind].name) != 0)
-        return DIRECTION_NONE;
-    if (call_table[kind].class == CLASS_COLLECTIVE)
-        return DIRECTION_ALL;
-    if (call_table[kind].class != CLASS_P2P)
-        return DIRECTION_NONE;
-    switch ((enum fold_shape)call_table[kind].fold) {
-    case FOLD_SEND:
-        return DIRECTION_TO;
-    case FOLD_SENDRECV:
-        return DIRECTION_BOTH;
-    default:
-        return DIRECTION_FROM;
-    }
-}
-
 static bool state_is_same(const struct patient *one, const struct patient *other)
 {
-    const struct comm_record *a = comm_of(one), *b = comm_of(other);
+    const struct comm_record *a = patient_comm(one), *b = patient_comm(other);
     bool comms = a == b || (a && b && strcmp(a->name, b->name) == 0);
     return comms && one->state.call == other->state.call && one->file->header.phase == other->file->header.phase &&
            one->alive == other->alive &&
@@ -249,40 +176,6 @@ static void ranks_text(char text[LIST_BYTES], int32_t *ranks, size_t count)
     }
 }
 
-/* How many collectives the process has behind it on the communicator of this name. */
-static uint64_t collectives_done(const struct run_reader *file, const char *name)
-{
-    const struct figures figures = {file};
-    struct figures_comm comm;
-    for (uint32_t at = 0; figures_comm_next(&figures, &at, &comm);)
-        if (!comm.is_sum && strcmp(comm.name, name) == 0)
-            return figures_one(&figures, "mpit_coll_count", VARIABLE_COUNTER, &comm);
-    return 0;
-}
-
-/* Those who have the communicator and have not come to the collective that the patient is in: for them it waits. Who
- * has more of them behind it has left that one already. */
-static void absent_text(const struct ward *ward, const struct patient *patient, char text[LIST_BYTES])
-{
-    const struct comm_record *comm = comm_of(patient);
-    int32_t *absent = calloc(ward->job->file_count + 1, sizeof *absent);
-    size_t count = 0;
-    text[0] = '\0';
-    uint64_t done = comm ? collectives_done(patient->file, comm->name) : 0;
-    for (size_t i = 0; comm && absent && i < ward->job->file_count; i++) {
-        const struct run_reader *file = run_job_file(ward->job, i);
-        bool inside = !comm_named(file, comm->name) || collectives_done(file, comm->name) > done;
-        for (size_t k = 0; k < ward->count && !inside; k++)
-            inside = ward->patients[k].file == file && ward->patients[k].state.call == patient->state.call &&
-                     comm_of(&ward->patients[k]) && strcmp(comm_of(&ward->patients[k])->name, comm->name) == 0;
-        if (!inside)
-            absent[count++] = file->header.world_rank;
-    }
-    if (count)
-        ranks_text(text, absent, count);
-    free(absent);
-}
-
 static const char *ending(const struct patient *patient)
 {
     if (patient->alive)
@@ -299,43 +192,52 @@ static const char *ending(const struct patient *patient)
     }
 }
 
-/* Where the peers of a group of threads are. */
-static void peers_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
+/* The ranks that a group of threads waits for in one way; "" = none. */
+static void waits_text(char text[LIST_BYTES], const struct patient *const *group, size_t count, enum wait_kind kind)
 {
-    enum direction direction = direction_of(group[0]);
-    if (direction == DIRECTION_NONE)
-        return;
-    if (direction == DIRECTION_ALL) {
+    size_t most = 0, found = 0;
+    for (size_t i = 0; i < count; i++)
+        most += group[i]->waits.count;
+    int32_t *ranks = calloc(most + 1, sizeof *ranks);
+    for (size_t i = 0; ranks && i < count; i++)
+        for (size_t k = 0; k < group[i]->waits.count; k++)
+            if (group[i]->waits.list[k].kind == kind && group[i]->waits.list[k].rank >= 0)
+                ranks[found++] = group[i]->waits.list[k].rank;
+    text[0] = '\0';
+    if (found)
+        ranks_text(text, ranks, found);
+    free(ranks);
+}
+
+/* For whom a group of threads waits. */
+static void waits_print(const struct patient *const *group, size_t count, FILE *out)
+{
+    static const char *const words[WAIT_KINDS] = {
+        [WAIT_FROM] = "from", [WAIT_TO] = "to", [WAIT_AT] = "at", [WAIT_ALL] = "which has not entered:"};
+    bool anybody = false, requests = false, collective = false;
+    const char *between = ", ";
+    for (size_t i = 0; i < count; i++) {
+        anybody = anybody || group[i]->waits.anybody;
+        requests = requests || group[i]->waits.requests;
+        collective = collective || group[i]->waits.collective;
+    }
+    for (enum wait_kind kind = 0; kind < WAIT_KINDS; kind++) {
         char text[LIST_BYTES];
-        absent_text(ward, group[0], text);
-        if (text[0])
-            fprintf(out, ", which %s not entered", strchr(text, ',') || strchr(text, '-') ? "have" : "has");
-        if (text[0])
-            fprintf(out, ": %s", text);
-        return;
+        waits_text(text, group, count, kind);
+        const char *word = words[kind];
+        if (kind == WAIT_ALL && (strchr(text, ',') || strchr(text, '-')))
+            word = "which have not entered:";
+        if (text[0] || (kind == WAIT_FROM && anybody)) {
+            fprintf(out, "%s%s%s %s%s", between, requests ? kind == WAIT_TO ? "sending " : "receiving " : "", word,
+                    text,
+                    kind != WAIT_FROM || !anybody ? ""
+                    : text[0]                     ? " and anybody"
+                                                  : "anybody");
+            between = " and ";
+        }
     }
-    int32_t seen[TARGETS_SHOWN];
-    size_t different = 0;
-    bool any = false;
-    for (size_t i = 0; i < count && different <= TARGETS_SHOWN; i++) {
-        int32_t target = world_rank_of(ward, comm_of(group[i]), group[i]->state.peer);
-        any = any || group[i]->state.peer == PEER_ANY;
-        size_t at = 0;
-        while (at < different && at < TARGETS_SHOWN && seen[at] != target)
-            at++;
-        if (target >= 0 && at == different && different < TARGETS_SHOWN)
-            seen[different] = target;
-        different += target >= 0 && at == different;
-    }
-    if (different == 0 && !any)
-        return;
-    fprintf(out, direction == DIRECTION_TO ? ", to" : ", from");
-    for (size_t i = 0; i < different && i < TARGETS_SHOWN; i++)
-        fprintf(out, "%s%" PRId32, i ? ", " : different == 1 ? " rank " : " ranks ", seen[i]);
-    if (different > TARGETS_SHOWN)
-        fprintf(out, ", ...");
-    if (any)
-        fprintf(out, "%s anybody", different ? " and" : "");
+    if (collective)
+        fprintf(out, "%sin a nonblocking collective", between);
 }
 
 static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
@@ -353,7 +255,7 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     ranks_text(ranks, list, list ? count : 0);
     free(list);
     fprintf(out, "             %s: ", ranks);
-    const struct comm_record *comm = comm_of(first);
+    const struct comm_record *comm = patient_comm(first);
     if (first->state.call != CALL_NONE)
         fprintf(out, "in %s%s%s", first->call, comm ? " on " : "",
                 comm ? comm_title(title, comm->name, comm->label) : "");
@@ -362,54 +264,25 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     else
         fprintf(out, "outside MPI");
     if (first->state.call != CALL_NONE)
-        peers_print(ward, group, count, out);
+        waits_print(group, count, out);
     if (since != INT64_MAX && ward->end_ns >= since)
         fprintf(out, ", for %s", text_of_ns(time, (uint64_t)(ward->end_ns - since)));
     fprintf(out, "; %s\n", ending(first));
 }
 
-/* For whom each rank waits in a message, + 1; 0: for nobody. NULL without memory. */
-static int32_t *targets_find(const struct ward *ward, int32_t ranks)
-{
-    int32_t *targets = calloc((size_t)ranks + 1, sizeof *targets);
-    for (size_t i = 0; targets && i < ward->count; i++) {
-        const struct patient *patient = &ward->patients[i];
-        int32_t rank = patient->file->header.world_rank;
-        enum direction direction = direction_of(patient);
-        if (rank < 0 || rank >= ranks || targets[rank] || patient->state.call == CALL_NONE ||
-            (direction != DIRECTION_FROM && direction != DIRECTION_TO && direction != DIRECTION_BOTH))
-            continue;
-        int32_t target = world_rank_of(ward, comm_of(patient), patient->state.peer);
-        targets[rank] = target >= 0 && target < ranks ? target + 1 : 0;
-    }
-    return targets;
-}
-
 /* Ranks that wait for each other, in a circle. */
 static void circle_print(const struct ward *ward, FILE *out)
 {
-    int32_t ranks = 0;
-    for (size_t i = 0; i < ward->job->file_count; i++)
-        if (ward->job->files[i].header.world_rank >= ranks)
-            ranks = ward->job->files[i].header.world_rank + 1;
-    int32_t *targets = targets_find(ward, ranks), *walks = calloc((size_t)ranks + 1, sizeof *walks);
-    for (int32_t walk = 1; targets && walks && walk <= ranks; walk++) {
-        int32_t at = walk; /* ranks + 1, as the targets are */
-        for (; at && !walks[at - 1]; at = targets[at - 1])
-            walks[at - 1] = walk;
-        if (!at || walks[at - 1] != walk)
-            continue; /* it ended, or came to where another walk has been */
-        fprintf(out, "             rank %" PRId32, at - 1);
-        for (int32_t next = targets[at - 1];; next = targets[next - 1]) {
-            fprintf(out, " waits for rank %" PRId32 "%s", next - 1, next == at ? "" : ", which");
-            if (next == at)
-                break;
-        }
-        fprintf(out, ": a deadlock\n");
-        break;
-    }
-    free(targets);
-    free(walks);
+    int32_t *ranks;
+    bool sure;
+    size_t count = waits_circle(ward, &ranks, &sure);
+    if (!count)
+        return;
+    fprintf(out, "             rank %" PRId32, ranks[0]);
+    for (size_t i = 1; i <= count; i++)
+        fprintf(out, " waits for rank %" PRId32 "%s", ranks[i % count], i == count ? "" : ", which");
+    fprintf(out, ": %sa deadlock\n", sure ? "" : "probably ");
+    free(ranks);
 }
 
 static void groups_print(struct ward *ward, size_t most, FILE *out)
@@ -440,7 +313,8 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
     struct ward ward = {.job = job};
     if (job->file_count == 0)
         return 0;
-    if (timeline_open(&ward.line, job->files, job->file_count, true) != 0 || patients_find(&ward) != 0)
+    if (timeline_open(&ward.line, job->files, job->file_count, true) != 0 || patients_find(&ward) != 0 ||
+        waits_find(&ward) != 0)
         errx(1, "no memory");
     if (ward.processes) {
         fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes,
@@ -450,6 +324,7 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
         groups_print(&ward, most, out);
         circle_print(&ward, out);
     }
+    waits_release(&ward);
     free(ward.patients);
     timeline_release(&ward.line);
     return ward.processes;

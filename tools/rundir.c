@@ -86,7 +86,7 @@ static void hosts_present(const struct run_job *job, char *text, size_t bytes)
 /* A job leaves the run files of all its processes, or of none where they made the summary together. */
 static void job_note(struct run_dir *dir, const struct run_job *job)
 {
-    char ranks[128] = "", hosts[256] = "";
+    char ranks[128] = "", text[144], hosts[256] = "";
     int32_t size = 0;
     for (size_t i = 0; i < job->file_count; i++)
         if (job->files[i].header.world_size > size)
@@ -94,13 +94,16 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
     if (job->file_count >= (size_t)size) /* 0: it did not get through MPI_Init */
         return;
     ranks_missing(job, size, ranks, sizeof ranks);
+    bool several = strpbrk(ranks, ",-") != NULL;
+    snprintf(text, sizeof text, several ? "s %s are" : " %s is", ranks);
     hosts_present(job, hosts, sizeof hosts);
     dir->notes = array_grow(dir->notes, dir->note_count, sizeof *dir->notes);
     if (asprintf(&dir->notes[dir->note_count],
-                 "%s has run files of %zu of the %" PRId32 " processes of a job: ranks %s are missing (those there are "
-                 "from %s); the directory has to be writable, with room, on a file system that all hosts of the job "
-                 "share, and mpit on each of them",
-                 dir->path, job->file_count, size, ranks, hosts) < 0)
+                 "%s has run files of %zu of the %" PRId32
+                 " processes of a job: rank%s missing%s (those there are from "
+                 "%s); the directory has to be writable, with room, on a file system that all hosts of the job share, "
+                 "and mpit on each of them",
+                 dir->path, job->file_count, size, text, dir->problem_count ? ", or could not be read" : "", hosts) < 0)
         err(1, "no memory");
     dir->note_count++;
 }

@@ -118,6 +118,10 @@ int selection_comm(struct selection *selection, const char *text, char problem[S
 
 int selection_functions(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
 {
+    if (!text[0]) {
+        snprintf(problem, SELECT_PROBLEM_BYTES, "no function is named");
+        return -1;
+    }
     if (filter_select(text, selection->left_out, problem, SELECT_PROBLEM_BYTES) != 0)
         return -1;
     selection->by_function = true;

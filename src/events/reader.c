@@ -107,23 +107,25 @@ static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
     while (offset < reader->bytes) {
-        const struct chunk_header *chunk = reader_object(reader, offset, sizeof *chunk);
-        if (!chunk || chunk->magic != CHUNK_MAGIC)
+        const struct chunk_header *there = reader_object(reader, offset, sizeof *there);
+        const struct chunk_header chunk =
+            there ? *there : (struct chunk_header){0}; /* a living process may change it */
+        if (chunk.magic != CHUNK_MAGIC)
             return reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)offset);
-        if (chunk->bytes < sizeof *chunk || chunk->bytes % RUN_PAGE_BYTES || chunk->bytes > reader->bytes - offset)
+        if (chunk.bytes < sizeof chunk || chunk.bytes % RUN_PAGE_BYTES || chunk.bytes > reader->bytes - offset)
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
                                (unsigned long long)offset);
-        if (chunk->kind < CHUNK_ARENA || chunk->kind > (reader->file ? CHUNK_GONE : CHUNK_FREE))
+        if (chunk.kind < CHUNK_ARENA || chunk.kind > (reader->file ? CHUNK_GONE : CHUNK_FREE))
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
-                               chunk->kind);
-        if (!reader_chunk_fits(chunk))
+                               chunk.kind);
+        if (!reader_chunk_fits(&chunk))
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
                                (unsigned long long)offset);
-        if (reader_chunk_add(reader, chunk) != 0)
+        if (reader_chunk_add(reader, there) != 0)
             return -1;
         if (reader->chunk_count % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
-        offset += chunk->bytes;
+        offset += chunk.bytes;
     }
     if (reader->header.trace_policy == TRACE_RING && reader->chunk_count)
         qsort(reader->chunks, reader->chunk_count, sizeof *reader->chunks, chunk_order);
@@ -381,30 +383,48 @@ static bool chunks_move(struct run_reader *reader)
     return moves;
 }
 
-enum { GROWTH_ATTEMPTS = 100 };
+enum { GROWTH_ATTEMPTS = 100, LOOKS_MOST = 50 };
 
-int run_reader_open(struct run_reader *reader, const char *path)
+/* Maps the file as it is at one moment: all that is published, and no chunk under way to another place. */
+static int file_open(struct run_reader *reader, const char *path)
 {
     for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
         *reader = (struct run_reader){0};
-        if (file_map(reader, path) != 0) {
-            run_reader_close(reader);
+        if (file_map(reader, path) != 0)
             return -1;
-        }
         header_copy(reader);
         if (reader->file || (!file_has_grown(reader, path) && (!chunks_move(reader) || i + 1 == GROWTH_ATTEMPTS)))
             break;
         if (i + 1 < GROWTH_ATTEMPTS)
             run_reader_close(reader);
     }
+    return 0;
+}
+
+static int objects_find(struct run_reader *reader)
+{
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || reader_objects_find(reader) != 0 ||
         blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 ||
-        clock_syncs_find(reader) != 0 || tables_find(reader) != 0) {
-        run_reader_close(reader);
+        clock_syncs_find(reader) != 0 || tables_find(reader) != 0)
         return -1;
-    }
     return 0;
+}
+
+/* A ring is written over while it is read, and then what was found may not fit together: another look does. */
+int run_reader_open(struct run_reader *reader, const char *path)
+{
+    for (int looks = 1;; looks++) {
+        int result = file_open(reader, path);
+        if (result == 0 && objects_find(reader) == 0)
+            return 0;
+        bool again = result == 0 && !reader->file && reader->header.phase != RUN_FINALIZED &&
+                     reader->header.trace_policy == TRACE_RING && looks < LOOKS_MOST;
+        run_reader_close(reader);
+        if (!again)
+            return -1;
+        nanosleep(&(struct timespec){.tv_nsec = looks * 100000L}, NULL);
+    }
 }
 
 void run_reader_rest(const struct run_reader *reader)

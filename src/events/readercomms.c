@@ -96,19 +96,29 @@ static bool record_unpack(struct comm_record *record, const char *packed, size_t
     return *taken <= bytes;
 }
 
-static int chunk_take(struct run_reader *reader, const struct chunk_header *chunk, struct found *found)
+static int chunk_take(struct run_reader *reader, const struct chunk_header *there, struct found *found)
 {
-    const char *packed = (const char *)(chunk + 1);
-    for (size_t at = 0, i = 0, taken; i < chunk->capacity; i++, at += taken) {
+    const struct chunk_header chunk = *there; /* of a ring it may be written over while it is read */
+    const char *packed = (const char *)(there + 1);
+    size_t before = found->count, offset = (size_t)((const char *)there - reader->base);
+    bool sound = chunk.kind == CHUNK_COMMS && chunk.bytes >= sizeof chunk && chunk.bytes <= reader->bytes - offset &&
+                 reader_chunk_fits(&chunk);
+    size_t i = 0;
+    for (size_t at = 0, taken; sound && i < chunk.capacity; at += taken) {
         struct comm_record record;
-        if (!record_unpack(&record, packed + at, chunk->packed_bytes - at, &taken) || !record_is_sound(&record))
-            return reader_fail(reader, "is damaged: record %zu of the communicators in the chunk at byte %zu", i,
-                               (size_t)((const char *)chunk - reader->base));
-        struct comm_record *copy = found_add(found);
-        if (!copy)
+        sound = record_unpack(&record, packed + at, chunk.packed_bytes - at, &taken) && record_is_sound(&record);
+        struct comm_record *copy = sound ? found_add(found) : NULL;
+        if (sound && !copy)
             return reader_fail(reader, "has more communicators than memory can hold");
-        *copy = record;
+        i += sound;
+        if (copy)
+            *copy = record;
     }
+    LOADS_IN_ORDER();
+    if (reader->header.phase != RUN_FINALIZED && memcmp(&chunk, there, sizeof chunk) != 0)
+        found->count = before; /* those of older events, which have gone, too */
+    else if (!sound)
+        return reader_fail(reader, "is damaged: record %zu of the communicators in the chunk at byte %zu", i, offset);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 #include <sys/resource.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,13 +20,26 @@ struct native native;
 
 static void *library; /* where the MPI was loaded out of the global scope (a Python extension, say) */
 
-/* Going over the limit of a file's size would raise SIGXFSZ in the program. */
+static struct stat output; /* where lines go to, as the program found it */
+
+__attribute__((constructor)) static void output_note(void)
+{
+    if (fstat(STDERR_FILENO, &output) != 0)
+        output = (struct stat){0};
+}
+
+/* Not into a file that has got the number since then: that may be anything of the program's. A line that would have to
+ * wait for a reader is not worth it. Going over the limit of a file's size would raise SIGXFSZ in the program. */
 static bool output_takes(size_t bytes)
 {
+    enum { WAIT_MS = 50 };
+    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     struct rlimit limit;
     struct stat st;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || fstat(STDERR_FILENO, &st) != 0 ||
-        !S_ISREG(st.st_mode))
+    if (fstat(STDERR_FILENO, &st) != 0 || st.st_dev != output.st_dev || st.st_ino != output.st_ino ||
+        (!S_ISREG(st.st_mode) && poll(&ready, 1, WAIT_MS) <= 0))
+        return false;
+    if (!S_ISREG(st.st_mode) || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return true;
     off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
     uint64_t end = (uint64_t)(at > st.st_size ? at : st.st_size) + bytes;

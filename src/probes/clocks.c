@@ -4,6 +4,7 @@
 #include "book.h"
 #include "clockmap.h"
 #include "clocksync.h"
+#include "jobcomm.h"
 #include "knobs.h"
 #include "switchboard.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_PING = 1, TAG_PONG, TAG_SYNC };
 enum { PING_GO_ON = 1, PING_ENOUGH };
 /* As long as the result gets better, within bounds. */
 enum { ECHOES_WITHOUT_GAIN = 40, ECHOES_MOST = 2000, ECHOES_LEAST = 4, ECHO_ROOM_NS = 10000 };
@@ -114,14 +114,11 @@ static void place_find(struct seat *seats, int *leaders, int size, int rank)
     node_find(leaders, nodes, seats[first].rank);
 }
 
-/* A communicator of all, and everybody's kernel. `table` is room for so many. */
+/* Everybody's kernel. `table` is room for so many. */
 static bool place_make(uint64_t *table, struct seat *seats, int *leaders, int size, uint64_t kernel)
 {
     int rank = 0;
     unsigned long long own = kernel;
-    if (native.Comm_split(native.comm_world, 0, 0, &place.comm) != MPI_SUCCESS)
-        return false;
-    native.Comm_set_errhandler(place.comm, native.errors_return);
     native.Comm_rank(place.comm, &rank);
     place.made = native.Allgather(&own, 1, native.unsigned_long_long, table, 1, native.unsigned_long_long,
                                   place.comm) == MPI_SUCCESS;
@@ -141,7 +138,7 @@ static bool all_agree(bool wanted, bool able, uint64_t kernel, uint64_t every, b
 {
     enum { WANTED, UNABLE, KERNEL, NOT_KERNEL, EVERY, NOT_EVERY, WORDS };
     unsigned long long mine[WORDS] = {wanted, !able, kernel, ~kernel, every, ~every}, all[WORDS];
-    if (native.Allreduce(mine, all, WORDS, native.unsigned_long_long, native.max, native.comm_world) != MPI_SUCCESS)
+    if (native.Allreduce(mine, all, WORDS, native.unsigned_long_long, native.max, place.comm) != MPI_SUCCESS)
         return false;
     *follows = all[EVERY] && all[EVERY] == ~all[NOT_EVERY];
     return all[WANTED] && !all[UNABLE] && all[KERNEL] != ~all[NOT_KERNEL];
@@ -151,7 +148,10 @@ static bool all_agree(bool wanted, bool able, uint64_t kernel, uint64_t every, b
 static bool place_take(bool wanted, bool *follows)
 {
     int size = 1;
-    native.Comm_size(native.comm_world, &size);
+    place.comm = job_comm();
+    if (place.comm == native.comm_null)
+        return false;
+    native.Comm_size(place.comm, &size);
     uint64_t kernel = kernel_number();
     uint64_t *table = malloc((size_t)size * sizeof *table);
     struct seat *seats = malloc((size_t)size * sizeof *seats);
@@ -231,11 +231,11 @@ static uint64_t error_now(const struct clock_sync *own, uint64_t now_ns)
 static void echoes_give(int child, const struct clock_sync *own)
 {
     int word = 0;
-    if (!message_await(child, TAG_PING))
+    if (!message_await(child, JOB_TAG_PING))
         return;
     for (;;) {
         unsigned long long answer[3];
-        if (!message_next(child, TAG_PING, &word, 1, native.int_))
+        if (!message_next(child, JOB_TAG_PING, &word, 1, native.int_))
             return;
         uint64_t arrived = clock_now();
         if (word != PING_GO_ON)
@@ -243,7 +243,7 @@ static void echoes_give(int child, const struct clock_sync *own)
         answer[0] = clock_map_ns(&map, arrived);
         answer[2] = error_now(own, answer[0]);
         answer[1] = clock_map_ns(&map, clock_now());
-        if (native.Send(answer, 3, native.unsigned_long_long, child, TAG_PONG, place.comm) != MPI_SUCCESS)
+        if (native.Send(answer, 3, native.unsigned_long_long, child, JOB_TAG_PONG, place.comm) != MPI_SUCCESS)
             return;
     }
 }
@@ -268,8 +268,8 @@ static bool echoes_take(struct clock_sync *sync)
     while (tries++ < ECHOES_MOST && burst_goes_on(&burst, gainless, begin)) {
         unsigned long long answer[3];
         struct clock_echo echo = {.sent_ticks = clock_now()};
-        if (native.Send(&word, 1, native.int_, place.parent, TAG_PING, place.comm) != MPI_SUCCESS ||
-            !message_next(place.parent, TAG_PONG, answer, 3, native.unsigned_long_long))
+        if (native.Send(&word, 1, native.int_, place.parent, JOB_TAG_PING, place.comm) != MPI_SUCCESS ||
+            !message_next(place.parent, JOB_TAG_PONG, answer, 3, native.unsigned_long_long))
             return false;
         echo.returned_ticks = clock_now();
         echo.arrived_ns = answer[0];
@@ -280,7 +280,7 @@ static bool echoes_take(struct clock_sync *sync)
         gainless = clock_burst_add(&burst, &echo) ? 0 : gainless + 1;
     }
     word = PING_ENOUGH;
-    native.Send(&word, 1, native.int_, place.parent, TAG_PING, place.comm);
+    native.Send(&word, 1, native.int_, place.parent, JOB_TAG_PING, place.comm);
     return clock_burst_result(&burst, sync);
 }
 
@@ -289,14 +289,14 @@ static void sync_tell(struct clock_sync *sync, bool good)
 {
     unsigned long long words[4] = {sync->ticks, sync->reference_ns, sync->error_ns, good};
     if (place.teller >= 0) {
-        good = message_await(place.teller, TAG_SYNC) &&
-               native.Recv(words, 4, native.unsigned_long_long, place.teller, TAG_SYNC, place.comm,
+        good = message_await(place.teller, JOB_TAG_SYNC) &&
+               native.Recv(words, 4, native.unsigned_long_long, place.teller, JOB_TAG_SYNC, place.comm,
                            MPI_STATUS_IGNORE) == MPI_SUCCESS &&
                words[3];
         *sync = (struct clock_sync){words[0], words[1], words[2]};
     }
     for (int i = 0; i < place.told_count; i++)
-        native.Send(words, 4, native.unsigned_long_long, place.told[i], TAG_SYNC, place.comm);
+        native.Send(words, 4, native.unsigned_long_long, place.told[i], JOB_TAG_SYNC, place.comm);
     if (good && !place.leads)
         sync_keep(*sync);
 }
@@ -356,5 +356,4 @@ void clocks_end(bool traced)
         return;
     clocks_measure();
     place.made = false;
-    native.Comm_free(&place.comm);
 }

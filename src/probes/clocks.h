@@ -2,9 +2,9 @@
  * The clocks of the job's nodes, measured with MPI itself: at the end of MPI_Init, before MPI_Finalize begins, and if
  * it is asked for behind every Nth barrier of all.
  *
- * Over a communicator of its own; one process of each running kernel, its lowest rank, measures once along a tree
- * (clocksync.h) and tells the others of its kernel, so that each run file has what a reader needs. A process keeps of
- * the tree its own place: whom it measures against, who measures against it, whom it tells.
+ * Over mpit's own communicator (jobcomm.h); one process of each running kernel, its lowest rank, measures once along a
+ * tree (clocksync.h) and tells the others of its kernel, so that each run file has what a reader needs. A process keeps
+ * of the tree its own place: whom it measures against, who measures against it, whom it tells.
  */
 #ifndef MPIT_PROBES_CLOCKS_H
 #define MPIT_PROBES_CLOCKS_H

@@ -8,6 +8,7 @@
 #include "gate.h"
 #include "instruments.h"
 #include "job.h"
+#include "jobcomm.h"
 #include "next.h"
 #include "pcontrol.h"
 #include "profiled.h"
@@ -270,6 +271,23 @@ static void local_calls_tell(void)
                    word);
 }
 
+/* Another MPI's launcher starts so many, and each is alone. */
+static void launcher_tell(void)
+{
+    static const char *const names[][3] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI"},
+                                           {"PMI_SIZE", "PMI_RANK", "MPICH"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && book.run.header->world_size == 1; i++) {
+        const char *size = getenv(names[i][0]), *rank = getenv(names[i][1]);
+        if (size && rank && atoi(size) > 1 && atoi(rank) == 0 && strcmp(names[i][2], ABI_NAME) != 0) {
+            native_say(
+                "mpit: %s's launcher started %s processes, but the program is linked to %s: each of them is a job "
+                "of its own, of one process",
+                names[i][2], size, ABI_NAME);
+            return;
+        }
+    }
+}
+
 /* What is wrong with the environment is wrong for all processes of a program, and said by the first. Where there are
  * several programs, each may have an environment of its own. */
 static void environment_tell(void)
@@ -282,6 +300,7 @@ static void environment_tell(void)
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
         native_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
     local_calls_tell();
+    launcher_tell();
 }
 
 static void facts_learn(struct log *log)
@@ -337,7 +356,10 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         return;
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
-    if (recorder_directory() && trace_asked && reduction_possible())
+    bool together = recorder_directory() && reduction_possible();
+    if (together)
+        job_comm_make();
+    if (together && trace_asked)
         clocks_begin();
     if (!probe->log)
         return;
@@ -383,6 +405,7 @@ bool recorder_finish(struct probe *probe)
     if (recorder_directory())
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && book.run.header->traced != TRACED_NOT);
+    job_comm_free();
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
     if (world_is_last)
         __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */

@@ -2,6 +2,7 @@
 #include "reduction.h"
 
 #include "job.h"
+#include "jobcomm.h"
 #include "log.h"
 #include "recorder.h"
 #include "summary.h"
@@ -13,25 +14,24 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TAG_SIZE = 1, TAG_PART = 2 };
-
 /* Takes in the part of the process `source`. False: it did not arrive or could not be taken. */
 static bool part_receive(MPI_Comm comm, int source, struct summary *summary)
 {
     unsigned long long size = 0;
     char error[128];
-    if (native.Recv(&size, 1, native.unsigned_long_long, source, TAG_SIZE, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (native.Recv(&size, 1, native.unsigned_long_long, source, JOB_TAG_SIZE, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return false;
     if (!size || size > INT32_MAX)
         return false;
     void *data = malloc(size);
     struct summary part = {0};
     if (!data) { /* what was announced must be received all the same */
-        native.Recv(NULL, 0, native.byte, source, TAG_PART, comm, MPI_STATUS_IGNORE);
+        native.Recv(NULL, 0, native.byte, source, JOB_TAG_PART, comm, MPI_STATUS_IGNORE);
         return false;
     }
-    bool good = native.Recv(data, (int)size, native.byte, source, TAG_PART, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-                summary_unpack(&part, data, size, error) == 0;
+    bool good =
+        native.Recv(data, (int)size, native.byte, source, JOB_TAG_PART, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+        summary_unpack(&part, data, size, error) == 0;
     good = good && summary_merge(summary, &part) == 0;
     summary_release(&part);
     free(data);
@@ -45,9 +45,9 @@ static bool part_send(MPI_Comm comm, int target, const struct summary *summary)
     if (bytes > INT32_MAX)
         bytes = 0;
     unsigned long long size = data ? bytes : 0;
-    bool good = native.Send(&size, 1, native.unsigned_long_long, target, TAG_SIZE, comm) == MPI_SUCCESS;
+    bool good = native.Send(&size, 1, native.unsigned_long_long, target, JOB_TAG_SIZE, comm) == MPI_SUCCESS;
     if (good && size)
-        good = native.Send(data, (int)size, native.byte, target, TAG_PART, comm) == MPI_SUCCESS;
+        good = native.Send(data, (int)size, native.byte, target, JOB_TAG_PART, comm) == MPI_SUCCESS;
     free(data);
     return good && size;
 }
@@ -105,18 +105,16 @@ bool reduction_possible(void)
 
 bool reduction_run(bool recording, bool unfinished)
 {
-    MPI_Comm comm = native.comm_null;
+    MPI_Comm comm = job_comm();
     struct summary summary = {0};
     int rank = 0, size = 1;
     if (recording && summary_of_book(&summary, clock_now()) != 0)
         summary.ranks = 0;
     summary.unfinished = unfinished;
-    /* a split, and not a duplicate: that would run the program's attribute callbacks */
-    if (native.Comm_split(native.comm_world, 0, 0, &comm) != MPI_SUCCESS) {
+    if (comm == native.comm_null) {
         summary_release(&summary);
         return false;
     }
-    native.Comm_set_errhandler(comm, native.errors_return);
     native.Comm_rank(comm, &rank);
     native.Comm_size(comm, &size);
     int good = tree_reduce(comm, rank, size, &summary);
@@ -125,7 +123,6 @@ bool reduction_run(bool recording, bool unfinished)
     native.Bcast(&job, 1, native.unsigned_long_long, 0, comm);
     if (recording && job)
         book.run.header->job = job; /* what rank 0 took for it, on all nodes */
-    native.Comm_free(&comm);
     summary_release(&summary);
     return good;
 }

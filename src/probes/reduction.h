@@ -1,7 +1,7 @@
 /*
  * The summary of the job, reduced over its processes with MPI itself while MPI_Finalize has not begun.
  *
- * A binomial tree over a communicator of all processes: each process sends its part once, to the process whose rank
+ * A binomial tree over mpit's own communicator (jobcomm.h): each process sends its part once, to the process whose rank
  * lacks its lowest bit, after it has taken in those of the ranks above it. Rank 0 writes the file. Messages of the
  * program that are still under way cannot be met, since the communicator is ours.
  */

@@ -86,6 +86,20 @@ static uint64_t draw(uint64_t *state)
 static void hang(struct account *account, MPI_Comm comm)
 {
     int token = 1, sum;
+    if (strcmp(end, "hang-requests") == 0) { /* 0 and 1 in requests, of which one is none of the circle */
+        MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        int tokens[3], count = rank < 2 ? 2 : 1;
+        CALL(account, IRECV, 4711,
+             MPI_Irecv(&tokens[0], 1, MPI_INT, rank < 2 ? 1 - rank : 0, 4711, comm, &requests[0]));
+        if (rank < 2)
+            CALL(account, IRECV, 4712, MPI_Irecv(&tokens[1], 1, MPI_INT, MPI_ANY_SOURCE, 4712, comm, &requests[1]));
+        CALL(account, WAITALL, 0, MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+    }
+    if (strcmp(end, "hang-collective") == 0) { /* 0 waits for 2, which waits for 0 to come to the barrier */
+        if (rank == 0)
+            CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, 2, 4711, comm, MPI_STATUS_IGNORE));
+        CALL(account, BARRIER, 0, MPI_Barrier(comm));
+    }
     if (rank > 0) /* rank 1 leaves it, the root waits for rank 0 alone */
         CALL(account, REDUCE, 4, MPI_Reduce(&token, &sum, 1, MPI_INT, MPI_SUM, 2, comm));
     if (rank < 2)
@@ -101,7 +115,7 @@ static void raise_fault(void)
 
 static void come_to_an_end(struct account *account, MPI_Comm comm)
 {
-    if (strcmp(end, "hang") == 0)
+    if (strncmp(end, "hang", 4) == 0)
         hang(account, comm);
     if (strcmp(end, "killall") == 0)
         raise(SIGKILL);

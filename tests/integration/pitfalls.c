@@ -1,9 +1,11 @@
 /*
  * What programs do that a recorder must survive, one case for each argument; prints "right" or what went wrong.
  *
- *     pitfalls null-status | closed-descriptor | many-communicators | forked-reader | jump | finalized-listener
+ *     pitfalls null-status | closed-descriptor | many-communicators | forked-reader | jump | finalized-listener |
+ *              left-collectives | replaced-stderr | full-stderr
  */
 #include <mpi.h>
+#include <mpit/instrument.h>
 #include <mpit/mpi_t.h>
 
 #include <fcntl.h>
@@ -14,6 +16,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+MPIT_REGION(pitfalls_region, "left by who is not in it, which is told on stderr");
 
 static int failures;
 
@@ -183,6 +187,44 @@ static void finalized_listener(void)
     expect(heard == 0, "and no more after MPI_T_finalize");
 }
 
+/* Rank 0 alone begins collectives that never end: the communicator serves for no other nonblocking one after that. */
+static void left_collectives(void)
+{
+    static int value;
+    int rank;
+    MPI_Request request;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; rank == 0 && i < 3; i++)
+        expect(MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &request) == MPI_SUCCESS, "it begins");
+}
+
+/* What is told on stderr does not get into a file that has its number by now. */
+static void replaced_stderr(void)
+{
+    struct stat st;
+    close(STDERR_FILENO);
+    int own = open("pitfalls.own", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    expect(own == STDERR_FILENO, "the lowest number is used");
+    mpit_region_leave(&pitfalls_region);
+    expect(fstat(own, &st) == 0 && st.st_size == 0, "the program's file is empty");
+    unlink("pitfalls.own");
+}
+
+/* Nor does the program wait for who does not read it. */
+static void full_stderr(void)
+{
+    char text[512] = "";
+    int flags = fcntl(STDERR_FILENO, F_GETFL);
+    struct stat st;
+    expect(fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode), "it is a pipe");
+    fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+    while (write(STDERR_FILENO, text, sizeof text) > 0)
+        continue;
+    fcntl(STDERR_FILENO, F_SETFL, flags);
+    mpit_region_leave(&pitfalls_region);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -193,7 +235,10 @@ int main(int argc, char **argv)
                  {"many-communicators", many_communicators},
                  {"forked-reader", forked_reader},
                  {"jump", jump},
-                 {"finalized-listener", finalized_listener}};
+                 {"finalized-listener", finalized_listener},
+                 {"left-collectives", left_collectives},
+                 {"replaced-stderr", replaced_stderr},
+                 {"full-stderr", full_stderr}};
     int provided, ran = 0;
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);

@@ -1,10 +1,11 @@
 /*
- * requests [threads]
+ * requests [threads] [BOOK]
  *
  * Requests of all kinds: matched, paired, generalized, persistent, partitioned; inactive and null ones between others,
  * freed and cancelled ones, handles that the library uses again at once; with `threads`, posted by one thread and
  * completed by another. The program counts every call and message itself, and holds that against the variables of two
  * communicators. Exit status 0: all agree; 1: they do not; 77: mpit is not there, the calls were made all the same.
+ * The counts of each process are written into BOOK.RANK.
  */
 #include "requests.h"
 
@@ -22,7 +23,7 @@ static struct {
 static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct book books[COMMS];
-unsigned long long unseen;
+unsigned long long unseen, cancelled;
 int rank, size, failures;
 int out[4096], in[8][4096];
 int threaded;
@@ -173,6 +174,25 @@ void post_send(struct book *book, int count, int tag, MPI_Request *request)
     sent(book, (size_t)count * sizeof(int), 1);
 }
 
+/* What requestsbook.py reads. */
+static void books_write(const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s.%d", name, rank);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        MPI_Abort(MPI_COMM_WORLD, 6);
+    for (int c = 0; c < COMMS; c++) {
+        const struct book *b = &books[c];
+        fprintf(file, "comm %d %llu %llu %llu %llu %llu\n", c + 1, b->sends, b->send_bytes, b->receives,
+                b->receive_bytes, b->done);
+    }
+    fprintf(file, "freed %llu\ncancelled %llu\n", unseen, cancelled);
+    for (int i = 0; calls[i].name; i++)
+        fprintf(file, "call %s %llu\n", calls[i].name, calls[i].count);
+    fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -219,6 +239,8 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("%d processes%s: %llu messages sent, %d mismatches\n", size, threaded ? ", several threads" : "",
                books[0].sends + books[1].sends, all);
+    if (argc > 1 && strcmp(argv[argc - 1], "threads") != 0)
+        books_write(argv[argc - 1]);
     for (int c = 0; c < COMMS; c++)
         MPI_Comm_free(&books[c].comm);
     MPI_T_finalize();

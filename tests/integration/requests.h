@@ -16,7 +16,8 @@ struct book {
 };
 
 extern struct book books[COMMS];
-extern unsigned long long unseen; /* receives that were freed while active */
+extern unsigned long long unseen;    /* receives that were freed while active */
+extern unsigned long long cancelled; /* that were cancelled */
 extern int rank, size, failures;
 extern int threaded; /* several threads call MPI */
 extern int out[4096], in[8][4096];

@@ -9,13 +9,14 @@ cd "$work" || exit 2
 
 for mpi in openmpi mpich; do
     [ -e "$build/lib/libmpit-$mpi.so" ] || continue
-    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener; do
+    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener left-collectives replaced-stderr; do
         for output in "" "$work/run-$mpi-$case"; do
-            bound=
+            bound= ranks=1
+            [ $case = left-collectives ] && ranks=3
             [ $case = many-communicators ] && bound=MPIT_BUFFER_LIMIT_BYTES=1048576
-            if launch $mpi 1 env $bound ${output:+MPIT_OUTPUT="$output" MPIT_TRACE=1} \
+            if launch $mpi $ranks env $bound ${output:+MPIT_OUTPUT="$output" MPIT_TRACE=1} \
                 LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/pitfalls-$mpi" $case >out 2>err </dev/null &&
-                grep -qx right out; then
+                [ "$(grep -o right out | wc -l)" = $ranks ]; then
                 ok "$mpi: $case${output:+, with a trace}"
             else
                 cat err >>out
@@ -23,6 +24,16 @@ for mpi in openmpi mpich; do
             fi
         done
     done
+    # without a launcher, which would read it
+    mkfifo "$work/pipe-$mpi"
+    exec 9<>"$work/pipe-$mpi"
+    if timeout --kill-after=5 60 env LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/pitfalls-$mpi" full-stderr \
+        >out 2>&9 </dev/null && grep -qx right out; then
+        ok "$mpi: stderr is a full pipe"
+    else
+        not_ok "$mpi: stderr is a full pipe" out
+    fi
+    exec 9>&-
     # a tool in front that is called as Open MPI's and MPICH's libraries are
     cp "$build/tests/umq_example-$mpi.so" "$work/libmpiP.so"
     launch $mpi 1 env MPIT_OUTPUT="$work/tool-$mpi" LD_PRELOAD="$work/libmpiP.so:$build/lib/libmpit-$mpi.so" \

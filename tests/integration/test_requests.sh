@@ -31,10 +31,15 @@ for mpi in openmpi mpich; do
     for ranks in 1 2 4; do
         for threads in "" threads; do
             name="requests-$mpi with $ranks processes${threads:+ and several threads}"
-            if launch $mpi $ranks "$build/tests/requests-$mpi" $threads >"$work/out" 2>&1 </dev/null; then
+            if launch $mpi $ranks "$build/tests/requests-$mpi" $threads "$work/book" >"$work/out" 2>&1 </dev/null; then
                 ok "$name: $(tail -n 1 "$work/out")"
             else
                 not_ok "$name (status $?)" "$work/out"
+            fi
+            if python3 "${source%/*}/requestsbook.py" "$run/otf2" "$work/book" $ranks >"$work/out" 2>&1; then
+                ok "archive of $name: $(tail -n 1 "$work/out")"
+            else
+                not_ok "archive of $name" "$work/out"
             fi
             kept "$name"
         done

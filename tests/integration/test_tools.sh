@@ -289,6 +289,10 @@ done
 if has openmpi && has mpich; then
     gives "the program counts, not the launcher" 0 mpit-run --output mixed mpirun.openmpi -n 1 ./ring-mpich
     says err "MPI +MPICH"
+    gives "processes that are alone, whatever the launcher started" 0 mpit-run --output alone-1 mpirun.openmpi -n 2 ./ring-mpich
+    says err "Open MPI's launcher started 2 processes, but the program is linked to MPICH"
+    gives "  the other way round" 0 mpit-run --output alone-2 mpirun.mpich -n 2 ./ring-openmpi
+    says err "MPICH's launcher started 2 processes, but the program is linked to Open MPI"
     script both "mpirun.openmpi -n 1 true" "mpirun.mpich -n 1 true"
     gives "a script with both" 2 mpit-run ./both
     says err "cannot tell which MPI './both' runs"

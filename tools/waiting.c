@@ -1,0 +1,301 @@
+#include "waiting.h"
+
+#include "calls.h"
+#include "figures.h"
+#include "otf2_requests.h"
+#include "pending.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONG_NS = 1000000000 }; /* no message is on its way for so long */
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+const struct comm_record *patient_comm(const struct patient *patient)
+{
+    uint32_t number = run_reader_comm_at(patient->file, patient->state.comm, patient->state.since);
+    return number ? patient->file->comms[number] : NULL;
+}
+
+/* The process's own record of a communicator that is known by its name. */
+static const struct comm_record *comm_named(const struct run_reader *file, const char *name)
+{
+    for (size_t slot = 1; slot < file->slot_count; slot++)
+        if (file->comms[slot] && !(file->comms[slot]->flags & COMM_SUM) && strcmp(file->comms[slot]->name, name) == 0)
+            return file->comms[slot];
+    return NULL;
+}
+
+/* The rank in MPI_COMM_WORLD of a member of a communicator; -1: not known. */
+static int32_t world_rank_of(const struct ward *ward, const struct comm_record *comm, int32_t member)
+{
+    for (size_t i = 0; comm && member >= 0 && i < ward->job->file_count; i++) {
+        const struct run_reader *file = &ward->job->files[i];
+        const struct comm_record *theirs = comm_named(file, comm->name);
+        if (theirs && theirs->rank == member && (!(comm->flags & COMM_INTER) || theirs->group != comm->group))
+            return file->header.world_rank;
+    }
+    return -1;
+}
+
+static bool wait_add(struct waits *waits, int32_t rank, enum wait_kind kind)
+{
+    for (size_t i = 0; i < waits->count; i++)
+        if (waits->list[i].rank == rank && waits->list[i].kind == kind)
+            return true;
+    struct wait *list = realloc(waits->list, (waits->count + 1) * sizeof *list);
+    if (!list)
+        return false;
+    waits->list = list;
+    waits->list[waits->count++] = (struct wait){rank, kind};
+    return true;
+}
+
+static bool peer_add(const struct ward *ward, struct waits *waits, const struct comm_record *comm, int32_t peer,
+                     enum wait_kind kind)
+{
+    if (peer == PEER_ANY)
+        waits->anybody = true;
+    if (peer < 0)
+        return true;
+    return wait_add(waits, world_rank_of(ward, comm, peer), kind);
+}
+
+/* ---- what a call waits for --------------------------------------------------------------------------------------- */
+
+/* How many collectives the process has behind it on the communicator of this name. */
+static uint64_t collectives_done(const struct run_reader *file, const char *name)
+{
+    const struct figures figures = {file};
+    struct figures_comm comm;
+    for (uint32_t at = 0; figures_comm_next(&figures, &at, &comm);)
+        if (!comm.is_sum && strcmp(comm.name, name) == 0)
+            return figures_one(&figures, "mpit_coll_count", VARIABLE_COUNTER, &comm);
+    return 0;
+}
+
+static bool comm_is(const struct patient *patient, const char *name)
+{
+    const struct comm_record *comm = patient_comm(patient);
+    return comm && strcmp(comm->name, name) == 0;
+}
+
+/* One before this one that is in the same collective: in a large job all are, and wait for the same few. */
+static const struct patient *companion(const struct ward *ward, const struct patient *patient, const char *name)
+{
+    for (const struct patient *other = ward->patients; other < patient; other++)
+        if (other->state.call == patient->state.call && other->done == patient->done && comm_is(other, name))
+            return other;
+    return NULL;
+}
+
+/* Those who have the communicator and have not come to the collective that the patient is in: for them it waits. Who
+ * has more of them behind it has left that one already. */
+static bool absent_add(const struct ward *ward, struct patient *patient)
+{
+    const struct comm_record *comm = patient_comm(patient);
+    bool good = true;
+    if (!comm)
+        return true;
+    patient->done = collectives_done(patient->file, comm->name);
+    const struct patient *like = companion(ward, patient, comm->name);
+    for (size_t i = 0; like && good && i < like->waits.count; i++)
+        good = wait_add(&patient->waits, like->waits.list[i].rank, WAIT_ALL);
+    for (size_t i = 0; !like && good && i < ward->job->file_count; i++) {
+        const struct run_reader *file = run_job_file(ward->job, i);
+        bool inside = !comm_named(file, comm->name) || collectives_done(file, comm->name) > patient->done;
+        for (size_t k = 0; k < ward->count && !inside; k++)
+            inside = ward->patients[k].file == file && ward->patients[k].state.call == patient->state.call &&
+                     comm_is(&ward->patients[k], comm->name);
+        good = inside || wait_add(&patient->waits, file->header.world_rank, WAIT_ALL);
+    }
+    return good;
+}
+
+/* Whom the process's requests under way concern. */
+static bool requests_add(const struct ward *ward, struct patient *patient)
+{
+    struct pending *list;
+    struct waits *waits = &patient->waits;
+    long count = pending_find(patient->file, &list);
+    bool good = true;
+    for (long i = 0; good && i < count; i++) {
+        const struct comm_record *comm = list[i].comm ? patient->file->comms[list[i].comm] : NULL;
+        if (list[i].class == REQUEST_IS_COLL)
+            waits->collective = true;
+        else
+            good = peer_add(ward, waits, comm, list[i].peer, list[i].class == REQUEST_IS_SEND ? WAIT_TO : WAIT_FROM);
+    }
+    waits->requests = count != 1 || strcmp(patient->call, "MPI_Wait") != 0;
+    free(list);
+    return good;
+}
+
+/* Only a call that ends when all is there; a test returns at once. */
+static bool waits_for_requests(const char *call)
+{
+    return strncmp(call, "MPI_Wait", strlen("MPI_Wait")) == 0;
+}
+
+static bool patient_waits(const struct ward *ward, struct patient *patient)
+{
+    uint32_t kind = patient->state.call;
+    const struct comm_record *comm = patient_comm(patient);
+    struct waits *waits = &patient->waits;
+    int32_t peer = patient->state.peer;
+    if (kind == CALL_NONE || kind >= CALL_COUNT || strcmp(patient->call, call_table[kind].name) != 0)
+        return true;
+    if (call_table[kind].fold == FOLD_COMPLETION)
+        return !waits_for_requests(patient->call) || requests_add(ward, patient);
+    switch (call_table[kind].class) {
+    case CLASS_COLLECTIVE:
+        return absent_add(ward, patient);
+    case CLASS_RMA:
+        return peer_add(ward, waits, comm, peer, WAIT_AT);
+    case CLASS_P2P:
+        break;
+    default:
+        return true;
+    }
+    if (call_table[kind].fold == FOLD_SEND)
+        return peer_add(ward, waits, comm, peer, WAIT_TO);
+    return peer_add(ward, waits, comm, peer, WAIT_FROM) &&
+           (!patient->state.partner || peer_add(ward, waits, comm, patient->state.partner - 1, WAIT_TO));
+}
+
+int waits_find(struct ward *ward)
+{
+    for (size_t i = 0; i < ward->count; i++) {
+        if (run_reader_wake(ward->patients[i].file, (char[128]){0}) != 0)
+            continue;
+        bool good = patient_waits(ward, &ward->patients[i]);
+        run_reader_rest(ward->patients[i].file);
+        if (!good)
+            return -1;
+    }
+    return 0;
+}
+
+void waits_release(struct ward *ward)
+{
+    for (size_t i = 0; i < ward->count; i++)
+        free(ward->patients[i].waits.list);
+}
+
+/* ---- circles ----------------------------------------------------------------------------------------------------- */
+
+/* The one thread that stands for each rank: the first that waits, and has done so for long. NULL: the rank goes on. */
+static const struct patient **blocked_find(const struct ward *ward, int32_t ranks)
+{
+    const struct patient **blocked = calloc((size_t)ranks + 1, sizeof(void *));
+    for (size_t i = 0; blocked && i < ward->count; i++) {
+        const struct patient *patient = &ward->patients[i];
+        int32_t rank = patient->file->header.world_rank;
+        bool is_long = patient->since_ns >= 0 && ward->end_ns - patient->since_ns >= LONG_NS;
+        if (rank >= 0 && rank < ranks && !blocked[rank] && patient->waits.count && is_long)
+            blocked[rank] = patient;
+    }
+    return blocked;
+}
+
+static bool waits_have(const struct waits *waits, int32_t rank, enum wait_kind kind)
+{
+    for (size_t i = 0; i < waits->count; i++)
+        if (waits->list[i].rank == rank && waits->list[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Is the other one just doing what this one waits for? */
+static bool is_met(const struct patient *other, int32_t rank, enum wait_kind kind)
+{
+    if (kind == WAIT_FROM)
+        return waits_have(&other->waits, rank, WAIT_TO);
+    return kind == WAIT_TO && (other->waits.anybody || waits_have(&other->waits, rank, WAIT_FROM));
+}
+
+/* It ends when one of several requests does. */
+static bool is_for_one(const struct patient *patient)
+{
+    return strcmp(patient->call, "MPI_Waitany") == 0 || strcmp(patient->call, "MPI_Waitsome") == 0;
+}
+
+struct search {
+    const struct patient **blocked;
+    int32_t ranks;
+    int32_t *path;    /* the ranks that are being looked at */
+    size_t *next;     /* by rank: the wait to look at next */
+    uint8_t *visited; /* 1: on the path, 2: no circle goes through it */
+};
+
+/* The rank that the one at the end of the path waits for next; -1: no more. */
+static int32_t step(struct search *search, int32_t rank)
+{
+    const struct patient *patient = search->blocked[rank];
+    while (patient && !is_for_one(patient) && search->next[rank] < patient->waits.count) {
+        const struct wait *wait = &patient->waits.list[search->next[rank]++];
+        const struct patient *other =
+            wait->rank >= 0 && wait->rank < search->ranks ? search->blocked[wait->rank] : NULL;
+        if (other && wait->kind != WAIT_AT && search->visited[wait->rank] != 2 && !is_met(other, rank, wait->kind))
+            return wait->rank;
+    }
+    return -1;
+}
+
+/* A circle that can be reached from a rank: where on the path it begins, and its length in *length; -1: none. */
+static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
+{
+    size_t depth = 0;
+    search->path[depth++] = rank;
+    search->visited[rank] = 1;
+    while (depth) {
+        int32_t to = step(search, search->path[depth - 1]);
+        if (to < 0) {
+            search->visited[search->path[--depth]] = 2;
+            continue;
+        }
+        if (!search->visited[to]) {
+            search->visited[to] = 1;
+            search->path[depth++] = to;
+            continue;
+        }
+        size_t begin = depth - 1;
+        while (search->path[begin] != to)
+            begin--;
+        *length = depth - begin;
+        return (ssize_t)begin;
+    }
+    return -1;
+}
+
+size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure)
+{
+    struct search search = {.ranks = 0};
+    size_t count = 0;
+    *ranks = NULL;
+    *sure = true;
+    for (size_t i = 0; i < ward->job->file_count; i++)
+        if (ward->job->files[i].header.world_rank >= search.ranks)
+            search.ranks = ward->job->files[i].header.world_rank + 1;
+    size_t most = (size_t)search.ranks + 1;
+    search.blocked = blocked_find(ward, search.ranks);
+    search.path = calloc(most, sizeof *search.path);
+    search.next = calloc(most, sizeof *search.next);
+    search.visited = calloc(most, 1);
+    bool good = search.blocked && search.path && search.next && search.visited;
+    for (int32_t rank = 0; good && !count && rank < search.ranks; rank++) {
+        ssize_t begin = search.visited[rank] ? -1 : circle_from(&search, rank, &count);
+        if (begin < 0 || !(*ranks = calloc(count, sizeof **ranks)))
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            (*ranks)[i] = search.path[(size_t)begin + i];
+            *sure = *sure && !search.blocked[(*ranks)[i]]->waits.requests;
+        }
+    }
+    free(search.blocked);
+    free(search.path);
+    free(search.next);
+    free(search.visited);
+    return *ranks ? count : 0;
+}

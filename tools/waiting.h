@@ -1,0 +1,62 @@
+/*
+ * For whom the threads of a job wait, that did not come to its end.
+ *
+ *   a send or receive ──> its peer          a completion call ──> the peers of the requests that are under way
+ *   a collective ──> the members of the communicator that have not entered it          all of that: struct waits
+ *
+ * A circle of ranks that wait is a deadlock where none of them does what another one waits for, and where they have
+ * waited so long that no message can be on its way.
+ */
+#ifndef MPIT_TOOLS_WAITING_H
+#define MPIT_TOOLS_WAITING_H
+
+#include "rundir.h"
+#include "timeline.h"
+
+enum wait_kind { WAIT_FROM, WAIT_TO, WAIT_AT, WAIT_ALL, WAIT_KINDS };
+
+struct wait {
+    int32_t rank; /* in MPI_COMM_WORLD; -1: not known */
+    enum wait_kind kind;
+};
+
+struct waits {
+    struct wait *list;
+    size_t count;
+    bool anybody;    /* it receives from whoever sends */
+    bool requests;   /* the list is of requests under way, of which the call may complete others */
+    bool collective; /* and one of them is of a nonblocking collective */
+};
+
+/* A thread of a process that did not come to its end. */
+struct patient {
+    const struct run_reader *file;
+    uint32_t thread;
+    struct thread_state state;
+    const char *call; /* the name of state.call */
+    const char *last; /* the last call that returned; NULL: none is known */
+    int64_t since_ns; /* of the state; outside of MPI: since when */
+    bool alive;
+    bool shown;
+    struct waits waits;
+    uint64_t done; /* in a collective: how many it has behind it on that communicator */
+};
+
+struct ward {
+    const struct run_job *job;
+    struct timeline line;
+    struct patient *patients;
+    size_t count, processes;
+    int64_t end_ns; /* the last sign of life */
+};
+
+/* The process's record of the communicator that the thread's call works on; NULL: none, or not known. */
+const struct comm_record *patient_comm(const struct patient *patient);
+/* Fills in the waits of all. Returns 0, or -1 without memory. */
+int waits_find(struct ward *ward);
+void waits_release(struct ward *ward);
+/* Ranks that wait for each other in a circle: how many, in order in *ranks, which is to be freed; 0: none. *sure: each
+ * of them is in a call that cannot end otherwise. */
+size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure);
+
+#endif

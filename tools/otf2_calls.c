@@ -1,16 +1,30 @@
 #include "otf2_calls.h"
 
+#include "readernext.h"
+
 #include <stdlib.h>
 
-/* Reads one record ahead; by value, because a living process may overwrite what it has mapped. */
-static void stream_advance(struct call_stream *stream)
+static __attribute__((noinline)) void stream_seek(struct call_stream *stream)
 {
     uint64_t missing = stream->cursor.missing;
-    const struct event *event = event_cursor_next(&stream->cursor);
-    stream->has_ahead = event != NULL;
-    if (event)
-        stream->ahead = *event;
+    stream->ahead = event_cursor_next(&stream->cursor);
+    if (stream->ahead) {
+        stream->copy = *stream->ahead;
+        stream->ahead = &stream->copy;
+    }
     stream->torn = stream->cursor.missing != missing;
+}
+
+/* Reads one record ahead. */
+static inline void stream_advance(struct call_stream *stream)
+{
+    const struct event *event = event_cursor_plain(&stream->cursor);
+    if (!event) {
+        stream_seek(stream);
+        return;
+    }
+    stream->ahead = event;
+    stream->torn = false;
 }
 
 void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written)
@@ -39,22 +53,21 @@ void call_stream_close(struct call_stream *stream)
 /* The extension behind a record that says it has one. */
 static bool extension_take(struct call_stream *stream, const struct event *event, struct event_extension *extension)
 {
-    if (!(event->kind & EVENT_WIDE) || !stream->has_ahead || stream->torn ||
-        event_kind(&stream->ahead) != RECORD_EXTENSION)
+    if (!(event->kind & EVENT_WIDE) || !stream->ahead || stream->torn || event_kind(stream->ahead) != RECORD_EXTENSION)
         return false;
-    __builtin_memcpy(extension, &stream->ahead, sizeof *extension);
+    __builtin_memcpy(extension, stream->ahead, sizeof *extension);
     stream_advance(stream);
     return true;
 }
 
 static bool call_begins(struct call_stream *stream)
 {
-    while (stream->has_ahead) {
-        unsigned kind = event_kind(&stream->ahead);
+    while (stream->ahead) {
+        unsigned kind = event_kind(stream->ahead);
         if ((kind > CALL_NONE && kind < CALL_COUNT) || kind == EVENT_PASSED || kind == EVENT_SWITCHED)
             return true;
         if (kind == EVENT_REGION || kind == EVENT_METRIC) {
-            struct event event = stream->ahead;
+            struct event event = *stream->ahead;
             struct event_extension extension;
             stream->between++;
             stream_advance(stream); /* otf2_instruments.c has it */
@@ -90,12 +103,13 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     struct event_extension extension;
     if (!call_begins(stream))
         return 0;
-    call->event = stream->ahead;
+    call->event = *stream->ahead;
     call->part_count = 0;
     call->request = 0;
     call->object = NULL;
     call->group = NO_GROUP;
     call->pairs = false;
+    call->posts = false;
     call->number = stream->calls++;
     stream_advance(stream);
     bool wide = extension_take(stream, &call->event, &extension);
@@ -103,14 +117,16 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     call->bytes_out = wide ? extension.bytes_out : (uint32_t)call->event.tag;
     if (__builtin_add_overflow(call->event.begin, duration, &call->end))
         call->end = UINT64_MAX;
-    while (stream->has_ahead && !stream->torn) {
-        unsigned kind = event_kind(&stream->ahead);
+    while (stream->ahead && !stream->torn) {
+        unsigned kind = event_kind(stream->ahead);
         if (kind < RECORD_FIRST || kind >= RECORD_END)
             break;
         struct call_part *part = call_part_add(call);
         if (!part)
             return -1;
-        part->event = stream->ahead;
+        part->event = *stream->ahead;
+        call->posts =
+            call->posts || kind == RECORD_SEND_POSTED || kind == RECORD_RECV_POSTED || kind == RECORD_COLL_POSTED;
         stream_advance(stream);
         wide = extension_take(stream, &part->event, &extension);
         part->bytes_out = wide ? extension.bytes_out : (uint32_t)part->event.tag;

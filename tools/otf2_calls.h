@@ -35,6 +35,7 @@ struct traced_call {
     uint64_t request;                  /* that the call posted or tested; of an access or transfer: its id; 0 = none */
     const struct trace_object *object; /* window or file that it works on, where that is shown; else NULL */
     uint32_t group;                    /* of a window's synchronization: number of the group; NO_GROUP: none */
+    bool posts;                        /* there are records of what was posted among its parts */
     bool pairs;                        /* it ends what was seen to begin: a lock, a handle, a window */
     uint64_t number;                   /* in the order of return */
     struct call_part *parts;
@@ -43,9 +44,9 @@ struct traced_call {
 
 struct call_stream {
     struct event_cursor cursor;
-    struct event ahead; /* the record behind the last call */
-    bool has_ahead;
-    bool torn; /* there is a gap before `ahead` */
+    const struct event *ahead; /* the record behind the last call; NULL: there is none */
+    struct event copy;         /* of it, where a living process may write over it */
+    bool torn;                 /* there is a gap before it */
     uint64_t calls;
     uint64_t orphans; /* records without their call */
     uint64_t between; /* regions and samples, which are no calls */

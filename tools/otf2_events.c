@@ -45,102 +45,41 @@ static bool op_has_root(unsigned op)
     }
 }
 
-/* The number that the communicator has in the run file: nearly always the slot, which was never another's. */
-uint32_t process_number(const struct trace_process *process, const struct event *event)
+static uint64_t stamp_bounded(const struct trace_process *process, uint64_t ticks)
 {
-    const struct run_reader *run = process->rank->run;
-    if (!run)
-        return 0;
-    const struct comm_record *now = event->comm < run->slot_count ? run->comms[event->comm] : NULL;
-    return now && event->begin >= now->since_ticks ? event->comm : run_reader_comm(run, event);
+    uint64_t ns = clock_map_local_ns(process->clock, trace_life_bound(process->rank, ticks));
+    return ns - process->job->line.origin_ns;
 }
 
-uint32_t process_comm(const struct trace_process *process, const struct event *event)
+void process_stamps_find(struct trace_process *process)
 {
-    return trace_comm_find(process->comms, process->job, process->world_rank, process_number(process, event));
+    const struct clock_map *clock = process->clock;
+    const struct run_header *header = &process->rank->run->header;
+    uint64_t first = header->begin_ticks > clock->begin_ticks ? header->begin_ticks : clock->begin_ticks;
+    uint64_t last = process->rank->ended ? header->end_ticks : UINT64_MAX - 1;
+    while (last > first && clock_map_local_ns(clock, last) >= CLOCK_MAP_MOST_NS) /* times never decrease */
+        last = first + (last - first) / 2;
+    process->stamps = (struct trace_stamps){.first = first,
+                                            .reach = last > first ? last - first : 0,
+                                            .from_ticks = clock->begin_ticks,
+                                            .from_ns = clock->begin_ns - process->job->line.origin_ns,
+                                            .mult = clock->scale.mult};
 }
 
-static int32_t peers_of(const struct trace_process *process, const struct event *event)
+/* As the node's own clock had it: what the archive holds, with ClockOffset records beside it. */
+static inline uint64_t process_stamp(const struct trace_process *process, uint64_t ticks)
 {
-    return trace_comm_peers(&process->comms->list[process_comm(process, event)],
-                            process->rank->run->comms[process_number(process, event)]);
-}
-
-/* Is the peer, a rank of the record's communicator, left out? In an inter-communicator it is in the other group. */
-static bool peer_left_out(const struct trace_process *process, const struct event *event)
-{
-    uint32_t index = process_comm(process, event);
-    if (!process->job->selection || index == NO_COMM || event->peer < 0)
-        return false;
-    const struct trace_comm *comm = &process->comms->list[index];
-    if (!comm->partial || event->peer >= peers_of(process, event))
-        return false;
-    const int32_t *group = comm->members;
-    int32_t own = process->rank->run->comms[process_number(process, event)]->rank;
-    if (comm->inter && own < comm->size && comm->members[own] == process->world_rank)
-        group = comm->remote;
-    return process->job->ranks[group[event->peer]].left_out;
-}
-
-bool process_has_collective(const struct trace_process *process, const struct event *event)
-{
-    uint32_t comm = process_comm(process, event);
-    return comm != NO_COMM && !process->comms->list[comm].partial;
-}
-
-static bool is_receive(const struct event *event)
-{
-    unsigned kind = event_kind(event);
-    return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE ||
-           (kind < CALL_COUNT && call_table[kind].fold == FOLD_RECV);
-}
-
-/* One end of a message on a communicator that the archive does not have. */
-static void message_leave_out(struct trace_process *process, const struct event *event)
-{
-    const struct run_reader *run = process->rank->run;
-    uint32_t number = process_number(process, event);
-    const struct comm_record *record = run && number && number < run->comm_count ? run->comms[number] : NULL;
-    if (process->job->in_part)
-        return; /* none are written */
-    if (record && record->flags & COMM_FOREIGN)
-        ++*(is_receive(event) ? &process->foreign_received : &process->foreign_sent);
-    else if (record)
-        process->absent_comm++;
-    else
-        process->unknown_comm++;
-}
-
-bool process_has_message(struct trace_process *process, const struct event *event)
-{
-    if (event->peer < 0 || (event->kind & EVENT_FAILED) || process->job->no_messages)
-        return false;
-    if (process_comm(process, event) == NO_COMM) {
-        message_leave_out(process, event);
-        return false;
-    }
-    if (event->peer >= peers_of(process, event)) {
-        process->bad_peer++;
-        return false;
-    }
-    if (peer_left_out(process, event)) {
-        process->left_out++;
-        return false;
-    }
-    return true;
-}
-
-bool process_has_receive(const struct trace_process *process, const struct event *event)
-{
-    return event->peer != PEER_PROC_NULL && !(event->kind & EVENT_FAILED) && !process->job->no_messages &&
-           process_comm(process, event) != NO_COMM && !peer_left_out(process, event);
+    const struct trace_stamps *stamps = &process->stamps;
+    if (ticks - stamps->first >= stamps->reach)
+        return stamp_bounded(process, ticks);
+    return stamps->from_ns + (uint64_t)((unsigned __int128)(ticks - stamps->from_ticks) * stamps->mult >> 32);
 }
 
 /* The time to write at: that of `ticks`, or of the last event where that is later. */
-static OTF2_TimeStamp advance(struct trace_location *location, uint64_t ticks)
+static inline OTF2_TimeStamp advance(struct trace_location *location, uint64_t ticks)
 {
     struct trace_process *process = location->process;
-    uint64_t now = trace_stamp(process->job, process->rank, ticks);
+    uint64_t now = process_stamp(process, ticks);
     if (now > location->last_ns) {
         location->last_ns = now;
         location->last_ticks = ticks;
@@ -159,18 +98,18 @@ void location_range(const struct trace_location *location)
 
 static void write_send(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
 {
-    if (process_has_message(location->process, event))
-        location_check(location, OTF2_EvtWriter_MpiSend(location->writer, NULL, now, (uint32_t)event->peer,
-                                                        process_comm(location->process, event), (uint32_t)event->tag,
-                                                        event->bytes));
+    const struct trace_place *place = message_place(location->process, event);
+    if (place)
+        location_check(location, OTF2_EvtWriter_MpiSend(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
+                                                        (uint32_t)event->tag, event->bytes));
 }
 
 static void write_receive(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
 {
-    if (process_has_message(location->process, event))
-        location_check(location, OTF2_EvtWriter_MpiRecv(location->writer, NULL, now, (uint32_t)event->peer,
-                                                        process_comm(location->process, event), (uint32_t)event->tag,
-                                                        event->bytes));
+    const struct trace_place *place = message_place(location->process, event);
+    if (place)
+        location_check(location, OTF2_EvtWriter_MpiRecv(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
+                                                        (uint32_t)event->tag, event->bytes));
 }
 
 static void write_isend(struct trace_location *location, const struct event *event, uint64_t request,
@@ -215,7 +154,7 @@ bool call_creates_later(const struct event *event)
 }
 
 /* The communicator that the call has made, or NO_COMM. */
-static uint32_t created_comm(const struct trace_process *process, const struct traced_call *call)
+static uint32_t created_comm(struct trace_process *process, const struct traced_call *call)
 {
     uint32_t comm = NO_COMM;
     for (size_t i = 0; i < call->part_count && comm == NO_COMM; i++)
@@ -262,13 +201,16 @@ static bool scheduled_is_shown(const struct trace_location *location, const stru
                               (int64_t)trace_time(job, location->process->rank, what->end));
 }
 
-static bool call_is_shown(const struct trace_location *location, const struct traced_call *call)
+static bool call_is_selected(const struct trace_process *process, const struct traced_call *call)
 {
-    const struct trace_process *process = location->process;
-    const struct selection *selection = process->job->selection;
-    return !selection || selection_has_call(selection, process->rank->run, &call->event,
-                                            (int64_t)trace_time(process->job, process->rank, call->event.begin),
-                                            (int64_t)trace_time(process->job, process->rank, call->end));
+    return selection_has_call(process->job->selection, process->rank->run, &call->event,
+                              (int64_t)trace_time(process->job, process->rank, call->event.begin),
+                              (int64_t)trace_time(process->job, process->rank, call->end));
+}
+
+static inline bool call_is_shown(const struct trace_location *location, const struct traced_call *call)
+{
+    return !location->process->job->selection || call_is_selected(location->process, call);
 }
 
 /* Regions and samples up to a point in time, as schedule_step has it. */
@@ -308,31 +250,14 @@ void location_end(struct trace_location *location)
 }
 
 /* A completion call that is not recorded has a region without a name of its own, around what it completed. */
-static uint32_t region_of(struct trace_location *location, const struct traced_call *call)
+static inline unsigned region_kind(const struct traced_call *call)
 {
-    return trace_region(location->process->job, call_is_mark(call) ? CALL_NONE : event_kind(&call->event));
+    return call_is_mark(call) ? CALL_NONE : event_kind(&call->event);
 }
 
-void location_enter(struct trace_location *location, const struct traced_call *call)
+/* What stands behind the call's Enter. */
+static void write_begun(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
-    schedule_write(location, call->event.begin, call->end);
-    if (location->depth < sizeof location->floors / sizeof *location->floors)
-        location->floors[location->depth] = location->schedule.floor;
-    location->depth++;
-    location->schedule.floor = location->schedule.open_count;
-    if (!call_is_shown(location, call))
-        return;
-    OTF2_TimeStamp now = advance(location, call->event.begin);
-    if (event_kind(&call->event) == EVENT_SWITCHED) {
-        location_check(location,
-                       OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
-                                                       call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
-        return;
-    }
-    uint32_t region = region_of(location, call);
-    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
-    if (location->process->job->in_part)
-        return;
     switch (call_shape(call)) {
     case FOLD_SEND:
     case FOLD_SENDRECV:
@@ -362,7 +287,7 @@ void location_enter(struct trace_location *location, const struct traced_call *c
     default:
         break;
     }
-    for (size_t i = 0; i < call->part_count; i++) {
+    for (size_t i = 0; call->posts && i < call->part_count; i++) {
         const struct call_part *part = &call->parts[i];
         if (event_kind(&part->event) == RECORD_SEND_POSTED)
             write_isend(location, &part->event, part->request, now);
@@ -373,11 +298,46 @@ void location_enter(struct trace_location *location, const struct traced_call *c
     }
 }
 
-static uint32_t root_of(const struct trace_process *process, const struct event *event, unsigned op)
+static void schedule_enter(struct trace_location *location, const struct traced_call *call)
+{
+    schedule_write(location, call->event.begin, call->end);
+    if (location->depth < sizeof location->floors / sizeof *location->floors)
+        location->floors[location->depth] = location->schedule.floor;
+    location->depth++;
+    location->schedule.floor = location->schedule.open_count;
+}
+
+static void schedule_leave(struct trace_location *location, const struct traced_call *call)
+{
+    schedule_close(location, call->end);
+    if (--location->depth < sizeof location->floors / sizeof *location->floors)
+        location->schedule.floor = location->floors[location->depth];
+}
+
+static inline void call_enter(struct trace_location *location, const struct traced_call *call)
+{
+    struct trace_job *job = location->process->job;
+    if (location->schedule.count)
+        schedule_enter(location, call);
+    if (!call_is_shown(location, call))
+        return;
+    OTF2_TimeStamp now = advance(location, call->event.begin);
+    if (event_kind(&call->event) == EVENT_SWITCHED) {
+        location_check(location,
+                       OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
+                                                       call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
+        return;
+    }
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, trace_region(job, region_kind(call))));
+    if (!job->in_part)
+        write_begun(location, call, now);
+}
+
+static uint32_t root_of(struct trace_process *process, const struct event *event, unsigned op)
 {
     if (!op_has_root(op))
         return OTF2_COLLECTIVE_ROOT_NONE;
-    if (event->peer >= 0 && event->peer < peers_of(process, event))
+    if (event->peer >= 0 && event->peer < process_place(process, event)->peers)
         return (uint32_t)event->peer;
     return event->peer == PEER_ROOT        ? OTF2_COLLECTIVE_ROOT_SELF
            : event->peer == PEER_PROC_NULL ? OTF2_COLLECTIVE_ROOT_THIS_GROUP
@@ -441,13 +401,13 @@ static void write_received(struct trace_location *location, const struct call_pa
         write_receive(location, event, now);
         return;
     }
-    if (!process_has_message(process, event)) {
+    const struct trace_place *place = message_place(process, event);
+    if (!place) {
         write_cancelled(location, part->request, now);
         return;
     }
-    location_check(location, OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer,
-                                                     process_comm(process, event), (uint32_t)event->tag, event->bytes,
-                                                     part->request));
+    location_check(location, OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
+                                                     (uint32_t)event->tag, event->bytes, part->request));
 }
 
 static void write_collective_done(struct trace_location *location, const struct call_part *part,
@@ -546,7 +506,7 @@ static void write_results(struct trace_location *location, const struct traced_c
         rma_leave(location, call, now);
     else if (shape == FOLD_IO || event_kind(&call->event) == CALL_MPI_File_delete)
         io_leave(location, call, now);
-    if (collective_comm(location, call) != NO_COMM) {
+    if ((shape == FOLD_COLL || shape == FOLD_COMM) && collective_comm(location, call) != NO_COMM) {
         if (shape == FOLD_COLL)
             write_collective_end(location, call, now);
         else
@@ -554,20 +514,36 @@ static void write_results(struct trace_location *location, const struct traced_c
     }
 }
 
-void location_leave(struct trace_location *location, const struct traced_call *call)
+static inline void call_leave(struct trace_location *location, const struct traced_call *call)
 {
-    schedule_close(location, call->end);
-    if (--location->depth < sizeof location->floors / sizeof *location->floors)
-        location->schedule.floor = location->floors[location->depth];
+    struct trace_job *job = location->process->job;
+    if (location->schedule.count)
+        schedule_leave(location, call);
     if (!call_is_shown(location, call))
         return;
     OTF2_TimeStamp now = advance(location, call->end);
-    if (!location->process->job->in_part)
+    if (!job->in_part)
         write_results(location, call, now);
     if (event_kind(&call->event) == EVENT_SWITCHED)
         return;
-    uint32_t region = region_of(location, call);
-    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+    location_check(location,
+                   OTF2_EvtWriter_Leave(location->writer, NULL, now, trace_region_number(job, region_kind(call))));
+}
+
+void location_enter(struct trace_location *location, const struct traced_call *call)
+{
+    call_enter(location, call);
+}
+
+void location_leave(struct trace_location *location, const struct traced_call *call)
+{
+    call_leave(location, call);
+}
+
+void location_call(struct trace_location *location, const struct traced_call *call)
+{
+    call_enter(location, call);
+    call_leave(location, call);
 }
 
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)

@@ -279,24 +279,9 @@ void trace_job_release(struct trace_job *job)
     *job = (struct trace_job){0};
 }
 
-static uint64_t life_bound(const struct trace_rank *rank, uint64_t ticks)
-{
-    const struct run_header *header = &rank->run->header;
-    if (ticks < header->begin_ticks)
-        ticks = header->begin_ticks;
-    if (rank->ended && ticks > header->end_ticks)
-        ticks = header->end_ticks;
-    return ticks;
-}
-
 uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
 {
-    return (uint64_t)timeline_ns(&job->line, rank->run, life_bound(rank, ticks));
-}
-
-uint64_t trace_stamp(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks)
-{
-    return (uint64_t)timeline_local_ns(&job->line, rank->run, life_bound(rank, ticks));
+    return (uint64_t)timeline_ns(&job->line, rank->run, trace_life_bound(rank, ticks));
 }
 
 uint32_t trace_rank_first_thread(const struct trace_rank *rank)

@@ -81,8 +81,16 @@ int trace_run_wake(const struct run_reader *run, struct otf2_report *report);
 
 /* Nanoseconds since the origin. What lies outside of the process's life is moved to its nearer end. */
 uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
-/* The same as the node's own clock had it: what the archive holds, with ClockOffset records beside it. */
-uint64_t trace_stamp(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
+/* The nearest moment of the process's life. */
+static inline uint64_t trace_life_bound(const struct trace_rank *rank, uint64_t ticks)
+{
+    const struct run_header *header = &rank->run->header;
+    if (ticks < header->begin_ticks)
+        ticks = header->begin_ticks;
+    if (rank->ended && ticks > header->end_ticks)
+        ticks = header->end_ticks;
+    return ticks;
+}
 
 /* The thread that stands for the process; 0 when it has none. */
 uint32_t trace_rank_first_thread(const struct trace_rank *rank);
@@ -96,11 +104,17 @@ uint32_t trace_rank_thread_end(const struct trace_rank *rank);
  * Which kinds are used is known at the end, and readers want regions numbered without gaps: so each location has a
  * table from these numbers to those of the definitions (trace_regions_map).
  */
+static inline uint32_t trace_region_number(const struct trace_job *job, unsigned kind)
+{
+    return job->instruments.region_count + kind;
+}
+
+/* The same, and it is used. */
 static inline uint32_t trace_region(struct trace_job *job, unsigned kind)
 {
     if (!__atomic_load_n(&job->kind_used[kind], __ATOMIC_RELAXED))
         __atomic_store_n(&job->kind_used[kind], true, __ATOMIC_RELAXED);
-    return job->instruments.region_count + kind;
+    return trace_region_number(job, kind);
 }
 
 /* Numbers the regions of the kinds that are used. */

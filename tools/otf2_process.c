@@ -41,6 +41,8 @@ static int lane_advance(struct lanes *lanes, struct lane *lane)
 static struct lane *lane_first_returned(struct lanes *lanes)
 {
     struct lane *first = NULL;
+    if (lanes->count == 1)
+        return lanes->list->has_next ? lanes->list : NULL;
     for (size_t i = 0; i < lanes->count; i++)
         if (lanes->list[i].has_next && (!first || lanes->list[i].next.end < first->next.end))
             first = &lanes->list[i];
@@ -68,11 +70,15 @@ static void test_match(struct lanes *lanes, struct traced_call *call)
     call->request = (access || transfer) && !call->object ? 0 : id;
 }
 
+static bool collective_is_placed(struct lanes *lanes, const struct event *event)
+{
+    return !(event->kind & EVENT_FAILED) && !lanes->process.job->no_collectives &&
+           process_has_collective(&lanes->process, event);
+}
+
 static int call_match(struct lanes *lanes, struct traced_call *call)
 {
     const struct event *event = &call->event;
-    bool placed = !(event->kind & EVENT_FAILED) && !lanes->process.job->no_collectives &&
-                  process_has_collective(&lanes->process, event);
     switch (call_shape(call)) {
     case FOLD_POST_SEND:
         return process_has_message(&lanes->process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &call->request)
@@ -81,9 +87,11 @@ static int call_match(struct lanes *lanes, struct traced_call *call)
         return process_has_receive(&lanes->process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &call->request)
                                                            : 0;
     case FOLD_POST_COLL:
-        return placed ? request_post(lanes, REQUEST_IS_COLL, event, &call->request) : 0;
+        return collective_is_placed(lanes, event) ? request_post(lanes, REQUEST_IS_COLL, event, &call->request) : 0;
     case FOLD_COMM:
-        return placed && call_creates_later(event) ? request_post(lanes, REQUEST_IS_COMM, event, &call->request) : 0;
+        return call_creates_later(event) && collective_is_placed(lanes, event)
+                   ? request_post(lanes, REQUEST_IS_COMM, event, &call->request)
+                   : 0;
     case FOLD_COMPLETION: /* a test that failed says of which request */
         if (event->peer <= 0 && event->bytes && !(event->kind & EVENT_FAILED))
             test_match(lanes, call);
@@ -212,8 +220,7 @@ static int lane_step(struct lanes *lanes, struct lane *lane)
         if (part_match(lanes, &call->parts[i]) != 0)
             return -1;
     if (outermost && lane->nest.count == 0) { /* most of them: nothing was called from inside */
-        location_enter(&lane->location, call);
-        location_leave(&lane->location, call);
+        location_call(&lane->location, call);
     } else {
         if (nest_push(&lane->nest, call) != 0)
             return report_no_memory(lanes->report);
@@ -346,9 +353,12 @@ int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct
                                       .objects = &set,
                                       .rank = rank,
                                       .world_rank = world_rank,
+                                      .clock = rank->run ? timeline_map(&job->line, rank->run) : NULL,
                                       .error = OTF2_SUCCESS},
                           .watch = watch,
                           .report = report};
+    if (rank->run)
+        process_stamps_find(&lanes.process);
     lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));
     int result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
     if (result == 0)

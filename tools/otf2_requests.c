@@ -88,15 +88,22 @@ static unsigned fitness(const struct trace_request *request, const struct event 
 uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class, const struct event *done)
 {
     uint32_t *best = NULL;
-    unsigned best_fitness = 0;
+    unsigned best_fitness = 0; /* of the best one, once there is another: 0 before */
     if (!requests->capacity)
         return 0;
     for (uint32_t *link = bucket_at(requests, done->begin); *link != NONE; link = &requests->requests[*link].next) {
         const struct trace_request *request = &requests->requests[*link];
         if (request->begin != done->begin || request->class != class)
             continue;
+        if (!best) { /* nearly always the only one */
+            best = link;
+            continue;
+        }
+        const struct trace_request *other = &requests->requests[*best];
+        if (!best_fitness)
+            best_fitness = fitness(other, done);
         unsigned fits = fitness(request, done);
-        if (!best || fits > best_fitness || (fits == best_fitness && request->id < requests->requests[*best].id)) {
+        if (fits > best_fitness || (fits == best_fitness && request->id < other->id)) {
             best = link;
             best_fitness = fits;
         }

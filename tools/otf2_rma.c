@@ -413,7 +413,7 @@ static void write_group_sync(struct trace_location *location, const struct trace
 void rma_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     unsigned kind = event_kind(&call->event);
-    const struct trace_process *process = location->process;
+    struct trace_process *process = location->process;
     if (!call->object)
         return;
     if (is_collective(kind))

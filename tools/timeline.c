@@ -106,16 +106,19 @@ void timeline_release(struct timeline *line)
     *line = (struct timeline){0};
 }
 
+const struct clock_map *timeline_map(const struct timeline *line, const struct run_reader *file)
+{
+    return &line->clocks[line->file_clock[file - line->files]].map;
+}
+
 int64_t timeline_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks)
 {
-    const struct timeline_clock *clock = &line->clocks[line->file_clock[file - line->files]];
-    return (int64_t)(clock_map_ns(&clock->map, ticks) - line->origin_ns);
+    return (int64_t)(clock_map_ns(timeline_map(line, file), ticks) - line->origin_ns);
 }
 
 int64_t timeline_local_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks)
 {
-    const struct timeline_clock *clock = &line->clocks[line->file_clock[file - line->files]];
-    return (int64_t)(clock_map_local_ns(&clock->map, ticks) - line->origin_ns);
+    return (int64_t)(clock_map_local_ns(timeline_map(line, file), ticks) - line->origin_ns);
 }
 
 /* At a local time; the ticks of a clock cannot be less than 0. */

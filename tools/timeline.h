@@ -47,6 +47,8 @@ void timeline_origin(struct timeline *line);
 
 /* Nanoseconds since the job's first process began to record, by the reference clock. */
 int64_t timeline_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks);
+/* The map of the file's clock; good until maps are changed. */
+const struct clock_map *timeline_map(const struct timeline *line, const struct run_reader *file);
 /* The same by the wall clock of the process's own node. */
 int64_t timeline_local_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks);
 

@@ -325,7 +325,7 @@ static int calls_write(struct track *track, uint32_t thread)
             nest_write(&nest, track, call_enter, call_leave);
         /* The stream has read one record ahead: what it missed lies behind this call */
         if (stream.cursor.missing != missing)
-            gap_write(track, stream.cursor.missing - missing, stream.has_ahead ? stream.ahead.begin : begin);
+            gap_write(track, stream.cursor.missing - missing, stream.ahead ? stream.ahead->begin : begin);
         missing = stream.cursor.missing;
     }
     nest_write(&nest, track, call_enter, call_leave);

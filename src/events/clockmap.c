@@ -6,26 +6,6 @@
 /* A line is better known than the clock's own factor if its ends are not further wrong than that. */
 enum { FACTOR_ERROR_PARTS = 20000 }; /* 50 ppm */
 
-static uint64_t bounded(uint64_t ns)
-{
-    return ns < CLOCK_MAP_MOST_NS ? ns : CLOCK_MAP_MOST_NS;
-}
-
-static uint64_t span_ns(struct clock_scale scale, uint64_t ticks)
-{
-    unsigned __int128 ns = (unsigned __int128)ticks * scale.mult >> 32;
-    return ns < CLOCK_MAP_MOST_NS ? (uint64_t)ns : CLOCK_MAP_MOST_NS;
-}
-
-/* From a point on, by the clock's own factor. */
-static uint64_t factor_ns(struct clock_scale scale, uint64_t from_ticks, uint64_t from_ns, uint64_t ticks)
-{
-    if (ticks >= from_ticks)
-        return bounded(from_ns + span_ns(scale, ticks - from_ticks));
-    uint64_t back = span_ns(scale, from_ticks - ticks);
-    return back < from_ns ? from_ns - back : 0;
-}
-
 /* Along the line through two knots, before, between or behind them. */
 static uint64_t line_ns(const struct clock_sync *a, const struct clock_sync *b, uint64_t ticks)
 {
@@ -33,7 +13,7 @@ static uint64_t line_ns(const struct clock_sync *a, const struct clock_sync *b, 
     uint64_t run = b->ticks - a->ticks;
     if (ticks >= a->ticks) {
         unsigned __int128 ns = rise * (ticks - a->ticks) / run;
-        return ns < CLOCK_MAP_MOST_NS ? bounded(a->reference_ns + (uint64_t)ns) : CLOCK_MAP_MOST_NS;
+        return ns < CLOCK_MAP_MOST_NS ? clock_map_bounded(a->reference_ns + (uint64_t)ns) : CLOCK_MAP_MOST_NS;
     }
     unsigned __int128 back = (rise * (a->ticks - ticks) + run - 1) / run; /* down, as the way forward is */
     return back < a->reference_ns ? a->reference_ns - (uint64_t)back : 0;
@@ -41,7 +21,7 @@ static uint64_t line_ns(const struct clock_sync *a, const struct clock_sync *b, 
 
 void clock_map_open(struct clock_map *map, struct clock_scale scale, uint64_t begin_ticks, uint64_t begin_ns)
 {
-    *map = (struct clock_map){.scale = scale, .begin_ticks = begin_ticks, .begin_ns = bounded(begin_ns)};
+    *map = (struct clock_map){.scale = scale, .begin_ticks = begin_ticks, .begin_ns = clock_map_bounded(begin_ns)};
 }
 
 static int sync_order(const void *one, const void *other)
@@ -55,7 +35,7 @@ static bool follows(struct clock_scale scale, const struct clock_sync *a, const 
 {
     if (b->ticks <= a->ticks || b->reference_ns <= a->reference_ns)
         return false;
-    uint64_t own = span_ns(scale, b->ticks - a->ticks), rise = b->reference_ns - a->reference_ns;
+    uint64_t own = clock_map_span_ns(scale, b->ticks - a->ticks), rise = b->reference_ns - a->reference_ns;
     return own < CLOCK_MAP_MOST_NS && rise / 2 <= own && own / 2 <= rise;
 }
 
@@ -88,7 +68,7 @@ static double drift_of(const struct clock_map *map)
     if (map->count < 2)
         return 0;
     const struct clock_sync *a = &map->knots[0], *b = &map->knots[map->count - 1];
-    double own = (double)span_ns(map->scale, b->ticks - a->ticks);
+    double own = (double)clock_map_span_ns(map->scale, b->ticks - a->ticks);
     return (double)(b->reference_ns - a->reference_ns) / own - 1;
 }
 
@@ -168,10 +148,5 @@ uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)
     size_t line = low ? count - 2 : 0;
     if (count > 1 && line_is_known(&knots[line], &knots[line + 1]))
         return line_ns(&knots[line], &knots[line + 1], ticks);
-    return factor_ns(map->scale, end->ticks, end->reference_ns, ticks);
-}
-
-uint64_t clock_map_local_ns(const struct clock_map *map, uint64_t ticks)
-{
-    return factor_ns(map->scale, map->begin_ticks, map->begin_ns, ticks);
+    return clock_map_factor_ns(map->scale, end->ticks, end->reference_ns, ticks);
 }

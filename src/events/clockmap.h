@@ -41,7 +41,32 @@ void clock_map_set(struct clock_map *map, const struct clock_sync *list, size_t 
 void clock_map_move(struct clock_map *map, const double by[CLOCK_SYNCS_MOST]);
 /* Reference time. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
-/* By the wall clock of the kernel, whatever was measured. */
-uint64_t clock_map_local_ns(const struct clock_map *map, uint64_t ticks);
+
+static inline uint64_t clock_map_bounded(uint64_t ns)
+{
+    return ns < CLOCK_MAP_MOST_NS ? ns : CLOCK_MAP_MOST_NS;
+}
+
+static inline uint64_t clock_map_span_ns(struct clock_scale scale, uint64_t ticks)
+{
+    unsigned __int128 ns = (unsigned __int128)ticks * scale.mult >> 32;
+    return ns < CLOCK_MAP_MOST_NS ? (uint64_t)ns : CLOCK_MAP_MOST_NS;
+}
+
+/* From a point on, by the clock's own factor. */
+static inline uint64_t clock_map_factor_ns(struct clock_scale scale, uint64_t from_ticks, uint64_t from_ns,
+                                           uint64_t ticks)
+{
+    if (ticks >= from_ticks)
+        return clock_map_bounded(from_ns + clock_map_span_ns(scale, ticks - from_ticks));
+    uint64_t back = clock_map_span_ns(scale, from_ticks - ticks);
+    return back < from_ns ? from_ns - back : 0;
+}
+
+/* By the wall clock of the kernel, whatever was measured. Inline: each event of an archive has two. */
+static inline uint64_t clock_map_local_ns(const struct clock_map *map, uint64_t ticks)
+{
+    return clock_map_factor_ns(map->scale, map->begin_ticks, map->begin_ns, ticks);
+}
 
 #endif

@@ -1,14 +1,9 @@
-#include "pack.h"
+#include "unpack.h"
 
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
-
-enum { LITERAL = 1, DURATION_SHIFT = 1 + PACK_BACK_BITS, DURATION_MOST = (1 << 22) - 1 };
-
-_Static_assert(DURATION_SHIFT + 22 == 32, "a repeated event fills its 8 bytes");
-_Static_assert(sizeof(struct event) + 8 == PACK_MOST, "a literal is a head and the event");
 
 static uint32_t *seen_at(struct pack_table *table, const struct event *event)
 {
@@ -44,9 +39,9 @@ static bool repeats_pack(struct packer *p, const struct event *end, size_t back)
     char *out = p->out;
     for (const struct event *old = event - back; event < end; event++, old++) {
         uint64_t begin = event->begin, since = begin - before, duration = event->duration;
-        if (!same(old, event) || duration > DURATION_MOST || (uint64_t)(int32_t)since != since)
+        if (!same(old, event) || duration > PACK_DURATION_MOST || (uint64_t)(int32_t)since != since)
             break;
-        uint64_t word = head | duration << DURATION_SHIFT | since << 32;
+        uint64_t word = head | duration << PACK_DURATION_SHIFT | since << 32;
         memcpy(out, &word, sizeof word);
         out += sizeof word;
         before = begin;
@@ -100,7 +95,7 @@ static bool found_pack(struct packer *p, const struct event *end)
 
 static void literal_pack(struct packer *p)
 {
-    const uint64_t head = LITERAL;
+    const uint64_t head = PACK_LITERAL;
     memcpy(p->out, &head, sizeof head);
     memcpy(p->out + sizeof head, p->event, sizeof *p->event);
     p->out += PACK_MOST;
@@ -138,25 +133,5 @@ void unpacked_begin(struct unpacked *unpacked)
 
 const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end)
 {
-    uint64_t head, count = unpacked->count;
-    struct event *event = &unpacked->last[count & PACK_BACK_MOST];
-    if ((size_t)(end - *at) < sizeof head)
-        return NULL;
-    memcpy(&head, *at, sizeof head);
-    if (head & LITERAL) {
-        if ((size_t)(end - *at) < PACK_MOST)
-            return NULL;
-        memcpy(event, *at + sizeof head, sizeof *event);
-        *at += PACK_MOST;
-    } else {
-        uint64_t back = head >> 1 & PACK_BACK_MOST, before = unpacked->last[(count - 1) & PACK_BACK_MOST].begin;
-        if (!back || back > count - unpacked->before)
-            return NULL;
-        *event = unpacked->last[(count - back) & PACK_BACK_MOST];
-        event->begin = before + (uint64_t)(int64_t)(int32_t)(head >> 32);
-        event->duration = head >> DURATION_SHIFT & DURATION_MOST;
-        *at += PACK_LEAST;
-    }
-    unpacked->count++;
-    return event;
+    return event_unpack_here(unpacked, at, end);
 }

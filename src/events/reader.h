@@ -6,8 +6,8 @@
  *
  * The system bounds how many files a process can map, and a job may have more. So a file that was put to rest may lose
  * its map when many others were put to rest after it; what it handed out is valid again, at the same address, after
- * run_reader_wake. Readers that are put to rest belong to one thread; but one that is held may be looked into, and put to
- * rest, by another.
+ * run_reader_wake. Readers that are put to rest belong to one thread; but one that is held may be looked into, and put
+ * to rest, by another.
  */
 #ifndef MPIT_EVENTS_READER_H
 #define MPIT_EVENTS_READER_H
@@ -115,6 +115,7 @@ struct event_cursor {
     uint64_t current_first, current_end;
     const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
     uint64_t packed_number;                   /* of the event that comes out of it next */
+    bool plain;                               /* it is packed, nobody changes it, and all of it belongs to the trace */
     struct unpacked unpacked;
     struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */
     void *memory;

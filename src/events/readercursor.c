@@ -1,6 +1,7 @@
 /* The events of a run file in order: out of the chunks of the trace, and then out of the ring. */
 #include "compact.h"
 #include "readercomms.h"
+#include "readernext.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,8 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     cursor->current = chunk;
     cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
     cursor->current_end = end < cursor->end ? end : cursor->end;
+    cursor->plain = header->kind == CHUNK_PACKED && cursor->reader->header.traced != TRACED_IN_PART &&
+                    cursor->reader->header.trace_policy != TRACE_RING;
     if (header->kind == CHUNK_PACKED) {
         unpacked_begin(&cursor->unpacked);
         cursor->packed = (const unsigned char *)(chunk + 1);
@@ -207,8 +210,11 @@ static const struct event *event_next(struct event_cursor *cursor)
 
 const struct event *event_cursor_next(struct event_cursor *cursor)
 {
+    const struct event *event = event_cursor_plain(cursor);
+    if (event)
+        return event;
     cursor->gap = 0;
-    const struct event *event = event_next(cursor);
+    event = event_next(cursor);
     while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
         event = event_next(cursor);
     return event;

@@ -24,7 +24,7 @@ struct maker {
     uint32_t waiting; /* events in the buffer */
     struct event buffer[BUFFER_EVENTS];
     unsigned char packed[BUFFER_EVENTS * PACK_MOST];
-    struct pack_table table;
+    struct packer packer;
 };
 
 /* xorshift */
@@ -38,7 +38,7 @@ static uint64_t jitter(struct maker *maker)
 
 static void buffer_write(struct maker *maker)
 {
-    size_t bytes = events_pack(&maker->table, maker->buffer, maker->waiting, maker->packed);
+    size_t bytes = events_pack(&maker->packer, maker->buffer, maker->waiting, maker->packed);
     if (!run_trace_append_packed(&maker->run, 0, *maker->cell, maker->waiting, maker->packed, bytes))
         errx(1, "the trace of rank %d cannot be written", maker->rank);
     *maker->cell += maker->waiting;

@@ -177,7 +177,9 @@ static void comm_describe(struct comm *comm, const struct comm_facts *facts)
     comm->holds = 1;
     if (comm->up)
         comm_hold(comm->up);
-    snprintf(comm->name, sizeof comm->name, "%s", facts->name);
+    size_t bytes = strnlen(facts->name, sizeof comm->name - 1);
+    memset(comm->name, 0, sizeof comm->name);
+    memcpy(comm->name, facts->name, bytes);
     memcpy(record->name, comm->name, sizeof record->name);
     comm->foreign = facts->flags & COMM_FOREIGN;
     record->group = facts->group;

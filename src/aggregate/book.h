@@ -108,6 +108,7 @@ struct comm_queue {
 /* Windows or files by their handles (objects.h). */
 struct objects {
     struct comm_map *comms, *numbers;
+    uint64_t changes; /* of any of them */
 };
 
 struct book {

@@ -161,8 +161,7 @@ static bool page_prepare(struct peer_cells *page, struct view *sum, uint32_t num
 
 static bool page_move(struct peer_cells *page, struct view *sum, uint32_t number)
 {
-    peer_cells_sum(book_view_page(sum, number), page);
-    peer_cells_clear(page);
+    peer_cells_move(book_view_page(sum, number), page);
     return true;
 }
 
@@ -203,8 +202,7 @@ static void cells_move(struct comm *comm, struct comm_sum *sum)
 {
     for (struct view *v = comm->views; v; v = v->next) {
         struct view *to = sum_view(sum, v->thread);
-        comm_cells_sum(to->tally.cells, v->tally.cells);
-        comm_cells_clear(v->tally.cells);
+        comm_cells_move(to->tally.cells, v->tally.cells);
         pages_visit(v, to, page_move);
     }
     shared_cells_sum(sum->comm->shared, comm->shared);

@@ -9,54 +9,39 @@
 #define WORDS(type) (sizeof(type) / sizeof(uint64_t))
 #define WORD_AT(type, field) (offsetof(type, field) / sizeof(uint64_t))
 
-static void words_add(uint64_t *to, const uint64_t *from, size_t first, size_t end)
+/* What `from` holds goes to `to`. */
+static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         uint64_t value = cell_load(&from[i]);
-        if (value)
+        if (value) {
             cell_store(&to[i], cell_load(&to[i]) + value);
+            cell_store(&from[i], 0);
+        }
     }
-}
-
-static void words_clear(uint64_t *cells, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++)
-        if (cell_load(&cells[i]))
-            cell_store(&cells[i], 0);
 }
 
 /* Between the two lie the end of the last communication, and the extremes. */
 #define FIRST_SPECIAL WORD_AT(struct comm_cells, span_last)
 #define BEHIND_SPECIAL WORD_AT(struct comm_cells, coll_bytes)
 
-void comm_cells_sum(struct comm_cells *to, const struct comm_cells *from)
+void comm_cells_move(struct comm_cells *to, struct comm_cells *from)
 {
-    words_add((uint64_t *)to, (const uint64_t *)from, 0, FIRST_SPECIAL);
-    words_add((uint64_t *)to, (const uint64_t *)from, BEHIND_SPECIAL, WORDS(struct comm_cells));
+    words_move((uint64_t *)to, (uint64_t *)from, 0, FIRST_SPECIAL);
+    words_move((uint64_t *)to, (uint64_t *)from, BEHIND_SPECIAL, WORDS(struct comm_cells));
     cell_raise(&to->span_last, cell_load(&from->span_last));
     cell_lower(&to->span_first, cell_load(&from->span_first));
     cell_lower(&to->message_low, cell_load(&from->message_low));
     cell_raise(&to->message_high, cell_load(&from->message_high));
+    cell_store(&from->span_last, 0);
+    cell_store(&from->span_first, LOW_NEUTRAL);
+    cell_store(&from->message_low, LOW_NEUTRAL);
+    cell_store(&from->message_high, 0);
 }
 
-void comm_cells_clear(struct comm_cells *cells)
+void peer_cells_move(struct peer_cells *to, struct peer_cells *from)
 {
-    words_clear((uint64_t *)cells, 0, FIRST_SPECIAL);
-    words_clear((uint64_t *)cells, BEHIND_SPECIAL, WORDS(struct comm_cells));
-    cell_store(&cells->span_last, 0);
-    cell_store(&cells->span_first, LOW_NEUTRAL);
-    cell_store(&cells->message_low, LOW_NEUTRAL);
-    cell_store(&cells->message_high, 0);
-}
-
-void peer_cells_sum(struct peer_cells *to, const struct peer_cells *from)
-{
-    words_add((uint64_t *)to, (const uint64_t *)from, 0, WORDS(struct peer_cells));
-}
-
-void peer_cells_clear(struct peer_cells *cells)
-{
-    words_clear((uint64_t *)cells, 0, WORDS(struct peer_cells));
+    words_move((uint64_t *)to, (uint64_t *)from, 0, WORDS(struct peer_cells));
 }
 
 static void level_sum(struct level_cells *to, const struct level_cells *from)

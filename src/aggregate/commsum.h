@@ -13,13 +13,11 @@
 
 #include <stdbool.h>
 
-void comm_cells_sum(struct comm_cells *to, const struct comm_cells *from);
-void peer_cells_sum(struct peer_cells *to, const struct peer_cells *from);
-void shared_cells_sum(struct shared_cells *to, const struct shared_cells *from);
+/* Adds what `from` has counted, which then is as when nothing has been. The numbers of segments (windows.h) go on. */
+void comm_cells_move(struct comm_cells *to, struct comm_cells *from);
+void peer_cells_move(struct peer_cells *to, struct peer_cells *from);
 
-/* As they are when nothing has been counted. The numbers of segments (windows.h) go on. */
-void comm_cells_clear(struct comm_cells *cells);
-void peer_cells_clear(struct peer_cells *cells);
+void shared_cells_sum(struct shared_cells *to, const struct shared_cells *from);
 void shared_cells_clear(struct shared_cells *cells);
 
 /* The name of the sum that a communicator of this name belongs to: with '*' for what tells it from those of its kind.

@@ -54,40 +54,23 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         fold_half_done(tally, comm, event);
         break;
     case RECORD_RECEIVE:
-        if (event_is_message(event)) {
-            fold_received(comm, event);
-            fold_transfer_posted(tally, comm, event);
-            fold_span_posted(tally, comm, event);
-        }
+        fold_receive(tally, comm, event);
         break;
     case RECORD_SEND_POSTED:
-        cell_add(&comm->cells->p2p_time, fold_share(tally));
-        if (event->peer < 0)
-            break;
-        fold_posted_send(tally->concurrent, comm, event);
-        fold_span_posted(tally, comm, event);
+        fold_send_posted(tally, comm, event);
         break;
     case RECORD_RECV_POSTED:
-        cell_add(&comm->cells->p2p_time, fold_share(tally));
-        if (event->peer == PEER_PROC_NULL)
-            break;
-        level_add(tally->concurrent, &comm->shared->recvs, 1);
-        fold_span_posted(tally, comm, event);
+        fold_recv_posted(tally, comm, event);
         break;
     case RECORD_COLL_POSTED:
-        if (event->duration < CALL_COUNT)
-            cell_add(&comm->cells->coll_time[call_table[event->duration].op], fold_share(tally));
-        fold_span_posted(tally, comm, event);
+        fold_coll_posted(tally, comm, event);
         break;
     case RECORD_COLL_DONE:
-        cell_add(&comm->cells->wait_time, fold_share(tally));
-        if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
-            fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more));
-        fold_span_posted(tally, comm, event);
+        fold_coll_done(tally, comm, event, more);
         break;
     case RECORD_COMM_DONE:
     case RECORD_RMA_DONE:
-        cell_add(&comm->cells->wait_time, fold_share(tally));
+        fold_waited(tally, comm);
         break;
     case RECORD_IO_DONE:
         cell_add(&comm->cells->wait_time, fold_share(tally));

@@ -264,6 +264,56 @@ FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const str
     fold_span_posted(tally, comm, event);
 }
 
+/* What a call that does both receives. */
+FOLD void fold_receive(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    if (event_is_message(event)) {
+        fold_received(comm, event);
+        fold_transfer_posted(tally, comm, event);
+        fold_span_posted(tally, comm, event);
+    }
+}
+
+FOLD void fold_send_posted(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    cell_add(&comm->cells->p2p_time, fold_share(tally));
+    if (event->peer < 0)
+        return;
+    fold_posted_send(tally->concurrent, comm, event);
+    fold_span_posted(tally, comm, event);
+}
+
+FOLD void fold_recv_posted(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    cell_add(&comm->cells->p2p_time, fold_share(tally));
+    if (event->peer == PEER_PROC_NULL)
+        return;
+    level_add(tally->concurrent, &comm->shared->recvs, 1);
+    fold_span_posted(tally, comm, event);
+}
+
+FOLD void fold_coll_posted(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    if (event->duration < CALL_COUNT)
+        cell_add(&comm->cells->coll_time[call_table[event->duration].op], fold_share(tally));
+    fold_span_posted(tally, comm, event);
+}
+
+FOLD void fold_coll_done(struct tally *tally, struct comm_tally *comm, const struct event *event,
+                         const struct event_extension *more)
+{
+    cell_add(&comm->cells->wait_time, fold_share(tally));
+    if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
+        fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more));
+    fold_span_posted(tally, comm, event);
+}
+
+/* A request that brings nothing to count but its share of the wait. */
+FOLD void fold_waited(struct tally *tally, struct comm_tally *comm)
+{
+    cell_add(&comm->cells->wait_time, fold_share(tally));
+}
+
 /* A region of another library that was left. */
 FOLD void fold_region(struct region_cells *region, const struct event *event, const struct event_extension *more)
 {

@@ -23,7 +23,19 @@ void objects_set(struct objects *objects, uint64_t handle, struct object object)
     if (comm_map_set(&objects->numbers, handle, number_pointer(object.comm ? object.number : 0)) != 0 ||
         comm_map_set(&objects->comms, handle, object.comm) != 0)
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    /* behind the change: what was found before it is not remembered as of after it */
+    __atomic_store_n(&objects->changes, objects->changes + 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&book.lock);
+}
+
+void objects_access(struct ledger *ledger, const struct objects *objects, uint64_t handle, struct accessed_last *last,
+                    struct accessed *on)
+{
+    uint64_t changes = __atomic_load_n(&objects->changes, __ATOMIC_ACQUIRE);
+    on->object = objects_find(objects, handle);
+    on->view = on->object.comm ? view_of(ledger, on->object.comm) : NULL;
+    if (on->view)
+        *last = (struct accessed_last){objects, handle, changes, *on};
 }
 
 uint32_t objects_count(struct comm *comm, enum object_kind kind)

@@ -18,6 +18,35 @@ struct object {
 struct object objects_find(const struct objects *objects, uint64_t handle);
 /* Says so, or (comm NULL) forgets the handle. Call that before MPI can give the handle to another one. */
 void objects_set(struct objects *objects, uint64_t handle, struct object object);
+/* What a call works on; view NULL: it was made out of sight. */
+struct accessed {
+    struct view *view;
+    struct object object;
+};
+
+/* What a thread's last call was on: valid while nothing has changed. */
+struct accessed_last {
+    const struct objects *objects;
+    uint64_t handle, changes;
+    struct accessed on;
+};
+
+/* Looks it up, and remembers it as the thread's last. */
+void objects_access(struct ledger *ledger, const struct objects *objects, uint64_t handle, struct accessed_last *last,
+                    struct accessed *on);
+
+static inline void objects_look(struct ledger *ledger, const struct objects *objects, uint64_t handle,
+                                struct accessed_last *last, struct accessed *on)
+{
+    /* acquire: pairs with the release in objects_set */
+    if (__builtin_expect(last->handle == handle && last->objects == objects &&
+                             last->changes == __atomic_load_n(&objects->changes, __ATOMIC_ACQUIRE),
+                         1))
+        *on = last->on;
+    else
+        objects_access(ledger, objects, handle, last, on);
+}
+
 /* The next number of an object on the communicator. */
 uint32_t objects_count(struct comm *comm, enum object_kind kind);
 /* Notes a name in the run file, while there are not too many. `slot`: of the communicator; 0: none. */

@@ -99,13 +99,11 @@ static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
     struct replayed_comm *sum = replay->comms[record->sum];
     if (comm->number < replay->reader->slot_count || (!sum && !(sum = comm_make(replay, record->sum))))
         return false;
-    comm_cells_sum(&sum->cells, &comm->cells);
-    comm_cells_clear(&comm->cells);
+    comm_cells_move(&sum->cells, &comm->cells);
     for (struct page *page = comm->pages; page; page = page->next) {
         if (!page_select(sum, (int32_t)(page->number * PEERS_PER_PAGE)))
             return false;
-        peer_cells_sum(sum->tally.page, &page->cells);
-        peer_cells_clear(&page->cells);
+        peer_cells_move(sum->tally.page, &page->cells);
     }
     shared_cells_sum(&sum->shared, &comm->shared);
     shared_cells_clear(&comm->shared);

@@ -10,6 +10,7 @@
 #define ABI_IN_PLACE ((void *)1)
 #define ABI_HANDLES_ARE_SYMBOLS 1
 #define ABI_LAUNCHER_IS_ORTE 1 /* its launcher may be Open MPI's */
+#define ABI_JOB_COMM_EARLY 1   /* jobcomm.h */
 
 /* The library with that version text has this ABI. */
 static inline bool abi_is_spoken_by(bool open_mpi)

@@ -25,6 +25,7 @@
     X(Cartdim_get)                                                                                                     \
     X(Comm_free)                                                                                                       \
     X(Comm_get_parent)                                                                                                 \
+    X(Comm_create_group)                                                                                               \
     X(Comm_group)                                                                                                      \
     X(Comm_rank)                                                                                                       \
     X(Comm_remote_group)                                                                                               \

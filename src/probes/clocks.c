@@ -119,6 +119,10 @@ static bool place_make(uint64_t *table, struct seat *seats, int *leaders, int si
 {
     int rank = 0;
     unsigned long long own = kernel;
+    job_comm_make_early();
+    place.comm = job_comm();
+    if (place.comm == native.comm_null)
+        return false;
     native.Comm_rank(place.comm, &rank);
     place.made = native.Allgather(&own, 1, native.unsigned_long_long, table, 1, native.unsigned_long_long,
                                   place.comm) == MPI_SUCCESS;
@@ -138,7 +142,8 @@ static bool all_agree(bool wanted, bool able, uint64_t kernel, uint64_t every, b
 {
     enum { WANTED, UNABLE, KERNEL, NOT_KERNEL, EVERY, NOT_EVERY, WORDS };
     unsigned long long mine[WORDS] = {wanted, !able, kernel, ~kernel, every, ~every}, all[WORDS];
-    if (native.Allreduce(mine, all, WORDS, native.unsigned_long_long, native.max, place.comm) != MPI_SUCCESS)
+    MPI_Comm comm = job_comm() != native.comm_null ? job_comm() : native.comm_world;
+    if (native.Allreduce(mine, all, WORDS, native.unsigned_long_long, native.max, comm) != MPI_SUCCESS)
         return false;
     *follows = all[EVERY] && all[EVERY] == ~all[NOT_EVERY];
     return all[WANTED] && !all[UNABLE] && all[KERNEL] != ~all[NOT_KERNEL];
@@ -148,10 +153,7 @@ static bool all_agree(bool wanted, bool able, uint64_t kernel, uint64_t every, b
 static bool place_take(bool wanted, bool *follows)
 {
     int size = 1;
-    place.comm = job_comm();
-    if (place.comm == native.comm_null)
-        return false;
-    native.Comm_size(place.comm, &size);
+    native.Comm_size(native.comm_world, &size);
     uint64_t kernel = kernel_number();
     uint64_t *table = malloc((size_t)size * sizeof *table);
     struct seat *seats = malloc((size_t)size * sizeof *seats);

@@ -185,6 +185,31 @@ static uint32_t name_number(const char *name)
 
 /* ---- the name ---------------------------------------------------------------------------------------------------- */
 
+/* Text that is put together piece by piece: printf takes ten times as long, and a program may make very many. */
+struct text {
+    char *at, *end; /* room is left for the end of the string */
+};
+
+static void text_add(struct text *text, const char *piece)
+{
+    while (*piece && text->at < text->end)
+        *text->at++ = *piece++;
+    *text->at = '\0';
+}
+
+static void text_add_number(struct text *text, int64_t number)
+{
+    char digits[24], *first = digits + sizeof digits - 1;
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    *first = '\0';
+    do
+        *--first = (char)('0' + left % 10);
+    while (left /= 10);
+    if (number < 0)
+        *--first = '-';
+    text_add(text, first);
+}
+
 /* A name that would be too long keeps its end and has all of it hashed, alike on all ranks. */
 static void name_fit(const char *long_name, char name[COMM_NAME_BYTES])
 {
@@ -201,16 +226,19 @@ static void name_fit(const char *long_name, char name[COMM_NAME_BYTES])
 static void mark_tell(const struct comm_origin *origin, const struct comm_facts *facts, const char *group, char *mark,
                       size_t bytes)
 {
-    char text[TEXT_MOST] = "";
+    char text[TEXT_MOST];
+    struct text told = {mark, mark + bytes - 1};
     mark[0] = '\0';
     switch (origin->mark) {
     case MARK_NONE:
         break;
     case MARK_COLOR:
-        snprintf(mark, bytes, ":%d", origin->tag);
+        text_add(&told, ":");
+        text_add_number(&told, origin->tag);
         break;
     case MARK_GROUP:
-        snprintf(mark, bytes, ":%s", group);
+        text_add(&told, ":");
+        text_add(&told, group);
         break;
     case MARK_TAG:
         snprintf(mark, bytes, ":%s:%d", group, origin->tag);
@@ -243,14 +271,19 @@ void comm_name_make(MPI_Comm comm, const struct comm *parent, const struct comm_
     }
     facts->flags |= origin->apart ? COMM_APART : 0;
     mark_tell(origin, facts, group, mark, sizeof mark);
-    const char *before = origin->apart ? "" : parent ? parent->name : "unnamed", *slash = origin->apart ? "" : "/";
-    if (origin->by_name) {
-        int n = snprintf(long_name, sizeof long_name, "%s%s%s%s", before, slash, origin->operation, mark);
-        snprintf(long_name + n, sizeof long_name - (size_t)n, "#%" PRIu32, name_number(long_name));
-    } else {
-        snprintf(long_name, sizeof long_name, "%s%s%s#%" PRIu32 "%s", before, slash, origin->operation, origin->number,
-                 mark);
+    struct text text = {long_name, long_name + sizeof long_name - 1};
+    if (!origin->apart) {
+        text_add(&text, parent ? parent->name : "unnamed");
+        text_add(&text, "/");
     }
+    text_add(&text, origin->operation);
+    if (origin->by_name)
+        text_add(&text, mark);
+    uint32_t number = origin->by_name ? name_number(long_name) : origin->number;
+    text_add(&text, "#");
+    text_add_number(&text, number);
+    if (!origin->by_name)
+        text_add(&text, mark);
     name_fit(long_name, name);
 }
 

@@ -109,11 +109,11 @@ static void completion_set_one(struct completion *c, enum call kind, MPI_Request
     c->lent = false;
     c->own = NULL;
     c->one_saved = saved;
-    c->one_taken = taken;
+    c->one_taken = taken == LEFT_THERE ? NULL : taken;
     c->saved = &c->one_saved;
     c->done = &c->one_done;
     c->status = &c->one_status;
-    c->taken = book.concurrent ? &c->one_taken : NULL;
+    c->taken = taken == LEFT_THERE ? NULL : &c->one_taken;
 }
 
 /* A request that is about to be freed, of a handle that MPI may give to another thread at once. */
@@ -138,7 +138,32 @@ bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *han
     uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
     if (kind == CALL_MPI_Request_free)
         partitioned_forget(saved);
-    completion_set_one(c, kind, handle, saved, handle ? single_take(c->probe.log, saved, handle) : NULL);
+    completion_set_one(c, kind, handle, saved, single_take(c->probe.log, saved, handle));
+    return true;
+}
+
+/* One that a call has left in the table. When another thread has opened a session meanwhile, a handle that MPI has
+ * freed may be a request of that one's already: then only what this variable held is taken. */
+HOT struct request *request_left(struct log *log, uint64_t handle, const MPI_Request *where)
+{
+    return __builtin_expect(book.concurrent, 0) ? request_take_there(handle, where) : request_find(log, handle, where);
+}
+
+/* A call on one request that has ended as nearly all do needs none of the arrays. False: it is another one. */
+HOT bool single_ended(struct probe *probe, enum call kind, struct request *request, const MPI_Status *status)
+{
+    struct log *log = probe->log;
+    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    if (!request || probe->mode || !request->active || request->quiet || request->posted.type == REQUEST_GENERAL ||
+        RELAXED_LOAD(&listeners))
+        return false;
+    request->active = !request->persistent;
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    request_record(log, request, status, false);
+    if (request->persistent)
+        request_put_back(request, request->handle);
+    else
+        request_release(log, request);
     return true;
 }
 
@@ -146,10 +171,16 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
                   int result, bool ended, const MPI_Status *status)
 {
     struct completion c;
+    if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
+        if (taken == LEFT_THERE)
+            taken = request_left(probe->log, saved, handle);
+        if (single_ended(probe, kind, taken, status))
+            return;
+    }
     c.probe = *probe;
     completion_set_one(&c, kind, handle, saved, taken);
     if (ended && completion_ended(&c, 0, result))
-        completion_done(&c, 0, status);
+        completion_done(&c, 0, result, status);
     completion_flush(&c, result);
 }
 
@@ -168,18 +199,51 @@ static void quiet_done(struct completion *c, struct request *request, const MPI_
     }
 }
 
-void completion_done(struct completion *c, int index, const MPI_Status *status)
+/* A request that lived in front and ended as nearly all do stands in `done` as its place, whose address is odd there:
+ * that is free, and holds what was posted until the thread posts something else. */
+HOT bool done_in_front(const struct request *done)
+{
+    return (uintptr_t)done & 1;
+}
+
+HOT const struct posted *done_posted(const struct request *done)
+{
+    return &((const struct front_place *)(uintptr_t)((uintptr_t)done - 1))->posted;
+}
+
+HOT bool front_done(struct completion *c, uint64_t saved, const MPI_Request *where, const MPI_Status *status)
+{
+    struct front_place *place = front_place(saved);
+    if (c->taken || book.concurrent || place->handle != saved || !saved || c->probe.mode ||
+        (place->posted.where != where && place->overflow) || !front_is_simple(c->probe.log, &place->posted, status))
+        return false;
+    place->handle = 0;
+    c->done[c->done_count] = (struct request *)((uintptr_t)place + 1);
+    c->status[c->done_count++] = status;
+    return true;
+}
+
+/* The request that the call has completed; NULL: not known. */
+HOT struct request *request_ended(struct completion *c, int index)
+{
+    if (!c->taken)
+        return request_left(c->probe.log, c->saved[index], &c->handles[index]);
+    struct request *request = c->taken[index];
+    c->taken[index] = NULL;
+    return request;
+}
+
+void completion_done(struct completion *c, int index, int result, const MPI_Status *status)
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
-    struct request *request =
-        c->taken ? c->taken[index] : request_find(c->probe.log, c->saved[index], &c->handles[index]);
+    if (result == MPI_SUCCESS && front_done(c, c->saved[index], &c->handles[index], status))
+        return;
+    struct request *request = request_ended(c, index);
     if (!request) {
         run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
         return;
     }
-    if (c->taken)
-        c->taken[index] = NULL;
     if (!request->active) { /* an inactive persistent request completes nothing */
         request_put_back(request, c->saved[index]);
         return;
@@ -220,7 +284,7 @@ void completion_done_all(struct completion *c, int result, const MPI_Status *sta
             result == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && status ? status->MPI_ERROR != MPI_ERR_PENDING
                                                                            : completion_ended(c, i, result));
         if (ended)
-            completion_done(c, i, status);
+            completion_done(c, i, result, status);
     }
 }
 
@@ -233,7 +297,7 @@ void completion_done_some(struct completion *c, int result, int outcount, const 
     if (!indices || (class != MPI_SUCCESS && class != MPI_ERR_IN_STATUS))
         return;
     for (int i = 0; i < outcount && i < c->count; i++)
-        completion_done(c, indices[i], statuses ? &statuses[i] : NULL);
+        completion_done(c, indices[i], result, statuses ? &statuses[i] : NULL);
 }
 
 bool receive_arrived_slow(int result)
@@ -275,14 +339,14 @@ static bool end_is_wanted(const struct completion *c)
     if (c->probe.mode == 0 || c->probe.begin)
         return false;
     uint64_t known = cell_load(&c->probe.log->own.tally.end);
-    for (int i = 0; i < c->done_count; i++)
+    for (int i = 0; i < c->done_count; i++) /* none of them in front: the call has a mode */
         if (c->done[i]->posted.begin || (c->done[i]->comm && book.comms[c->done[i]->comm]->record->since_ticks > known))
             return true;
     return false;
 }
 
 /* The call's own event, or what stands for it in front of the records. */
-static void flush_begin(struct completion *c, int result)
+HOT void flush_begin(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
     struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
@@ -308,11 +372,17 @@ static void quiet_finish(struct completion *c, int result)
 
 void completion_flush(struct completion *c, int result)
 {
-    untaken_put_back(c);
+    if (c->taken)
+        untaken_put_back(c);
     flush_begin(c, result);
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
-        request_record(c->probe.log, request, c->status[i], request_failed(c->status[i], result));
+        if (done_in_front(request)) {
+            front_record(c->probe.log, done_posted(request), c->status[i]);
+            continue;
+        }
+        request_record(c->probe.log, request, c->status[i],
+                       result != MPI_SUCCESS && request_failed(c->status[i], result));
         if (request->persistent)
             request_put_back(request, request->handle);
         else
@@ -326,6 +396,7 @@ void completion_flush(struct completion *c, int result)
 static void started_record(struct completion *c, struct request *request)
 {
     struct log *log = c->probe.log;
+    struct tally *tally = &log->own.tally;
     struct view *view = request_view(log, request);
     struct event event = {.begin = c->probe.begin, .duration = request->posted.kind, .peer = request->posted.peer};
     if (request->posted.type == REQUEST_COLL) { /* its bytes are counted when it is complete */
@@ -338,13 +409,17 @@ static void started_record(struct completion *c, struct request *request)
         if (view && event.peer >= 0)
             view_page_select(view, event.peer);
     }
-    request->posted.begin = c->probe.begin;
-    request->lot = request_lot(probe_weight(&c->probe));
-    if (probe_weight(&c->probe) > 1 && !request->lot)
-        request->posted.begin = 0;
+    uint64_t weight = probe_weight(&c->probe);
+    request->lot = weight > 1 ? request_lot(weight) : 0;
+    request->posted.begin = weight > 1 && !request->lot ? 0 : c->probe.begin;
     request->active = true;
     request->quiet = false;
-    log_record(log, view, &event, 0);
+    if (request->posted.type == REQUEST_COLL)
+        LOG_RECORD(log, view, &event, fold_coll_posted(tally, &view->tally, &event));
+    else if (request->posted.type == REQUEST_SEND)
+        LOG_RECORD(log, view, &event, fold_send_posted(tally, &view->tally, &event));
+    else
+        LOG_RECORD(log, view, &event, fold_recv_posted(tally, &view->tally, &event));
 }
 
 void starting_announce(enum call kind, int count, const MPI_Request *requests)

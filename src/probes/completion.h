@@ -44,7 +44,7 @@ bool completion_enter(struct completion *completion, enum call kind, int count, 
 bool completion_enter_one(struct completion *completion, enum call kind, MPI_Request *handle);
 
 /* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
-void completion_done(struct completion *completion, int index, const MPI_Status *status);
+void completion_done(struct completion *completion, int index, int result, const MPI_Status *status);
 /* All of them; an error in some statuses leaves those that are pending. */
 void completion_done_all(struct completion *completion, int result, const MPI_Status *statuses);
 /* The ones that `indices` names. */

@@ -25,7 +25,7 @@ static bool was_cancelled(const struct request *request, const MPI_Status *statu
            abi_status_cancelled(status);
 }
 
-static void timeout_mark(struct event *event, const struct tally *tally)
+HOT void timeout_mark(struct event *event, const struct tally *tally)
 {
     if (event->begin && tally->end - event->begin > RELAXED_LOAD(&knob_timeout_ticks))
         event->kind |= EVENT_TIMEOUT;
@@ -143,9 +143,100 @@ static uint64_t ended_fill(struct event *event, const struct request *request, c
     }
 }
 
+/* A receive that ended as nearly all do: its status says what it brought. */
+HOT bool received_simply(const struct posted *posted, const MPI_Status *status)
+{
+    return posted->peer != PEER_PROC_NULL && posted->kind != CALL_MPI_Precv_init && status && status->MPI_SOURCE >= 0 &&
+           !abi_status_cancelled(status);
+}
+
+HOT void received_simply_fill(struct event *event, const MPI_Status *status)
+{
+    uint64_t bytes = abi_status_bytes(status);
+    event->peer = status->MPI_SOURCE;
+    event->tag = status->MPI_TAG;
+    event->bytes = bytes < event->bytes ? bytes : event->bytes;
+    event->kind = RECORD_RECV_DONE | size_flag(event->bytes);
+}
+
+/* The record of a message, as most requests are one. */
+HOT void message_record(struct log *log, struct view *view, const struct posted *posted, const MPI_Status *status)
+{
+    struct tally *tally = &log->own.tally;
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .kind = RECORD_SEND_DONE,
+                          .peer = posted->peer,
+                          .tag = posted->tag,
+                          .bytes = posted->bytes};
+    if (posted->type == REQUEST_SEND) {
+        timeout_mark(&event, tally);
+        LOG_RECORD(log, view, &event, fold_send_done(tally, &view->tally, &event));
+        return;
+    }
+    received_simply_fill(&event, status);
+    timeout_mark(&event, tally);
+    view_page_select(view, event.peer);
+    LOG_RECORD(log, view, &event, fold_recv_done(tally, &view->tally, &event));
+}
+
+bool front_is_simple(const struct log *log, const struct posted *posted, const MPI_Status *status)
+{
+    return posted->view->thread == log->own.index && (posted->type == REQUEST_SEND || received_simply(posted, status));
+}
+
+void front_record(struct log *log, const struct posted *posted, const MPI_Status *status)
+{
+    message_record(log, posted->view, posted, status);
+}
+
+/* The same for collectives and for operations on windows. */
+static void plain_record(struct log *log, struct view *view, const struct request *request, uint64_t bytes_out)
+{
+    struct tally *tally = &log->own.tally;
+    struct event event = {.begin = request->posted.begin,
+                          .duration = request->posted.kind,
+                          .kind = RECORD_COLL_DONE,
+                          .peer = request->posted.peer,
+                          .bytes = request->posted.bytes};
+    timeout_mark(&event, tally);
+    if (request->posted.type == REQUEST_COLL) {
+        event.tag = (int32_t)bytes_out;
+        LOG_RECORD(log, view, &event, fold_coll_done(tally, &view->tally, &event, NULL));
+        return;
+    }
+    event.kind = RECORD_RMA_DONE | (event.kind & EVENT_TIMEOUT);
+    event.tag = request->posted.tag;
+    LOG_RECORD(log, view, &event, fold_waited(tally, &view->tally));
+}
+
+/* The requests that end as nearly all do, each with the fold of its kind alone. False: it is another one. */
+HOT bool record_simply(struct log *log, struct view *view, const struct request *request, const MPI_Status *status)
+{
+    if (request->posted.type <= REQUEST_RECV) {
+        struct posted posted = {.begin = request->posted.begin,
+                                .bytes = request->posted.bytes,
+                                .peer = request->posted.peer,
+                                .tag = request->posted.tag,
+                                .kind = request->posted.kind,
+                                .type = request->posted.type};
+        if (posted.type == REQUEST_RECV && !received_simply(&posted, status))
+            return false;
+        message_record(log, view, &posted, status);
+        return true;
+    }
+    uint64_t bytes_out = request->posted.type == REQUEST_COLL ? request_more(request)->bytes_out : 0;
+    if ((request->posted.type != REQUEST_COLL && request->posted.type != REQUEST_RMA) || bytes_out > INT32_MAX)
+        return false;
+    plain_record(log, view, request, bytes_out);
+    return true;
+}
+
 void request_record(struct log *log, struct request *request, const MPI_Status *status, bool failed)
 {
     struct view *view = request_view(log, request);
+    if (__builtin_expect(view && !failed && !request->lot, 1) && record_simply(log, view, request, status))
+        return;
     struct event event = request_event(request);
     uint64_t bytes_out = 0;
     log->own.tally.message_weight = request_weight(request);

@@ -14,9 +14,11 @@
 #include "backlog.h"
 #include "book.h"
 #include "clock.h"
+#include "instance.h"
 #include "knobs.h"
 #include "linkage.h"
 #include "native.h"
+#include "objects.h"
 
 enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
@@ -42,13 +44,14 @@ struct log {
     struct instance *raised; /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
-    uint64_t sampling;      /* knob_sampling as this thread has seen it: one of so many calls is timed */
-    uint64_t sample_wait;   /* calls until the next one that is, this one included; UINT64_MAX: none is */
-    uint64_t sample_rest;   /* calls behind that one which belong to its lot */
-    uint64_t sample_random; /* state of the draw */
-    uint32_t scratch_lent;  /* calls that are not recorded, whose arrays lie in the scratch */
-    struct event nowhere;   /* the buffer of a log that has none */
-    struct backlog backlog; /* of the buffer: what is on its way into the trace */
+    uint64_t sampling;             /* knob_sampling as this thread has seen it: one of so many calls is timed */
+    uint64_t sample_wait;          /* calls until the next one that is, this one included; UINT64_MAX: none is */
+    uint64_t sample_rest;          /* calls behind that one which belong to its lot */
+    uint64_t sample_random;        /* state of the draw */
+    uint32_t scratch_lent;         /* calls that are not recorded, whose arrays lie in the scratch */
+    struct accessed_last accessed; /* the window or file of the thread's last call on one */
+    struct event nowhere;          /* the buffer of a log that has none */
+    struct backlog backlog;        /* of the buffer: what is on its way into the trace */
 };
 
 /*
@@ -300,6 +303,18 @@ void log_end_now(struct log *log);
 
 /* Folds and keeps a record behind a call. */
 void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out);
+
+/* The same for a record of one kind, whose fold the caller names: so that the others fall away. */
+#define LOG_RECORD(log, view, event, folded)                                                                           \
+    do {                                                                                                               \
+        if (__builtin_expect(RELAXED_LOAD(&listeners) != 0 || !(view), 0)) {                                           \
+            log_record(log, view, event, 0);                                                                           \
+            break;                                                                                                     \
+        }                                                                                                              \
+        (event)->comm = (uint16_t)(view)->slot;                                                                        \
+        folded;                                                                                                        \
+        log_commit(log, event);                                                                                        \
+    } while (0)
 
 HOT uint16_t size_flag(uint64_t bytes)
 {

@@ -15,14 +15,34 @@ void object_made(struct objects *objects, uint64_t handle, struct object *object
         comm_let_go(stale.comm);
 }
 
-void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
-                  int32_t peer, uint64_t bytes)
+/* `shape` is a constant, so that what concerns the other shapes falls away. */
+HOT void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+                      int32_t peer, uint64_t bytes)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number, .bytes = bytes};
-    if (!on->view && result == MPI_SUCCESS &&
+    if (__builtin_expect(!on->view, 0) && result == MPI_SUCCESS &&
         !probe_is_quiet(probe)) /* made out of sight: a call, and charged to nothing */
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
     probe_leave(probe, shape, 0, on->view, result, event, 0);
+}
+
+void win_leave(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t peer, uint64_t bytes)
+{
+    object_leave(probe, FOLD_RMA, kind, on, result, peer, bytes);
+}
+
+static void file_leave(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t bytes)
+{
+    object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, bytes);
+}
+
+static void leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+                  int32_t peer, uint64_t bytes)
+{
+    if (shape == FOLD_RMA)
+        win_leave(probe, kind, on, result, peer, bytes);
+    else
+        file_leave(probe, kind, on, result, bytes);
 }
 
 /* Behind the call's event. */
@@ -35,7 +55,7 @@ static void argument_record(struct probe *probe, const struct accessed *on, stru
     log_record(probe->log, on->view, &event, 0);
 }
 
-static void bytes_record(struct probe *probe, const struct accessed *on, int result, uint64_t asked, uint64_t done)
+HOT void bytes_record(struct probe *probe, const struct accessed *on, int result, uint64_t asked, uint64_t done)
 {
     if (result == MPI_SUCCESS && asked != UINT64_MAX && asked != done)
         argument_record(probe, on, (struct event){.peer = PEER_NONE, .bytes = asked});
@@ -50,7 +70,7 @@ void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, c
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made)
         request_keep(probe, made, abi_handle_of_request(*request));
-    object_leave(probe, shape, kind, on, result, peer, bytes);
+    leave(probe, shape, kind, on, result, peer, bytes);
     bytes_record(probe, on, result, asked, 0);
     posted_finish(probe->log);
 }
@@ -60,7 +80,7 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
 {
     if (result != MPI_SUCCESS && on->view)
         objects_set(objects, handle, on->object);
-    object_leave(probe, shape, kind, on, result, PEER_NONE, 0);
+    leave(probe, shape, kind, on, result, PEER_NONE, 0);
     if (result == MPI_SUCCESS && on->view)
         comm_let_go(on->view->comm);
 }
@@ -69,14 +89,14 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
 
 void win_locked(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t target, int type)
 {
-    object_leave(probe, FOLD_RMA, kind, on, result, target, 0);
+    win_leave(probe, kind, on, result, target, 0);
     if (result == MPI_SUCCESS && type == MPI_LOCK_EXCLUSIVE)
         argument_record(probe, on, (struct event){.peer = target, .tag = 1});
 }
 
 void win_tested(struct probe *probe, enum call kind, const struct accessed *on, int result, const int *flag)
 {
-    object_leave(probe, FOLD_RMA, kind, on, result, PEER_NONE, 0);
+    win_leave(probe, kind, on, result, PEER_NONE, 0);
     if (result == MPI_SUCCESS && *flag)
         argument_record(probe, on, (struct event){.peer = PEER_NONE});
 }
@@ -105,7 +125,7 @@ void win_grouped(struct probe *probe, enum call kind, const struct accessed *on,
                  MPI_Group group)
 {
     MPI_Group all;
-    object_leave(probe, FOLD_RMA, kind, on, result, PEER_NONE, 0);
+    win_leave(probe, kind, on, result, PEER_NONE, 0);
     if (result != MPI_SUCCESS || !on->view || probe_is_quiet(probe) || native.Win_get_group(win, &all) != MPI_SUCCESS)
         return;
     members_record(probe, on, group, all);
@@ -140,7 +160,7 @@ static int32_t access_of(int mode)
 void file_opened(struct probe *probe, enum call kind, const struct accessed *on, int result, const char *filename,
                  int mode)
 {
-    object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, 0);
+    file_leave(probe, kind, on, result, 0);
     if (result != MPI_SUCCESS || !on->view)
         return;
     argument_record(probe, on, (struct event){.peer = PEER_NONE, .tag = access_of(mode)});
@@ -149,7 +169,7 @@ void file_opened(struct probe *probe, enum call kind, const struct accessed *on,
 
 void file_called(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked)
 {
-    object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, 0);
+    file_leave(probe, kind, on, result, 0);
     bytes_record(probe, on, result, asked, 0);
 }
 
@@ -157,7 +177,7 @@ void file_transferred(struct probe *probe, enum call kind, const struct accessed
                       const MPI_Status *status)
 {
     uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0;
-    object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, bytes);
+    file_leave(probe, kind, on, result, bytes);
     bytes_record(probe, on, result, asked, bytes);
 }
 

@@ -7,8 +7,8 @@
 #include "raising.h"
 #include "shapes.h"
 
-static void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result,
-                      int dest, int tag, uint64_t bytes)
+HOT void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, struct view *view, int result, int dest,
+                   int tag, uint64_t bytes)
 {
     struct event event = {
         .kind = (uint16_t)(kind | size_flag(bytes)), .peer = peer_rank(dest), .tag = tag, .bytes = bytes};
@@ -146,7 +146,7 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     if (begin && log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
     log->own.tally.message_weight = probe_weight(probe);
-    log_record(log, view, &received, 0);
+    LOG_RECORD(log, view, &received, fold_receive(&log->own.tally, &view->tally, &received));
     log->own.tally.message_weight = 1;
 }
 
@@ -166,7 +166,7 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
         return NULL;
     request_fill(request, posted);
     request->quiet = probe_is_quiet(probe);
-    request->lot = request_lot(probe_weight(probe));
+    request->lot = probe_weight(probe) > 1 ? request_lot(probe_weight(probe)) : 0;
     if (probe_weight(probe) > 1 && !request->lot)
         request->posted.begin = 0; /* it counts as not timed */
     if (posted->type < REQUEST_MORE)
@@ -213,8 +213,8 @@ void isendrecv_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
         sends.duration = receives.duration = kind;
         if (view && sends.peer >= 0)
             view_page_select(view, sends.peer);
-        log_record(log, view, &sends, 0);
-        log_record(log, view, &receives, 0);
+        LOG_RECORD(log, view, &sends, fold_send_posted(&log->own.tally, &view->tally, &sends));
+        LOG_RECORD(log, view, &receives, fold_recv_posted(&log->own.tally, &view->tally, &receives));
     }
     posted_finish(log);
     probe_finish(probe);
@@ -314,7 +314,7 @@ void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_R
                           int result, bool ended, const MPI_Status *status)
 {
     struct probe probe = PROBE_OF_PLAIN;
-    single_leave(&probe, kind, request, saved, NULL, result, ended, status);
+    single_leave(&probe, kind, request, saved, LEFT_THERE, result, ended, status);
 }
 
 void plain_collected_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,

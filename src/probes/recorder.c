@@ -357,8 +357,8 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
     bool together = recorder_directory() && reduction_possible();
-    if (together)
-        job_comm_make();
+    if (together && ABI_JOB_COMM_EARLY)
+        job_comm_make_early();
     if (together && trace_asked)
         clocks_begin();
     if (!probe->log)
@@ -400,6 +400,8 @@ bool recorder_finish(struct probe *probe)
         instrument_publish();
         instruments_sample(log_get());
     }
+    if (recorder_directory() && reduction_possible())
+        job_comm_make_late();
     if (recorder_directory() && reduction_possible())
         clocks_end(recorded && book.run.header->traced != TRACED_NOT);
     if (recorder_directory())

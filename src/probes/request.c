@@ -138,7 +138,7 @@ bool request_front_has(const struct comm *comm)
     return false;
 }
 
-static void shard_wait(struct shard *shard)
+static __attribute__((noinline)) void shard_wait(struct shard *shard)
 {
     do
         for (int spins = 0; __atomic_load_n(&shard->locked, __ATOMIC_RELAXED); spins++)
@@ -147,27 +147,34 @@ static void shard_wait(struct shard *shard)
     while (__atomic_exchange_n(&shard->locked, true, __ATOMIC_ACQUIRE));
 }
 
-static uint64_t hash_of(uint64_t handle)
+HOT uint64_t hash_of(uint64_t handle)
 {
     return handle * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+/* A shard as one function holds it. A session that another thread opens makes threads run at once from then on: who did
+ * not lock the shard must not unlock it. */
+struct holding {
+    struct shard *shard;
+    bool locked;
+};
+
 /* Acquire pairs with the release in shard_unlock. */
-static struct shard *shard_lock(uint64_t hash)
+HOT struct holding shard_lock(uint64_t hash)
 {
-    struct shard *shard = &shards[hash >> (64 - SHARD_BITS)];
-    if (book.concurrent && __atomic_exchange_n(&shard->locked, true, __ATOMIC_ACQUIRE))
-        shard_wait(shard);
-    return shard;
+    struct holding held = {&shards[hash >> (64 - SHARD_BITS)], book.concurrent};
+    if (held.locked && __atomic_exchange_n(&held.shard->locked, true, __ATOMIC_ACQUIRE))
+        shard_wait(held.shard);
+    return held;
 }
 
-static void shard_unlock(struct shard *shard)
+HOT void shard_unlock(struct holding held)
 {
-    if (book.concurrent)
-        __atomic_store_n(&shard->locked, false, __ATOMIC_RELEASE);
+    if (held.locked)
+        __atomic_store_n(&held.shard->locked, false, __ATOMIC_RELEASE);
 }
 
-static uint32_t *bucket_of_hash(struct shard *shard, uint64_t hash)
+HOT uint32_t *bucket_of_hash(struct shard *shard, uint64_t hash)
 {
     return &shard->buckets[(hash >> 24) & shard->mask];
 }
@@ -205,7 +212,7 @@ static void shard_grow(struct shard *shard)
 }
 
 /* Where the handle's youngest request is linked; where none is, the end of its chain. */
-static uint32_t *link_find(struct shard *shard, uint64_t hash, uint64_t handle)
+HOT uint32_t *link_find(struct shard *shard, uint64_t hash, uint64_t handle)
 {
     uint32_t *at = bucket_of_hash(shard, hash);
     while (*at && request_at(*at)->handle != handle)
@@ -230,7 +237,8 @@ static bool behind_put(struct request *request, uint64_t handle, enum put how, s
 {
     uint64_t hash = hash_of(handle);
     uint32_t number = request_number(request);
-    struct shard *shard = shard_lock(hash);
+    struct holding held = shard_lock(hash);
+    struct shard *shard = held.shard;
     if (shard->used >= shard->mask)
         shard_grow(shard);
     uint32_t *at = link_find(shard, hash, handle);
@@ -253,7 +261,7 @@ static bool behind_put(struct request *request, uint64_t handle, enum put how, s
         *at = number;
         shard->used += !youngest;
     }
-    shard_unlock(shard);
+    shard_unlock(held);
     *others = youngest;
     return free;
 }
@@ -379,7 +387,8 @@ enum take { TAKE, TAKE_IF_THERE, TAKE_OR_FIND };
 static struct request *behind_take(uint64_t handle, const void *where, enum take how)
 {
     uint64_t hash = hash_of(handle);
-    struct shard *shard = shard_lock(hash);
+    struct holding held = shard_lock(hash);
+    struct shard *shard = held.shard;
     uint32_t *at = shard->mask ? link_find(shard, hash, handle) : NULL;
     struct request *request = at && *at ? request_at(*at) : NULL;
     bool alone = request && request->younger == *at, stays = false;
@@ -390,7 +399,7 @@ static struct request *behind_take(uint64_t handle, const void *where, enum take
         request = ring_take(at, where, how == TAKE_IF_THERE);
     }
     shard->used -= alone && request && !stays;
-    shard_unlock(shard);
+    shard_unlock(held);
     if (!request)
         return NULL;
     request->stays = stays;
@@ -422,6 +431,11 @@ struct request *request_find(struct log *log, uint64_t handle, const void *where
     return take(log, handle, where, TAKE_OR_FIND);
 }
 
+struct request *request_take_there(uint64_t handle, const void *where)
+{
+    return behind_take(handle, where, TAKE_IF_THERE);
+}
+
 /* The youngest of this handle behind the front. */
 static struct request *behind_find(uint64_t handle)
 {
@@ -431,7 +445,8 @@ static struct request *behind_find(uint64_t handle)
     return number ? request_at(number) : NULL;
 }
 
-struct request *request_peek(uint64_t handle)
+/* The caller holds the shard. */
+static struct request *inactive_find(uint64_t handle)
 {
     struct request *youngest = behind_find(handle), *request = youngest;
     while (request) {
@@ -444,13 +459,21 @@ struct request *request_peek(uint64_t handle)
     return NULL;
 }
 
+struct request *request_peek(uint64_t handle)
+{
+    struct holding held = shard_lock(hash_of(handle));
+    struct request *request = inactive_find(handle);
+    shard_unlock(held);
+    return request;
+}
+
 bool request_look(uint64_t handle, struct request *copy)
 {
-    struct shard *shard = shard_lock(hash_of(handle));
-    const struct request *request = request_peek(handle);
+    struct holding held = shard_lock(hash_of(handle));
+    const struct request *request = inactive_find(handle);
     if (request)
         *copy = *request;
-    shard_unlock(shard);
+    shard_unlock(held);
     return request != NULL;
 }
 

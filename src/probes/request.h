@@ -232,6 +232,8 @@ struct request *request_take(struct log *log, uint64_t handle, const void *where
 
 /* The same for one that a call has completed; a persistent request of a handle of its own stays in the table. */
 struct request *request_find(struct log *log, uint64_t handle, const void *where);
+/* Out of the table behind, and only the one that this variable holds. */
+struct request *request_take_there(uint64_t handle, const void *where);
 /* A persistent request that is complete goes back to where it came from. */
 HOT void request_put_back(struct request *request, uint64_t handle)
 {
@@ -239,7 +241,8 @@ HOT void request_put_back(struct request *request, uint64_t handle)
         request_put(request, handle);
 }
 
-/* The inactive persistent request of this handle, left in the table. Not under MPI_THREAD_MULTIPLE. */
+/* The inactive persistent request of this handle, left in the table. For calls that have begun while threads did not
+ * run at once; under MPI_THREAD_MULTIPLE a request is taken out first. */
 struct request *request_peek(uint64_t handle);
 /* A copy of the inactive persistent request of this handle; false: there is none. */
 bool request_look(uint64_t handle, struct request *copy);

@@ -10,9 +10,12 @@
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                   int result, bool ended, const MPI_Status *status);
 
+/* Threads did not run at once when the call began, and its request stayed in the table. */
+#define LEFT_THERE ((struct request *)UINTPTR_MAX)
+
 HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Request *handle)
 {
-    return __builtin_expect(book.concurrent, 0) ? request_take(log, saved, handle) : NULL;
+    return __builtin_expect(book.concurrent, 0) ? request_take(log, saved, handle) : LEFT_THERE;
 }
 
 #define SHAPE_WAIT(kind, name, detail, large, call, request, status)                                                   \
@@ -94,7 +97,7 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
         if (index && *index >= 0 && completion_ended(&c, *index, result))                                              \
-            completion_done(&c, *index, status);                                                                       \
+            completion_done(&c, *index, result, status);                                                               \
         completion_flush(&c, result);                                                                                  \
         return result;                                                                                                 \
     } while (0)
@@ -110,7 +113,7 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
         if ((result != MPI_SUCCESS || *flag) && index && *index >= 0 && completion_ended(&c, *index, result))          \
-            completion_done(&c, *index, status);                                                                       \
+            completion_done(&c, *index, result, status);                                                               \
         completion_flush(&c, result);                                                                                  \
         return result;                                                                                                 \
     } while (0)

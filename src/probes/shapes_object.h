@@ -14,12 +14,6 @@
 /* Some MPIs have integers for handles, some pointers. */
 #define OBJECT_HANDLE(object) ((uint64_t)(uintptr_t)(object))
 
-/* What a call works on; view NULL: it was made out of sight. */
-struct accessed {
-    struct view *view;
-    struct object object;
-};
-
 /* Enters a call on a window or file. */
 static inline bool object_enter(struct probe *probe, enum call kind, const struct objects *objects, uint64_t handle,
                                 int32_t peer, struct accessed *on)
@@ -28,16 +22,15 @@ static inline bool object_enter(struct probe *probe, enum call kind, const struc
     probe->log = log;
     if (log == NULL)
         return false;
-    on->object = objects_find(objects, handle);
-    on->view = on->object.comm ? view_of(&log->own, on->object.comm) : NULL;
+    objects_look(&log->own, objects, handle, &log->accessed, on);
     probe_begin(probe, log, kind, on->view ? on->view->slot : 0, peer);
     return true;
 }
 
 /* It was made on this communicator, which it holds until it is freed. */
 void object_made(struct objects *objects, uint64_t handle, struct object *object, struct comm *comm);
-void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
-                  int32_t peer, uint64_t bytes);
+void win_leave(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t peer,
+               uint64_t bytes);
 /* The same for one that returned a request. `asked`: bytes to transfer, of a file; UINT64_MAX: that is not said. */
 void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
                    int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request);
@@ -99,14 +92,13 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
     } while (0)
 
 #define SHAPE_WIN_CREATE(kind, name, detail, large, call, comm, win)                                                   \
-    OBJECT_CREATE(&book.windows, kind, name, call, comm, win,                                                          \
-                  object_leave(&probe, FOLD_RMA, kind, &on, result, PEER_NONE, 0))
+    OBJECT_CREATE(&book.windows, kind, name, call, comm, win, win_leave(&probe, kind, &on, result, PEER_NONE, 0))
 
 #define SHAPE_WIN_FREE(kind, name, detail, large, call, win) OBJECT_FREE(FOLD_RMA, &book.windows, kind, name, call, win)
 
 #define SHAPE_WIN_CALL(kind, name, detail, large, call, win, peer, bytes)                                              \
     OBJECT_CALL(&book.windows, kind, name, call, win, peer,                                                            \
-                object_leave(&probe, FOLD_RMA, kind, &on, result, peer, result == MPI_SUCCESS ? (bytes) : 0))
+                win_leave(&probe, kind, &on, result, peer, result == MPI_SUCCESS ? (bytes) : 0))
 
 #define SHAPE_WIN_POST(kind, name, detail, large, call, win, peer, bytes, request)                                     \
     OBJECT_CALL(&book.windows, kind, name, call, win, peer,                                                            \

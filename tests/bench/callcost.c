@@ -5,23 +5,20 @@
  *     callcost pingpong N    N round trips of 8 bytes between ranks 0 and 1
  *     callcost allreduce N   N times an Allreduce of 8 bytes
  *     callcost clock N       N pairs of reads of the time stamp counter
- *     callcost classes N     one loop for each class of calls, on one rank, N iterations each (fewer of what is slow)
+ *     callcost classes N [LOOP]   one loop for each class of calls, on one rank, N iterations each (fewer of what is
+ * slow)
  *
  * Prints on rank 0: nanoseconds an iteration, how many MPI calls an iteration makes on a rank, and the resident memory
- * of the process at the end in KiB. "classes" prints a line for each loop: its name, nanoseconds an iteration, calls
- * and iterations.
+ * of the process at the end in KiB. "classes" prints a line for each loop (classloops.c): its name, nanoseconds an
+ * iteration, calls of an iteration, iterations, and how many events of an iteration mpit has recorded.
  */
-#include <mpi.h>
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#include <mpi-ext.h>
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#endif
+#include "classloops.h"
 
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -29,6 +26,8 @@
 enum { MESSAGE_BYTES = 8, WARM_UP = 1000 };
 
 static int rank;
+static MPI_T_pvar_session events_session;
+static MPI_T_pvar_handle events_variable = MPI_T_PVAR_HANDLE_NULL;
 
 static void loop_self(long n)
 {
@@ -78,156 +77,6 @@ static void loop_clock(long n)
     }
 }
 
-/* ---- one loop for each class of calls ---------------------------------------------------------------------------- */
-
-static MPI_Comm self, grid;
-static MPI_Win window;
-static double *memory;
-static MPI_File file;
-static MPI_Request pair[2], sum;
-static double one[2] = {1, 1}, other[2];
-
-static void objects_make(void)
-{
-    int dims = 1, periods = 1;
-    MPI_Comm_dup(MPI_COMM_SELF, &self);
-    MPI_Cart_create(self, 1, &dims, &periods, 0, &grid);
-    MPI_Win_allocate(1024, sizeof(double), MPI_INFO_NULL, self, &memory, &window);
-    MPI_Win_lock_all(0, window);
-    const char *folder = getenv("TMPDIR");
-    char name[512];
-    snprintf(name, sizeof name, "%s/callcost.%d", folder ? folder : "/tmp", (int)getpid());
-    MPI_File_open(self, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
-    MPI_Send_init(one, 1, MPI_DOUBLE, 0, 2, self, &pair[0]);
-    MPI_Recv_init(other, 1, MPI_DOUBLE, 0, 2, self, &pair[1]);
-    MPI_Allreduce_init(one, other, 1, MPI_DOUBLE, MPI_SUM, self, MPI_INFO_NULL, &sum);
-}
-
-static void objects_free(void)
-{
-    MPI_Request_free(&pair[0]);
-    MPI_Request_free(&pair[1]);
-    MPI_Request_free(&sum);
-    MPI_File_close(&file);
-    MPI_Win_unlock_all(window);
-    MPI_Win_free(&window);
-    MPI_Comm_free(&grid);
-    MPI_Comm_free(&self);
-}
-
-static void loop_sendrecv(long n)
-{
-    for (long i = 0; i < n; i++)
-        MPI_Sendrecv(one, 1, MPI_DOUBLE, 0, 1, other, 1, MPI_DOUBLE, 0, 1, self, MPI_STATUS_IGNORE);
-}
-
-static void loop_single(long n)
-{
-    MPI_Request request;
-    for (long i = 0; i < n; i++) {
-        MPI_Irecv(other, 1, MPI_DOUBLE, 0, 1, self, &request);
-        MPI_Send(one, 1, MPI_DOUBLE, 0, 1, self);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-}
-
-static void loop_waitall(long n)
-{
-    MPI_Request requests[2];
-    for (long i = 0; i < n; i++) {
-        MPI_Irecv(other, 1, MPI_DOUBLE, 0, 1, self, &requests[0]);
-        MPI_Isend(one, 1, MPI_DOUBLE, 0, 1, self, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    }
-}
-
-static void loop_persistent(long n)
-{
-    for (long i = 0; i < n; i++) {
-        MPI_Startall(2, pair);
-        MPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
-    }
-}
-
-static void loop_probe(long n)
-{
-    int flag;
-    for (long i = 0; i < n; i++)
-        MPI_Iprobe(0, 77, self, &flag, MPI_STATUS_IGNORE);
-}
-
-static void loop_collective(long n)
-{
-    for (long i = 0; i < n; i++)
-        MPI_Allreduce(one, other, 1, MPI_DOUBLE, MPI_SUM, self);
-}
-
-static void loop_icollective(long n)
-{
-    MPI_Request request;
-    for (long i = 0; i < n; i++) {
-        MPI_Iallreduce(one, other, 1, MPI_DOUBLE, MPI_SUM, self, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-}
-
-static void loop_pcollective(long n)
-{
-    for (long i = 0; i < n; i++) {
-        MPI_Start(&sum);
-        MPI_Wait(&sum, MPI_STATUS_IGNORE);
-    }
-}
-
-static void loop_neighbor(long n)
-{
-    for (long i = 0; i < n; i++)
-        MPI_Neighbor_alltoall(one, 1, MPI_DOUBLE, other, 1, MPI_DOUBLE, grid);
-}
-
-static void loop_rma(long n)
-{
-    for (long i = 0; i < n; i++) {
-        MPI_Put(one, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, window);
-        MPI_Win_flush(0, window);
-    }
-}
-
-static void loop_io(long n)
-{
-    MPI_Offset bytes;
-    for (long i = 0; i < n; i++)
-        MPI_File_get_size(file, &bytes);
-}
-
-static void loop_comm(long n)
-{
-    MPI_Comm made;
-    for (long i = 0; i < n; i++) {
-        MPI_Comm_dup(self, &made);
-        MPI_Comm_free(&made);
-    }
-}
-
-static const struct {
-    const char *name;
-    void (*run)(long);
-    int calls, slower; /* iterations are divided by that */
-} classes[] = {
-    {"sendrecv", loop_sendrecv, 1, 1},
-    {"single", loop_single, 3, 1},
-    {"waitall", loop_waitall, 3, 1},
-    {"persistent", loop_persistent, 2, 1},
-    {"probe", loop_probe, 1, 1},
-    {"collective", loop_collective, 1, 1},
-    {"icollective", loop_icollective, 2, 4},
-    {"pcollective", loop_pcollective, 2, 4},
-    {"neighbor", loop_neighbor, 1, 4},
-    {"rma", loop_rma, 2, 4},
-    {"io", loop_io, 1, 4},
-    {"comm", loop_comm, 2, 20},
-};
-
 /* Callgrind counts inside of this one: what is done at a first use stays outside. */
 static __attribute__((noinline)) double measured(void (*run)(long), long n)
 {
@@ -236,16 +85,54 @@ static __attribute__((noinline)) double measured(void (*run)(long), long n)
     return MPI_Wtime() - begin;
 }
 
-static void classes_run(long n)
+/* How many events mpit has emitted; 0 without it. */
+static unsigned long long events_now(void)
 {
-    objects_make();
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        long iterations = n / classes[i].slower + 1;
-        classes[i].run(iterations / 10 + 1);
-        double seconds = measured(classes[i].run, iterations);
-        printf("%s %.2f %d %ld\n", classes[i].name, seconds * 1e9 / (double)iterations, classes[i].calls, iterations);
+    unsigned long long events = 0;
+    if (events_variable != MPI_T_PVAR_HANDLE_NULL)
+        MPI_T_pvar_read(events_session, events_variable, &events);
+    return events;
+}
+
+static void events_open(void)
+{
+    int provided, index, count;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    if (MPI_T_pvar_get_index("mpit_events_recorded", MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS)
+        return;
+    MPI_T_pvar_session_create(&events_session);
+    MPI_T_pvar_handle_alloc(events_session, index, NULL, &events_variable, &count);
+    MPI_T_pvar_start(events_session, events_variable); /* refused where it runs always */
+}
+
+static void events_close(void)
+{
+    if (events_variable != MPI_T_PVAR_HANDLE_NULL) {
+        MPI_T_pvar_handle_free(events_session, &events_variable);
+        MPI_T_pvar_session_free(&events_session);
     }
-    objects_free();
+    MPI_T_finalize();
+}
+
+/* `only`: the name of one loop, or NULL. */
+static void classes_run(long n, const char *only)
+{
+    class_objects_make();
+    events_open();
+    for (size_t i = 0; i < class_loop_count; i++) {
+        const struct class_loop *loop = &class_loops[i];
+        long iterations = n / loop->slower + 1;
+        if (only && strcmp(only, loop->name) != 0)
+            continue;
+        loop->run(iterations / 10 + 1 + loop->first);
+        unsigned long long before = events_now();
+        double seconds = measured(loop->run, iterations);
+        double events = (double)(events_now() - before) / (double)iterations;
+        printf("%s %.2f %d %ld %.2f\n", loop->name, seconds * 1e9 / (double)iterations, loop->calls, iterations,
+               events);
+    }
+    events_close();
+    class_objects_free();
 }
 
 static long resident_kib(void)
@@ -279,8 +166,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc == 3 && size == 1 && strcmp(argv[1], "classes") == 0) {
-        classes_run(atol(argv[2]));
+    if ((argc == 3 || argc == 4) && size == 1 && strcmp(argv[1], "classes") == 0) {
+        classes_run(atol(argv[2]), argv[3]);
         MPI_Finalize();
         return 0;
     }

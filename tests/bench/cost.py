@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 """What mpit costs: added time, instructions and memory of a recorded call, bare and recorded in pairs in one run.
 
-    cost.py BUILD [--pairs N] [--iterations N] [--mpi openmpi|mpich] [--json] [--quick] [--memory-calls N]
+    cost.py BUILD [--pairs N] [--iterations N] [--mpi openmpi|mpich] [--json] [--quick] [--memory-calls N] [--classes]
 
-A row for each class of calls says whether they all cost the same; these run on one process, in tallies alone.
+A row for each class of calls says whether they all cost the same; these run on one process, in tallies alone. A call can
+leave several events (a nonblocking pair leaves a call to post, a call to wait, and the end of the message): `an event` is
+what one of them costs, `of plain` how much more than one of Isend + Recv + Wait. How many there are, mpit's own variable
+mpit_events_recorded says. `native`: instructions of the call without mpit.
 
 Times are medians over pairs of runs, and given in pairs of clock reads (two reads of the time stamp counter) that are
 measured in the same sitting: machines are shared and noisy, ratios hold. Instructions are counted by callgrind over
@@ -22,6 +25,8 @@ import tempfile
 
 LIMIT_INSTRUCTIONS = {"tallies": 170, "trace": 200, "untimed": 170}  # packing is part of a trace
 LIMIT_GROWTH_KIB = 256
+LIMIT_OF_PLAIN = 4  # an event of any class beside one of the plain calls; lives and local functions are not judged
+UNSTEADY = {"iwrite"}  # its library waits for a thread, in as many instructions as that takes
 
 
 def environment(extra):
@@ -51,6 +56,8 @@ class Bench:
             out["MPIT_TRACE"] = "1"
         if how == "untimed":
             out["MPIT_TIMING"] = "0"
+        if how == "local":
+            out["MPIT_RECORD_LOCAL_CALLS"] = "1"
         return out
 
     def run(self, how, loop, n, ranks):
@@ -66,30 +73,30 @@ class Bench:
             shutil.rmtree(extra["MPIT_OUTPUT"])
         return float(out[0]), int(out[1]), int(out[2])
 
-    def classes(self, how, n):
-        """class -> (nanoseconds an iteration, calls an iteration)"""
+    def classes(self, how, n, wrapper=()):
+        """class -> what the program says of its loop"""
         extra = dict(self.extra(how), OMPI_MCA_osc="pt2pt,sm", TMPDIR=self.work)
         place = lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        out = subprocess.run([self.program, "classes", str(n)], env=environment(extra), capture_output=True, text=True,
-                             check=True, preexec_fn=place).stdout
+        out = subprocess.run([*wrapper, self.program, "classes", str(n)], env=environment(extra), capture_output=True,
+                             text=True, check=True, preexec_fn=place).stdout
         if "MPIT_OUTPUT" in extra:
             shutil.rmtree(extra["MPIT_OUTPUT"])
-        return {name: (float(ns), int(calls)) for name, ns, calls, _ in map(str.split, out.splitlines())}
+        return {name: {"ns": float(ns), "calls": int(calls), "iterations": int(iterations), "events": float(events)}
+                for name, ns, calls, iterations, events in map(str.split, out.splitlines())}
 
     def class_instructions(self, how, n):
-        """class -> instructions of a call"""
-        extra = dict(self.extra(how), OMPI_MCA_osc="pt2pt,sm", TMPDIR=self.work)
+        """class -> the same, with the instructions of an iteration"""
         path = f"{self.work}/callgrind"
-        line = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={path}", "--toggle-collect=measured",
-                self.program, "classes", str(n)]
-        said = subprocess.run(line, env=environment(extra), capture_output=True, text=True, check=True).stdout
-        calls = {name: int(calls) * int(iterations) for name, _, calls, iterations in map(str.split, said.splitlines())}
+        loops = self.classes(how, n, ("valgrind", "--tool=callgrind", f"--callgrind-out-file={path}",
+                                      "--toggle-collect=measured"))
         table = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", path], capture_output=True,
                                text=True, check=True).stdout
         found = {name: int(count.replace(",", "")) for count, name in
                  re.findall(r"^\s*([\d,]+) .*:loop_(\w+)", table, re.M)}
         os.remove(path)
-        return {name: found[name] / calls[name] for name in calls}
+        for name, loop in loops.items():
+            loop["instructions"] = found[name] / loop["iterations"]
+        return loops
 
     def instructions(self, how, n):
         extra = self.extra(how)
@@ -123,26 +130,64 @@ def times(bench, pairs, n, result):
 
 
 # What a row is; an iteration's calls are taken together.
-CLASSES = {"sendrecv": "p2p, blocking: Sendrecv", "single": "p2p, nonblocking: Irecv + Send + Wait",
-           "waitall": "p2p, several at once: Irecv + Isend + Waitall", "persistent": "persistent: Startall + Waitall of 2",
-           "probe": "probe: Iprobe", "collective": "collective: Allreduce",
-           "icollective": "collective, nonblocking: Iallreduce + Wait",
-           "pcollective": "collective, persistent: Start + Wait", "neighbor": "collective: Neighbor_alltoall",
-           "rma": "rma: Put + Win_flush", "io": "io: File_get_size", "comm": "communicator: dup + free"}
+CLASSES = {"blocking": "p2p, blocking: Isend + Recv + Wait", "sendrecv": "p2p, blocking: Sendrecv",
+           "single": "p2p, nonblocking: Irecv + Send + Wait", "test": "p2p, nonblocking: Irecv + Test + Send + Wait",
+           "waitall": "p2p, several at once: Irecv + Isend + Waitall",
+           "waitmany": "p2p, many at once: 16 Irecv, 16 Isend + Waitall",
+           "waitany": "p2p, any of several: Irecv + Isend + 2 Waitany", "isendrecv": "p2p: Isendrecv + Wait",
+           "persistent": "p2p, persistent: Startall + Waitall of 2",
+           "start": "p2p, persistent: 2 Start + 2 Wait",
+           "partitioned": "p2p, partitioned: 2 Start + Pready + 2 Wait",
+           "probe": "p2p, probe: Iprobe", "mprobe": "p2p, matched: Isend + Mprobe + Mrecv + Wait",
+           "collective": "collective: Allreduce", "icollective": "collective, nonblocking: Iallreduce + Wait",
+           "pcollective": "collective, persistent: Start + Wait", "neighbor": "neighbours: Neighbor_alltoall",
+           "ineighbor": "neighbours, nonblocking: Ineighbor_alltoall + Wait",
+           "pneighbor": "neighbours, persistent: Start + Wait", "put": "rma: Put + Win_flush",
+           "get": "rma: Get + Win_flush", "accumulate": "rma: Accumulate + Win_flush", "rput": "rma: Rput + Wait",
+           "lock": "rma: Win_lock + Win_unlock", "fence": "rma: Win_fence",
+           "pscw": "rma: Win_post + _start + _complete + _wait", "file": "io: File_get_size",
+           "write": "io, blocking: File_write_at + File_read_at", "iwrite": "io, nonblocking: File_iwrite_at + Wait"}
+LIVES = {"dup": "life of a communicator: Comm_dup + free", "split": "life of a communicator: Comm_split + free",
+         "create": "life of a communicator: Comm_create + free", "cart": "life of a topology: Cart_create + free",
+         "window": "life of a window: Win_create + free", "open": "life of a file: File_open + close"}
+LOCALS = {"rank": "local: Comm_rank + Comm_size", "group": "local, group: Group_incl + free",
+          "topology": "local, topology: Cart_rank + Cart_coords", "datatype": "local, datatype: contiguous + commit + free",
+          "info": "local, info: create + set + free", "attribute": "local, attribute: Comm_get_attr"}
+
+
+def class_rows(bare, recorded, titles):
+    """per class: instructions added, of a call and of an event, and beside those of the plain calls"""
+    plain = (recorded["blocking"]["instructions"] - bare["blocking"]["instructions"]) / recorded["blocking"]["events"]
+    for name in (name for name in titles if name in bare):
+        added = recorded[name]["instructions"] - bare[name]["instructions"]
+        events = round(recorded[name]["events"], 2)
+        row = {"class": name, "title": titles[name], "calls": bare[name]["calls"], "events": events,
+               "instructions": round(added / bare[name]["calls"], 1),
+               "instructions_native": round(bare[name]["instructions"] / bare[name]["calls"], 1)}
+        if events:
+            row["instructions_an_event"] = round(added / events, 1)
+            row["of_plain"] = round(added / events / plain, 2)
+        yield row
 
 
 def class_costs(bench, pairs, n, clock, counted, result):
     """what a call of each class costs more, all on one process: the shortest of the runs with and without"""
     runs = [(bench.classes("bare", n), bench.classes("summary", n)) for _ in range(pairs)]
     bare, recorded = bench.class_instructions("bare", counted), bench.class_instructions("summary", counted)
-    result["classes"] = []
-    for name, title in CLASSES.items():
-        calls = runs[0][0][name][1]
-        shortest = [min(run[i][name][0] for run in runs) / calls for i in (0, 1)]
+    result["classes"] = list(class_rows(bare, recorded, {**CLASSES, **LIVES, **LOCALS}))
+    locals_ = bench.class_instructions("local", counted)
+    result["locals_recorded"] = list(class_rows(bare, locals_, LOCALS))
+    for row in result["classes"] if runs else []:
+        shortest = [min(run[i][row["class"]]["ns"] for run in runs) / row["calls"] for i in (0, 1)]
         added = shortest[1] - shortest[0]
-        result["classes"].append({"class": name, "title": title, "added_ns": round(added, 1),
-                                  "clock_pairs": round(added / clock, 2), "bare_ns": round(shortest[0], 1),
-                                  "instructions": round(recorded[name] - bare[name], 1)})
+        row.update({"added_ns": round(added, 1), "clock_pairs": round(added / clock, 2),
+                    "bare_ns": round(shortest[0], 1)})
+
+
+def classes_over(result):
+    return [f"{result['mpi']}: {row['title']}: {row['of_plain']} times the instructions of a plain event"
+            for row in result["classes"]
+            if row["class"] in CLASSES and row["class"] not in UNSTEADY and row["of_plain"] >= LIMIT_OF_PLAIN]
 
 
 def memory(bench, calls, result):
@@ -155,19 +200,40 @@ def memory(bench, calls, result):
     result["memory_added_kib"] = added
 
 
+def show_class(row):
+    cells = [row.get(key, "") for key in ("instructions", "events", "instructions_an_event", "of_plain",
+                                          "instructions_native", "added_ns", "clock_pairs", "bare_ns")]
+    print("  {:56} {:>12} {:>7} {:>9} {:>9} {:>9} {:>7} {:>12} {:>9}".format(row["title"], *cells))
+
+
 def show(result):
-    print(f"{result['mpi']}: a pair of clock reads {result['clock_pair_ns']} ns")
-    print(f"  {'added by a recorded call':42} {'':8} {'ns':>7} {'clock pairs':>12} {'min .. max ns':>16} {'x bare':>7}")
-    for r in result["rows"]:
-        spread = f"{r['min_ns']} .. {r['max_ns']}"
-        print(f"  {r['title']:42} {r['how']:8} {r['added_ns']:7} {r['clock_pairs']:12} {spread:>16} {r['ratio']:7}")
-    print(f"  {'added by a call of each class':50} {'ns':>7} {'clock pairs':>12} {'instructions':>13} {'bare ns':>9}")
-    for r in result["classes"]:
-        print(f"  {r['title']:50} {r['added_ns']:7} {r['clock_pairs']:12} {r['instructions']:13} {r['bare_ns']:9}")
+    if result["rows"]:
+        print(f"{result['mpi']}: a pair of clock reads {result['clock_pair_ns']} ns")
+        show_times(result)
+    else:
+        print(result["mpi"])
+    show_classes(result)
     for how, count in result["instructions"].items():
         print(f"  instructions, a third of Isend + Recv + Wait, {how}: {count}")
     for calls, kib in result.get("memory_added_kib", {}).items():
         print(f"  memory added to a rank after {int(calls):,} calls: {kib:.0f} KiB")
+
+
+def show_times(result):
+    print(f"  {'added by a recorded call':42} {'':8} {'ns':>7} {'clock pairs':>12} {'min .. max ns':>16} {'x bare':>7}")
+    for r in result["rows"]:
+        spread = f"{r['min_ns']} .. {r['max_ns']}"
+        print(f"  {r['title']:42} {r['how']:8} {r['added_ns']:7} {r['clock_pairs']:12} {spread:>16} {r['ratio']:7}")
+
+
+def show_classes(result):
+    print(f"  {'added by a call of each class':56} {'instructions':>12} {'events':>7} {'an event':>9} {'of plain':>9}"
+          f" {'native':>9} {'ns':>7} {'clock pairs':>12} {'bare ns':>9}")
+    for r in result["classes"]:
+        show_class(r)
+    print("  the same with mpit_record_local_calls")
+    for r in result["locals_recorded"]:
+        show_class(r)
 
 
 def main():
@@ -178,6 +244,7 @@ def main():
     parser.add_argument("--memory-calls", type=int, default=10 ** 8)
     parser.add_argument("--mpi", action="append", choices=["openmpi", "mpich"])
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--classes", action="store_true", help="only what calls of each class cost, in instructions")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     results, bad = [], []
@@ -186,6 +253,12 @@ def main():
             continue
         bench = Bench(options.build, mpi)
         result = {"mpi": mpi, "rows": [], "instructions": {}}
+        if options.classes:
+            class_costs(bench, 0, 0, 0, 2000 if options.quick else 10000, result)
+            shutil.rmtree(bench.work)
+            results.append(result)
+            bad += classes_over(result)
+            continue
         times(bench, 3 if options.quick else options.pairs, 20000 if options.quick else options.iterations, result)
         for how in ("tallies", "untimed", "trace"):
             short, long = (20000, 60000) if options.quick else (50000, 150000)
@@ -198,6 +271,7 @@ def main():
         results.append(result)
         bad += [f"{mpi}: {how}: {count} instructions a call, allowed {LIMIT_INSTRUCTIONS[how]}"
                 for how, count in result["instructions"].items() if count >= LIMIT_INSTRUCTIONS[how]]
+        bad += classes_over(result)
         few, many = result["memory_added_kib"].values()
         if many - few > LIMIT_GROWTH_KIB:
             bad.append(f"{mpi}: memory grows with calls: {few} KiB after few, {many} KiB after many")

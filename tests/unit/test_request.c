@@ -628,6 +628,25 @@ static void requests_in_front_are_found_when_threads_come(void **state)
         request_front[i].overflow = 0; /* of no meaning any more */
 }
 
+/* A call began while threads did not run at once, and a session came meanwhile: MPI may have given the handle of its
+ * request to another thread, whose variable is another one. */
+static void call_that_a_session_overtakes_takes_only_its_own(void **state)
+{
+    (void)state;
+    const uint64_t handle = 4096;
+    int own, others;
+    struct request *request = request_make(own_log);
+    request_fill(request, &(struct posted){.begin = 7, .where = &others});
+    request_put(request, handle);
+    book.concurrent = true;
+    assert_null(request_take_there(handle, &own));
+    assert_ptr_equal(request_take_there(handle, &others), request);
+    request_release(own_log, request);
+    assert_null(request_take_there(handle, &others));
+    book.concurrent = false;
+    front_place(handle)->overflow--; /* as request_front_leave leaves it: nobody looks there any more */
+}
+
 static void *hand_in(void *argument)
 {
     struct worker *worker = argument;
@@ -670,6 +689,7 @@ int main(void)
         TEST(overflowed_place_is_not_used_before_it_is_drained),
         TEST(neighbours_in_front_are_not_mistaken),
         TEST(order_holds_for_random_traffic),
+        TEST(call_that_a_session_overtakes_takes_only_its_own),
         TEST(requests_in_front_are_found_when_threads_come),
         TEST(equal_handles_are_told_apart_by_their_variables),
         TEST(youngest_that_was_taken_leaves_its_place_to_the_next),

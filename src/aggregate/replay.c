@@ -97,7 +97,7 @@ static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
 {
     const struct comm_record *record = replay->reader->comms[comm->number];
     struct replayed_comm *sum = replay->comms[record->sum];
-    if (comm->number < replay->reader->slot_count || (!sum && !(sum = comm_make(replay, record->sum))))
+    if (comm->number < replay->reader->slot_count || !record->sum || (!sum && !(sum = comm_make(replay, record->sum))))
         return false;
     comm_cells_move(&sum->cells, &comm->cells);
     for (struct page *page = comm->pages; page; page = page->next) {

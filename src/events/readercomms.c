@@ -183,9 +183,26 @@ static int past_order(const void *one, const void *other)
     return (a->since_ticks > b->since_ticks) - (a->since_ticks < b->since_ticks);
 }
 
-/* Those of one slot follow each other, and the one that has it is the last. */
-static int past_check(struct run_reader *reader, const struct comm_record *past, size_t count)
+/* The file could not grow any more: what was made from then on is not in it. */
+static bool file_was_full(const struct run_reader *reader)
 {
+    return reader->header.lost[LOSS_DISK_FULL] || reader->header.lost[LOSS_NO_FILE];
+}
+
+/* Only those whose slot is in the file. */
+static size_t past_filter(const struct run_reader *reader, struct comm_record *past, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (past[i].slot < reader->slot_count && reader->comms[past[i].slot])
+            past[kept++] = past[i];
+    return kept;
+}
+
+/* Those of one slot follow each other, and the one that has it is the last. */
+static int past_check(struct run_reader *reader, struct comm_record *past, size_t count)
+{
+    bool full = file_was_full(reader);
     for (size_t i = 0; i < count; i++) {
         bool last = i + 1 == count || past[i + 1].slot != past[i].slot;
         const struct comm_record *has = past[i].slot < reader->slot_count ? reader->comms[past[i].slot] : NULL;
@@ -195,7 +212,10 @@ static int past_check(struct run_reader *reader, const struct comm_record *past,
         if (next <= past[i].end_ticks)
             return reader_fail(reader, "is damaged: two communicators had slot %u at the same time", past[i].slot);
         const struct comm_record *sum = past[i].sum < reader->slot_count ? reader->comms[past[i].sum] : NULL;
-        if (!sum || !(sum->flags & COMM_SUM))
+        bool summed = sum && (sum->flags & COMM_SUM);
+        if (!summed && full)
+            past[i].sum = 0; /* the file could not take it any more */
+        else if (!summed)
             return reader_fail(reader, "is damaged: a past communicator of slot %u is in no sum", past[i].slot);
     }
     return 0;
@@ -228,9 +248,13 @@ static int numbers_give(struct run_reader *reader, struct found *found, size_t c
         return reader_fail(reader, "has more communicators than memory can hold");
     for (size_t i = 0; i < current; i++)
         reader->comms[list[i].slot] = &list[i];
+    if (past && file_was_full(reader))
+        past = past_filter(reader, list + current, past);
+    found->count = current + past;
+    reader->comm_count = reader->slot_count + past;
     if (past)
         qsort(list + current, past, sizeof *list, past_order);
-    if (past_check(reader, list + current, past) != 0)
+    if (past && past_check(reader, list + current, past) != 0)
         return -1;
     for (size_t i = 0; i < past; i++)
         reader->past_of_slot[list[current + i].slot + 1]++;

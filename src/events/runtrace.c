@@ -48,8 +48,8 @@ static int file_write(int fd, const void *head, size_t head_bytes, const void *d
         return EFBIG;
     for (size_t done = 0; done < whole;) {
         size_t skip = done < head_bytes ? done : head_bytes;
-        struct iovec rest[] = {{(char *)(uintptr_t)head + skip, head_bytes - skip},
-                               {(char *)(uintptr_t)data + (done - skip), whole - head_bytes - (done - skip)}};
+        struct iovec rest[] = {{head ? (char *)(uintptr_t)head + skip : NULL, head_bytes - skip},
+                               {data ? (char *)(uintptr_t)data + (done - skip) : NULL, bytes - (done - skip)}};
         ssize_t n = pwritev(fd, rest, 2, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;

@@ -85,6 +85,13 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
     return name;
 }
 
+static uint64_t realtime_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static int patients_find(struct ward *ward)
 {
     size_t most = 0;
@@ -98,9 +105,10 @@ static int patients_find(struct ward *ward)
         ward->processes += !ended;
         if (ended && file->header.end_ticks)
             sign_of_life(ward, timeline_ns(&ward->line, file, file->header.end_ticks));
-        if (file->header.end_realtime_ns > file->header.begin_realtime_ns)
+        uint64_t realtime = alive ? realtime_now() : file->header.end_realtime_ns;
+        if (realtime > file->header.begin_realtime_ns)
             sign_of_life(ward, timeline_ns(&ward->line, file, file->header.begin_ticks) +
-                                   (int64_t)(file->header.end_realtime_ns - file->header.begin_realtime_ns));
+                                   (int64_t)(realtime - file->header.begin_realtime_ns));
         for (uint32_t thread = 0; thread < file->thread_count; thread++) {
             const struct thread_record *record = file->threads[thread];
             if (!record || (record->end_ticks && thread))
@@ -355,9 +363,7 @@ static int end_write(const char *path, uint64_t realtime_ns)
 
 void postmortem_seen(const char *directory)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    uint64_t ns = realtime_now();
     for (int waited = 0;; waited += WAIT_STEP_MS) {
         int alive = 0;
         DIR *stream = opendir(directory);

@@ -1,7 +1,7 @@
 /*
  * What is known of the processes of a job that did not come to their end: how each ended, what its threads were in, for
  * how long, and for whom they wait. The last sign of life of the job is where its times are counted to: the last call
- * that somebody entered or left, or, where mpit-run was there, the end of the command.
+ * that somebody entered or left, or, where mpit-run was there, the end of the command; now, where one runs still.
  */
 #ifndef MPIT_TOOLS_POSTMORTEM_H
 #define MPIT_TOOLS_POSTMORTEM_H

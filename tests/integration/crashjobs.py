@@ -152,6 +152,9 @@ def deadlock(bench, end, wanted, patterns):
 
     wrong = [] if wait_for(hangs, process) else ["the job did not come to hang"]
     time.sleep(1.5)  # a circle that is younger than a second may be one of messages on their way
+    lives = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
+    if not re.search(r"for \d.* s; runs still", lives):
+        wrong.append("while it runs: " + lives[:600])
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=SECONDS)[1]
     wrong += ["not said: " + pattern for pattern in patterns if not re.search(pattern, said)]

@@ -356,6 +356,7 @@ static void result_add(struct crew *crew, const struct work *work, int failed)
 {
     pthread_mutex_lock(&crew->lock);
     run_reader_let_go(work->run);
+    run_reader_rest(work->run);
     crew->result->done += work->sum.done;
     crew->result->already += work->sum.already;
     crew->result->unended += work->sum.unended;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 /* A damaged file may claim any size; every rank without a file costs a location in the archive. */
-enum { WORLD_SIZE_MAX = 1 << 20 };
 
 static bool run_has_trace(const struct run_reader *run)
 {

@@ -38,6 +38,8 @@ enum trace_loss {
     TRACE_LOSS_COUNT
 };
 
+enum { WORLD_SIZE_MAX = 1 << 20 }; /* more ranks than that are damage */
+
 struct trace_rank {
     const struct run_reader *run; /* NULL: no file */
     uint32_t host;

@@ -41,6 +41,7 @@ static void run_give_back(const struct run_reader *run)
         return;
     pthread_mutex_lock(&runs_lock);
     run_reader_let_go(run);
+    run_reader_rest(run);
     pthread_mutex_unlock(&runs_lock);
 }
 

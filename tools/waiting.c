@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "figures.h"
+#include "otf2_job.h"
 #include "otf2_requests.h"
 #include "pending.h"
 
@@ -185,18 +186,43 @@ void waits_release(struct ward *ward)
 
 /* ---- circles ----------------------------------------------------------------------------------------------------- */
 
-/* The one thread that stands for each rank: the first that waits, and has done so for long. NULL: the rank goes on. */
+/* The thread that stands for each rank: the first of several, which all wait, and have done so for long. NULL: the rank
+ * goes on. */
 static const struct patient **blocked_find(const struct ward *ward, int32_t ranks)
 {
     const struct patient **blocked = calloc((size_t)ranks + 1, sizeof(void *));
+    for (size_t i = ward->count; blocked && i-- > 0;) { /* so that the first comes last */
+        int32_t rank = ward->patients[i].file->header.world_rank;
+        if (rank >= 0 && rank < ranks)
+            blocked[rank] = &ward->patients[i];
+    }
     for (size_t i = 0; blocked && i < ward->count; i++) {
         const struct patient *patient = &ward->patients[i];
         int32_t rank = patient->file->header.world_rank;
         bool is_long = patient->since_ns >= 0 && ward->end_ns - patient->since_ns >= LONG_NS;
-        if (rank >= 0 && rank < ranks && !blocked[rank] && patient->waits.count && is_long)
-            blocked[rank] = patient;
+        if (rank >= 0 && rank < ranks && (!patient->waits.count || !is_long))
+            blocked[rank] = NULL;
     }
     return blocked;
+}
+
+/* Only where nobody leaves before all have come is everybody waited for who has not. */
+static bool is_of_all(const struct patient *patient)
+{
+    switch ((enum collective)call_table[patient->state.call].op) {
+    case COLLECTIVE_BARRIER:
+    case COLLECTIVE_ALLGATHER:
+    case COLLECTIVE_ALLGATHERV:
+    case COLLECTIVE_ALLTOALL:
+    case COLLECTIVE_ALLTOALLV:
+    case COLLECTIVE_ALLTOALLW:
+    case COLLECTIVE_ALLREDUCE:
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool waits_have(const struct waits *waits, int32_t rank, enum wait_kind kind)
@@ -237,7 +263,8 @@ static int32_t step(struct search *search, int32_t rank)
         const struct wait *wait = &patient->waits.list[search->next[rank]++];
         const struct patient *other =
             wait->rank >= 0 && wait->rank < search->ranks ? search->blocked[wait->rank] : NULL;
-        if (other && wait->kind != WAIT_AT && search->visited[wait->rank] != 2 && !is_met(other, rank, wait->kind))
+        bool needs = wait->kind != WAIT_AT && (wait->kind != WAIT_ALL || is_of_all(patient));
+        if (other && needs && search->visited[wait->rank] != 2 && !is_met(other, rank, wait->kind))
             return wait->rank;
     }
     return -1;
@@ -276,7 +303,8 @@ size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure)
     *ranks = NULL;
     *sure = true;
     for (size_t i = 0; i < ward->job->file_count; i++)
-        if (ward->job->files[i].header.world_rank >= search.ranks)
+        if (ward->job->files[i].header.world_rank >= search.ranks &&
+            ward->job->files[i].header.world_rank < WORLD_SIZE_MAX)
             search.ranks = ward->job->files[i].header.world_rank + 1;
     size_t most = (size_t)search.ranks + 1;
     search.blocked = blocked_find(ward, search.ranks);

@@ -30,6 +30,8 @@
     X(Comm_rank)                                                                                                       \
     X(Comm_remote_group)                                                                                               \
     X(Comm_remote_size)                                                                                                \
+    X(Comm_get_errhandler)                                                                                             \
+    X(Errhandler_free)                                                                                                 \
     X(Comm_set_errhandler)                                                                                             \
     X(Comm_split)                                                                                                      \
     X(Comm_size)                                                                                                       \

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static size_t scratch_layout(struct completion *c, void *memory, int count, bool own_statuses)
+static size_t scratch_layout(struct completion *c, void *memory, int count, bool own_statuses, bool takes)
 {
     size_t n = (size_t)count, at = 0;
     char *base = memory;
@@ -19,7 +19,7 @@ static size_t scratch_layout(struct completion *c, void *memory, int count, bool
     PLACE(saved, uint64_t);
     PLACE(done, struct request *);
     PLACE(status, const MPI_Status *);
-    if (book.concurrent)
+    if (takes)
         PLACE(taken, struct request *);
     if (own_statuses)
         PLACE(statuses, MPI_Status);
@@ -56,26 +56,26 @@ static void completion_memory_release(struct completion *c)
         log_scratch_trim(c->probe.log);
 }
 
-static void few_lay(struct completion *c, bool own_statuses)
+static void few_lay(struct completion *c, bool own_statuses, bool takes)
 {
     c->own = NULL;
     c->lent = false;
     c->saved = c->few.saved;
     c->done = c->few.done;
     c->status = c->few.status;
-    c->taken = book.concurrent ? c->few.taken : NULL;
+    c->taken = takes ? c->few.taken : NULL;
     c->statuses = own_statuses ? c->few.statuses : NULL;
 }
 
-static void many_lay(struct completion *c, bool own_statuses)
+static void many_lay(struct completion *c, bool own_statuses, bool takes)
 {
     c->taken = NULL;
     c->statuses = NULL;
-    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses));
+    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses, takes));
     if (!memory)
         c->count = 0;
     else
-        scratch_layout(c, memory, c->count, own_statuses);
+        scratch_layout(c, memory, c->count, own_statuses, takes);
 }
 
 bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
@@ -86,10 +86,11 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     c->handles = handles;
     c->count = count > 0 && handles ? count : 0;
     c->done_count = c->quiet_count = 0;
+    bool takes = book.concurrent; /* once: another thread's first session may change it */
     if (c->count <= COMPLETION_FEW)
-        few_lay(c, own_statuses);
+        few_lay(c, own_statuses, takes);
     else
-        many_lay(c, own_statuses);
+        many_lay(c, own_statuses, takes);
     for (int i = 0; i < c->count; i++)
         c->saved[i] = abi_handle_of_request(handles[i]);
     for (int i = 0; c->taken && i < c->count; i++)
@@ -415,11 +416,11 @@ static void started_record(struct completion *c, struct request *request)
     request->active = true;
     request->quiet = false;
     if (request->posted.type == REQUEST_COLL)
-        LOG_RECORD(log, view, &event, fold_coll_posted(tally, &view->tally, &event));
+        LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
     else if (request->posted.type == REQUEST_SEND)
-        LOG_RECORD(log, view, &event, fold_send_posted(tally, &view->tally, &event));
+        LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
     else
-        LOG_RECORD(log, view, &event, fold_recv_posted(tally, &view->tally, &event));
+        LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
 }
 
 void starting_announce(enum call kind, int count, const MPI_Request *requests)

@@ -171,13 +171,13 @@ HOT void message_record(struct log *log, struct view *view, const struct posted 
                           .bytes = posted->bytes};
     if (posted->type == REQUEST_SEND) {
         timeout_mark(&event, tally);
-        LOG_RECORD(log, view, &event, fold_send_done(tally, &view->tally, &event));
+        LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
         return;
     }
     received_simply_fill(&event, status);
     timeout_mark(&event, tally);
     view_page_select(view, event.peer);
-    LOG_RECORD(log, view, &event, fold_recv_done(tally, &view->tally, &event));
+    LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
 }
 
 bool front_is_simple(const struct log *log, const struct posted *posted, const MPI_Status *status)
@@ -202,12 +202,12 @@ static void plain_record(struct log *log, struct view *view, const struct reques
     timeout_mark(&event, tally);
     if (request->posted.type == REQUEST_COLL) {
         event.tag = (int32_t)bytes_out;
-        LOG_RECORD(log, view, &event, fold_coll_done(tally, &view->tally, &event, NULL));
+        LOG_RECORD(log, view, &event, bytes_out, fold_coll_done(tally, &view->tally, &event, NULL));
         return;
     }
     event.kind = RECORD_RMA_DONE | (event.kind & EVENT_TIMEOUT);
     event.tag = request->posted.tag;
-    LOG_RECORD(log, view, &event, fold_waited(tally, &view->tally));
+    LOG_RECORD(log, view, &event, 0, fold_waited(tally, &view->tally));
 }
 
 /* The requests that end as nearly all do, each with the fold of its kind alone. False: it is another one. */

@@ -5,6 +5,22 @@ static struct {
     MPI_Comm comm;
 } ours;
 
+/* On the program's communicator: what fails there is neither the program's fault nor its end. */
+static MPI_Errhandler errors_hold(void)
+{
+    MPI_Errhandler own = native.errors_return;
+    if (native.Comm_get_errhandler(native.comm_world, &own) == MPI_SUCCESS)
+        native.Comm_set_errhandler(native.comm_world, native.errors_return);
+    return own;
+}
+
+static void errors_release(MPI_Errhandler own)
+{
+    native.Comm_set_errhandler(native.comm_world, own);
+    if (own != native.errors_return)
+        native.Errhandler_free(&own);
+}
+
 static void made(int result)
 {
     ours.made = result == MPI_SUCCESS;
@@ -15,8 +31,11 @@ static void made(int result)
 void job_comm_make_early(void)
 {
     /* a split, and not a duplicate: that would run the program's attribute callbacks */
-    if (!ours.made)
-        made(native.Comm_split(native.comm_world, 0, 0, &ours.comm));
+    if (ours.made)
+        return;
+    MPI_Errhandler own = errors_hold();
+    made(native.Comm_split(native.comm_world, 0, 0, &ours.comm));
+    errors_release(own);
 }
 
 void job_comm_make_late(void)
@@ -25,7 +44,9 @@ void job_comm_make_late(void)
     MPI_Group group = native.group_null;
     if (ours.made || native.Comm_group(native.comm_world, &group) != MPI_SUCCESS)
         return;
+    MPI_Errhandler own = errors_hold();
     made(native.Comm_create_group(native.comm_world, group, TAG, &ours.comm));
+    errors_release(own);
     native.Group_free(&group);
 }
 

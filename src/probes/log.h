@@ -305,10 +305,10 @@ void log_end_now(struct log *log);
 void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out);
 
 /* The same for a record of one kind, whose fold the caller names: so that the others fall away. */
-#define LOG_RECORD(log, view, event, folded)                                                                           \
+#define LOG_RECORD(log, view, event, bytes_out, folded)                                                                \
     do {                                                                                                               \
         if (__builtin_expect(RELAXED_LOAD(&listeners) != 0 || !(view), 0)) {                                           \
-            log_record(log, view, event, 0);                                                                           \
+            log_record(log, view, event, bytes_out);                                                                   \
             break;                                                                                                     \
         }                                                                                                              \
         (event)->comm = (uint16_t)(view)->slot;                                                                        \

@@ -146,7 +146,7 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     if (begin && log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
     log->own.tally.message_weight = probe_weight(probe);
-    LOG_RECORD(log, view, &received, fold_receive(&log->own.tally, &view->tally, &received));
+    LOG_RECORD(log, view, &received, 0, fold_receive(&log->own.tally, &view->tally, &received));
     log->own.tally.message_weight = 1;
 }
 
@@ -213,8 +213,8 @@ void isendrecv_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
         sends.duration = receives.duration = kind;
         if (view && sends.peer >= 0)
             view_page_select(view, sends.peer);
-        LOG_RECORD(log, view, &sends, fold_send_posted(&log->own.tally, &view->tally, &sends));
-        LOG_RECORD(log, view, &receives, fold_recv_posted(&log->own.tally, &view->tally, &receives));
+        LOG_RECORD(log, view, &sends, 0, fold_send_posted(&log->own.tally, &view->tally, &sends));
+        LOG_RECORD(log, view, &receives, 0, fold_recv_posted(&log->own.tally, &view->tally, &receives));
     }
     posted_finish(log);
     probe_finish(probe);

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum { THREADS_MOST = 4, LAST = 1 << 16, COMMS = 8 };
-enum kind { ALLREDUCE, SENDRECV, ISEND, IRECV, WAITALL, BARRIER, COMM_DUP, COMM_FREE, RECV, REDUCE, KINDS };
+enum kind { ALLREDUCE, SENDRECV, ISEND, IRECV, WAITALL, BARRIER, COMM_DUP, COMM_FREE, RECV, REDUCE, BCAST, KINDS };
 
 struct entry {
     uint32_t kind, value; /* value: bytes of a collective, tag of a message */
@@ -99,6 +99,15 @@ static void hang(struct account *account, MPI_Comm comm)
         if (rank == 0)
             CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, 2, 4711, comm, MPI_STATUS_IGNORE));
         CALL(account, BARRIER, 0, MPI_Barrier(comm));
+    }
+    if (strcmp(end, "hang-rooted") == 0) { /* for a root that computes: whoever waits for rank 1 waits for it */
+        for (;;)
+            if (rank == 0)
+                pause();
+            else if (rank == 1)
+                CALL(account, BCAST, 4, MPI_Bcast(&token, 1, MPI_INT, 0, comm));
+            else
+                CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, 1, 4711, comm, MPI_STATUS_IGNORE));
     }
     if (rank > 0) /* rank 1 leaves it, the root waits for rank 0 alone */
         CALL(account, REDUCE, 4, MPI_Reduce(&token, &sum, 1, MPI_INT, MPI_SUM, 2, comm));

@@ -133,7 +133,10 @@ DEADLOCKS = [
     ("hang-collective", ["MPI_Recv", "MPI_Barrier", "MPI_Barrier"],
      [r"rank 0: in MPI_Recv on \S+, from rank 2, for \d.* s;",
       r"ranks 1-2: in MPI_Barrier on \S+, which has not entered: rank 0, for \d.* s;",
-      r"rank 0 waits for rank 2, which waits for rank 0: a deadlock"])]
+      r"rank 0 waits for rank 2, which waits for rank 0: a deadlock"]),
+    ("hang-rooted", [None, "MPI_Bcast", "MPI_Recv"],
+     [r"rank 0: outside MPI", r"rank 1: in MPI_Bcast on \S+, which have not entered: ranks 0, 2, for \d.* s;",
+      r"rank 2: in MPI_Recv on \S+, from rank 1, for \d.* s;"])]
 
 
 def deadlock(bench, end, wanted, patterns):
@@ -147,7 +150,7 @@ def deadlock(bench, end, wanted, patterns):
         if not ready(ledgers):
             return False
         accounts = [crashledger.Ledger("%s/%d" % (ledgers, rank)).accounts[0] for rank in range(RANKS)]
-        return all(a.calls and a.calls[-1][0] == name and a.begun > a.returned >= 200
+        return all(not name or (a.calls and a.calls[-1][0] == name and a.begun > a.returned >= 200)
                    for a, name in zip(accounts, wanted))
 
     wrong = [] if wait_for(hangs, process) else ["the job did not come to hang"]
@@ -157,6 +160,8 @@ def deadlock(bench, end, wanted, patterns):
         wrong.append("while it runs: " + lives[:600])
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=SECONDS)[1]
+    if "deadlock" in said and not any("deadlock" in pattern for pattern in patterns):
+        wrong.append("a deadlock, where there is none")
     wrong += ["not said: " + pattern for pattern in patterns if not re.search(pattern, said)]
     wrong += crashledger.run_check(bench.dump, run, ledgers, 4096 - 4)
     if wrong:

@@ -2,7 +2,7 @@
  * What programs do that a recorder must survive, one case for each argument; prints "right" or what went wrong.
  *
  *     pitfalls null-status | closed-descriptor | many-communicators | forked-reader | jump | finalized-listener |
- *              left-collectives | replaced-stderr | full-stderr
+ *              left-collectives | no-context-left | replaced-stderr | full-stderr
  */
 #include <mpi.h>
 #include <mpit/instrument.h>
@@ -199,6 +199,18 @@ static void left_collectives(void)
         expect(MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &request) == MPI_SUCCESS, "it begins");
 }
 
+/* MPICH has so many communicators and no more; to end MPI, the program needs none. */
+static void no_context_left(void)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 2500; i++) {
+        MPI_Comm copy;
+        if (MPI_Comm_dup(MPI_COMM_WORLD, &copy) != MPI_SUCCESS)
+            break;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /* What is told on stderr does not get into a file that has its number by now. */
 static void replaced_stderr(void)
 {
@@ -237,6 +249,7 @@ int main(int argc, char **argv)
                  {"jump", jump},
                  {"finalized-listener", finalized_listener},
                  {"left-collectives", left_collectives},
+                 {"no-context-left", no_context_left},
                  {"replaced-stderr", replaced_stderr},
                  {"full-stderr", full_stderr}};
     int provided, ran = 0;

@@ -9,10 +9,11 @@ cd "$work" || exit 2
 
 for mpi in openmpi mpich; do
     [ -e "$build/lib/libmpit-$mpi.so" ] || continue
-    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener left-collectives replaced-stderr; do
+    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener left-collectives no-context-left replaced-stderr; do
         for output in "" "$work/run-$mpi-$case"; do
             bound= ranks=1
             [ $case = left-collectives ] && ranks=3
+            [ $case = no-context-left ] && ranks=2
             [ $case = many-communicators ] && bound=MPIT_BUFFER_LIMIT_BYTES=1048576
             if launch $mpi $ranks env $bound ${output:+MPIT_OUTPUT="$output" MPIT_TRACE=1} \
                 LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/pitfalls-$mpi" $case >out 2>err </dev/null &&

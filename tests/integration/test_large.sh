@@ -98,10 +98,11 @@ fi
 rm -rf a b
 
 echo "# on a terminal"
-gives "conversion" 0 python3 "$here/watched.py" --terminal "$dump" --otf2 a -j 1 run
+"$build/tests/tracemake" longer 4 1500000 || exit 2 # than until the line is drawn
+gives "conversion" 0 python3 "$here/watched.py" --terminal "$dump" --otf2 a -j 1 longer
 says '^ *[0-9]* %  *[0-9.]* million records a second.*~$'
 if [ "$(tail -n 1 "$work/out")" = '~' ]; then ok "  and it is taken away"; else not_ok "  and it is taken away" "$work/out"; fi
-rm -rf a
+rm -rf a longer
 gives "no terminal" 0 "$dump" --otf2 a -j 1 run
 if [ -s "$work/out" ]; then not_ok "  has nothing" "$work/out"; else ok "  has nothing"; fi
 rm -rf a

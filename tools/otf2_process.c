@@ -5,6 +5,7 @@
 #include "otf2_io.h"
 #include "otf2_numbers.h"
 #include "otf2_rma.h"
+#include "pending.h"
 
 #include <stdlib.h>
 
@@ -109,17 +110,6 @@ static int call_match(struct lanes *lanes, struct traced_call *call)
     }
 }
 
-/* What kind of request ended without a message. */
-static enum request_class unfinished_class(const struct event *event)
-{
-    unsigned class = event->duration < CALL_COUNT ? call_table[event->duration].class : CLASS_OTHER;
-    if (class == CLASS_COLLECTIVE)
-        return REQUEST_IS_COLL;
-    if (class == CLASS_COMMUNICATOR)
-        return REQUEST_IS_COMM;
-    return event->tag ? REQUEST_IS_RECV : REQUEST_IS_SEND;
-}
-
 /* The request of an access to a window or of a transfer has ended. */
 static int object_part_match(struct lanes *lanes, struct call_part *part)
 {
@@ -134,8 +124,8 @@ static int part_match(struct lanes *lanes, struct call_part *part)
 {
     const struct event *event = &part->event;
     struct trace_process *process = &lanes->process;
-    enum request_class class;
-    switch (event_kind(event)) {
+    unsigned kind = event_kind(event);
+    switch (kind) {
     case RECORD_SEND_POSTED:
         return process_has_message(process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &part->request) : 0;
     case RECORD_RECV_POSTED:
@@ -144,32 +134,19 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         return !process->job->no_collectives && process_has_collective(process, event)
                    ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
                    : 0;
-    case RECORD_SEND_DONE:
-    case RECORD_HALF_DONE:
-        class = REQUEST_IS_SEND;
-        break;
-    case RECORD_RECV_DONE:
-        class = REQUEST_IS_RECV;
-        break;
-    case RECORD_COLL_DONE:
-        class = REQUEST_IS_COLL;
-        break;
-    case RECORD_COMM_DONE:
-        class = REQUEST_IS_COMM;
-        break;
     case RECORD_RMA_DONE:
     case RECORD_IO_DONE:
         return object_part_match(lanes, part);
-    case RECORD_CANCELLED:
-    case RECORD_FREED:
-        if (event->duration < CALL_COUNT &&
-            (call_table[event->duration].class == CLASS_RMA || call_table[event->duration].class == CLASS_IO))
-            return object_part_match(lanes, part);
-        class = unfinished_class(event);
-        break;
     default:
-        return 0;
+        break;
     }
+    if ((kind == RECORD_CANCELLED || kind == RECORD_FREED) && event->duration < CALL_COUNT &&
+        (call_table[event->duration].class == CLASS_RMA || call_table[event->duration].class == CLASS_IO))
+        return object_part_match(lanes, part);
+    int ended = request_class_ended(event);
+    if (ended < 0)
+        return 0;
+    enum request_class class = (enum request_class)ended;
     part->request = trace_requests_take(&lanes->requests, class, event);
     bool collective = class == REQUEST_IS_COLL || class == REQUEST_IS_COMM;
     bool written = !process->job->in_part && !process->job->selection &&

@@ -400,10 +400,10 @@ bool recorder_finish(struct probe *probe)
         instrument_publish();
         instruments_sample(log_get());
     }
-    if (recorder_directory() && reduction_possible())
+    if (recorder_directory() && reduction_possible()) {
         job_comm_make_late();
-    if (recorder_directory() && reduction_possible())
         clocks_end(recorded && book.run.header->traced != TRACED_NOT);
+    }
     if (recorder_directory())
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && book.run.header->traced != TRACED_NOT);

@@ -5,37 +5,23 @@ What the archive of the program requests has of each rank is what the program co
 bytes on its communicators, requests that complete, are cancelled, or are freed, and calls of each function."""
 import collections
 import re
-import subprocess
 import sys
 
+import archivebook
+
 archive, book, ranks = sys.argv[1], sys.argv[2], int(sys.argv[3])
-text = subprocess.run(["otf2-print", archive + "/traces.otf2"], stdout=subprocess.PIPE, check=True).stdout.decode()
-events, totals = collections.Counter(), collections.Counter()
-for line in text.splitlines():
-    words = line.split(None, 2)
-    if len(words) < 3 or not words[1].isdigit():
-        continue
-    rank, kind = int(words[1]) & 0xffffffff, words[0]  # a location is thread << 32 | rank
+kinds_seen, totals = collections.Counter(), collections.Counter()
+for rank, kind, line in archivebook.events(archive):
     comm = re.search(r"Communicator: \"[^\"]*?(\d*)\" <", line)
-    region = re.search(r"^ENTER .*Region: \"([^\"]*)\"", line)
     length = re.search(r"Length: (\d+)", line)
-    events[rank, kind] += 1
-    if region:
-        totals[rank, "call", region.group(1)] += 1
+    kinds_seen[rank, kind] += 1
+    if kind == "ENTER":
+        totals[rank, "call", archivebook.region(line)] += 1
     elif length:
         totals[rank, kind, comm.group(1)] += 1
         totals[rank, kind + " bytes", comm.group(1)] += int(length.group(1))
-checked = wrong = 0
-
-
-def same(rank, what, is_, expected):
-    global checked, wrong
-    checked += 1
-    if is_ != expected:
-        wrong += 1
-        print(f"rank {rank}, {what}: {is_}, the program counted {expected}")
-
-
+comparison = archivebook.Comparison()
+same = comparison.same
 for rank in range(ranks):
     sent = 0
     for line in open(f"{book}.{rank}"):
@@ -48,13 +34,13 @@ for rank in range(ranks):
                      counts[number + 1])
             sent += counts[0]
         elif kind == "freed":
-            same(rank, "receives that were freed", events[rank, "MPI_IRECV_REQUEST"] - events[rank, "MPI_IRECV"] -
-                 events[rank, "MPI_REQUEST_CANCELLED"], int(words[0]))
+            same(rank, "receives that were freed", kinds_seen[rank, "MPI_IRECV_REQUEST"] - kinds_seen[rank, "MPI_IRECV"] -
+                 kinds_seen[rank, "MPI_REQUEST_CANCELLED"], int(words[0]))
         elif kind == "cancelled":
-            same(rank, "requests that were cancelled", events[rank, "MPI_REQUEST_CANCELLED"], int(words[0]))
+            same(rank, "requests that were cancelled", kinds_seen[rank, "MPI_REQUEST_CANCELLED"], int(words[0]))
         else:
             same(rank, words[0], totals[rank, "call", words[0]], int(words[1]))
     # a send that is freed while it is active ends there
-    same(rank, "sends that end", events[rank, "MPI_SEND"] + events[rank, "MPI_ISEND_COMPLETE"], sent)
-print(f"{checked} figures of the archive, {wrong} mismatches")
-sys.exit(wrong > 0 or checked < 30 * ranks)
+    same(rank, "sends that end", kinds_seen[rank, "MPI_SEND"] + kinds_seen[rank, "MPI_ISEND_COMPLETE"], sent)
+print(f"{comparison.checked} figures of the archive, {comparison.wrong} mismatches")
+sys.exit(comparison.wrong > 0 or comparison.checked < 30 * ranks)

@@ -23,6 +23,7 @@
 #include "bucket.h"
 #include "calls.h"
 #include "pair.h"
+#include "state.h"
 
 #include <stdint.h>
 
@@ -34,6 +35,8 @@ struct thread_cells {
     uint64_t nested_time;
     uint64_t call_count[CALL_COUNT];
     uint64_t call_time[CALL_COUNT];
+    uint64_t stall_time[STATE_COUNT]; /* by reason */
+    uint64_t call_stall_time[CALL_COUNT];
 };
 
 /* Side by side, since they change together. */
@@ -45,6 +48,7 @@ struct comm_cells {
     uint64_t p2p_time, wait_time, comm_time; /* comm_time: inside communicator creation and the like */
     uint64_t rma_time, io_time, rma_bytes, io_bytes;
     uint64_t transfer_time;
+    uint64_t stall_time;
     uint64_t p2p_done; /* messages completed */
     uint64_t timeouts;
     uint64_t large;

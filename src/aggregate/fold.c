@@ -21,7 +21,7 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
     unsigned posted = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
     bool missed = event_kind(event) == RECORD_FREED && (event->kind & EVENT_FAILED);
     if (!missed) /* else there was no call to wait in */
-        cell_add(&comm->cells->wait_time, fold_share(tally));
+        fold_wait(tally, comm);
     if (call_table[posted].class != CLASS_P2P)
         return;
     if (event->tag) { /* 1: a receive */
@@ -73,7 +73,7 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         fold_waited(tally, comm);
         break;
     case RECORD_IO_DONE:
-        cell_add(&comm->cells->wait_time, fold_share(tally));
+        fold_wait(tally, comm);
         if (!(event->kind & EVENT_FAILED))
             cell_add(&comm->cells->io_bytes, event->bytes);
         break;

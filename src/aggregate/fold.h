@@ -30,6 +30,8 @@ struct tally {
     uint64_t remainder;          /* for the first of them */
     bool concurrent;             /* several threads may be in MPI at once: shared cells need locked instructions */
     struct region_cells *region; /* of the region that the next event names */
+    uint64_t stall_share;        /* of its stall, likewise */
+    uint64_t stall_remainder;
     uint64_t message_weight;     /* how often the transfer time of the next record's message counts */
 };
 
@@ -164,6 +166,16 @@ FOLD uint64_t fold_share(struct tally *tally)
     return share;
 }
 
+/* What a request that a call completed takes of the call's time. */
+FOLD void fold_wait(struct tally *tally, struct comm_tally *comm)
+{
+    cell_add(&comm->cells->wait_time, fold_share(tally));
+    if (__builtin_expect(tally->stall_share | tally->stall_remainder, 0)) {
+        cell_add(&comm->cells->stall_time, tally->stall_share + tally->stall_remainder);
+        tally->stall_remainder = 0;
+    }
+}
+
 /* A call's own event. `shape` and `op` follow from its kind; they are arguments so that a wrapper can fix them. */
 FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, struct comm_tally *comm,
                     const struct event *event, const struct event_extension *more, uint64_t weight)
@@ -183,6 +195,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
         tally->share = requests == 1 ? duration : duration / requests;
         tally->remainder = requests == 1 ? 0 : duration % requests;
+        tally->stall_share = tally->stall_remainder = 0;
         return;
     }
     if (shape == FOLD_CALL || !comm)
@@ -241,7 +254,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
 
 FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    cell_add(&comm->cells->wait_time, fold_share(tally));
+    fold_wait(tally, comm);
     if (event->peer < 0)
         return;
     level_subtract(tally->concurrent, &comm->shared->sends, 1);
@@ -253,7 +266,7 @@ FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const str
 
 FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    cell_add(&comm->cells->wait_time, fold_share(tally));
+    fold_wait(tally, comm);
     if (event->peer == PEER_PROC_NULL)
         return;
     level_subtract(tally->concurrent, &comm->shared->recvs, 1);
@@ -302,7 +315,7 @@ FOLD void fold_coll_posted(struct tally *tally, struct comm_tally *comm, const s
 FOLD void fold_coll_done(struct tally *tally, struct comm_tally *comm, const struct event *event,
                          const struct event_extension *more)
 {
-    cell_add(&comm->cells->wait_time, fold_share(tally));
+    fold_wait(tally, comm);
     if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
         fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more));
     fold_span_posted(tally, comm, event);
@@ -311,7 +324,7 @@ FOLD void fold_coll_done(struct tally *tally, struct comm_tally *comm, const str
 /* A request that brings nothing to count but its share of the wait. */
 FOLD void fold_waited(struct tally *tally, struct comm_tally *comm)
 {
-    cell_add(&comm->cells->wait_time, fold_share(tally));
+    fold_wait(tally, comm);
 }
 
 /* A region of another library that was left. */
@@ -326,7 +339,36 @@ FOLD void fold_region(struct region_cells *region, const struct event *event, co
 FOLD void fold_passed(struct tally *tally, const struct event *event)
 {
     cell_store(&tally->end, event->begin);
-    tally->share = tally->remainder = 0;
+    tally->share = tally->remainder = tally->stall_share = tally->stall_remainder = 0;
+}
+
+FOLD unsigned stalled_kind(const struct event *event)
+{
+    return event->duration < CALL_COUNT ? event->duration : CALL_NONE;
+}
+
+/* How much of a call was a stall. The recorder does this before it folds the call: mpit_work_time is the difference, and
+ * never shows too much. */
+FOLD void fold_stall_time(struct thread_cells *cells, const struct event *event)
+{
+    unsigned kind = stalled_kind(event);
+    cell_add(&cells->stall_time[stall_reason(&call_table[kind])], event->bytes);
+    cell_add(&cells->call_stall_time[kind], event->bytes);
+    cell_order(&cells->call_stall_time[kind], &cells->call_time[kind]);
+}
+
+/* And this behind it. Of a call that completes requests their records take their shares. */
+FOLD void fold_stall_share(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    const struct call_description *call = &call_table[stalled_kind(event)];
+    uint64_t ticks = event->bytes;
+    if (call->fold == FOLD_COMPLETION || call->fold == FOLD_START) {
+        uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
+        tally->stall_share = ticks / requests;
+        tally->stall_remainder = ticks % requests;
+    } else if (comm) {
+        cell_add(&comm->cells->stall_time, ticks);
+    }
 }
 
 /* A record behind a call that is none of the frequent ones above. */
@@ -340,7 +382,10 @@ static inline void fold(struct tally *tally, struct comm_tally *comm, const stru
     unsigned kind = event_kind(event);
     if (kind < CALL_COUNT)
         fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more, 1);
-    else if (kind == EVENT_PASSED)
+    else if (kind == RECORD_STALL) {
+        fold_stall_time(tally->cells, event);
+        fold_stall_share(tally, comm, event);
+    } else if (kind == EVENT_PASSED)
         fold_passed(tally, event);
     else if (kind == EVENT_REGION && tally->region)
         fold_region(tally->region, event, more);

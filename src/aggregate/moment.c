@@ -1,5 +1,7 @@
 #include "moment.h"
 
+#include <stddef.h>
+
 /* Is the thread inside of a call inside of a call, or back in the outer one? */
 static bool is_nested(const struct ledger *ledger, uint64_t end)
 {
@@ -83,24 +85,57 @@ static uint64_t alive_ticks(const struct ledger *ledger, uint64_t now)
     return end > gone ? end - gone : 0;
 }
 
+enum mpit_state moment_state(void)
+{
+    const struct thread_state *state = book_thread_state;
+    uint32_t call = state ? RELAXED_LOAD(&state->call) : CALL_NONE;
+    if (call == CALL_NONE || call >= CALL_COUNT)
+        return MPIT_STATE_NOT_IN_MPI;
+    const char *record = (const char *)state - offsetof(struct thread_record, state);
+    return RELAXED_LOAD(&((const struct thread_record *)(const void *)record)->stalled)
+               ? stall_reason(&call_table[call])
+               : MPIT_STATE_WORK;
+}
+
+/* The call in progress may be folded between the two looks: then it counts once or not at all. */
+static uint64_t stalled_ticks(const struct ledger *ledger, uint64_t now)
+{
+    uint64_t sum = 0, since = RELAXED_LOAD(&ledger->record->stalled);
+    for (size_t i = 0; i < STATE_COUNT; i++)
+        sum += cell_load(&ledger->tally.cells->stall_time[i]);
+    return since && since < now && RELAXED_LOAD(&ledger->record->stalled) == since ? sum + (now - since) : sum;
+}
+
 struct presence moment_presence(void)
 {
-    struct presence sum = {0, 0};
+    struct presence sum = {0, 0, 0};
     uint64_t now = clock_now();
     for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
         sum.inside += inside_ticks(l, now);
+        sum.stalled += stalled_ticks(l, now);
         sum.alive += alive_ticks(l, now);
     }
     return sum;
 }
 
-double moment_fraction(struct presence then)
+static double share(uint64_t part, uint64_t part_then, uint64_t whole, uint64_t whole_then)
 {
-    struct presence now = moment_presence();
-    int64_t inside = (int64_t)(now.inside - then.inside), alive = (int64_t)(now.alive - then.alive);
+    int64_t inside = (int64_t)(part - part_then), alive = (int64_t)(whole - whole_then);
     if (alive <= 0 || inside <= 0)
         return 0;
     return inside < alive ? (double)inside / (double)alive : 1;
+}
+
+double moment_fraction(struct presence then)
+{
+    struct presence now = moment_presence();
+    return share(now.inside, then.inside, now.alive, then.alive);
+}
+
+double moment_stall_fraction(struct presence then)
+{
+    struct presence now = moment_presence();
+    return share(now.stalled, then.stalled, now.alive, then.alive);
 }
 
 double moment_buffer_fill(void)

@@ -13,14 +13,19 @@
 
 #include "book.h"
 
-/* Ticks of all threads that have called MPI, each from its first call on: inside MPI, and at all. */
+/* Ticks of all threads that have called MPI, each from its first call on: inside MPI, stalled there, and at all. */
 struct presence {
-    uint64_t inside, alive;
+    uint64_t inside, stalled, alive;
 };
+
+/* The state of the calling thread. */
+enum mpit_state moment_state(void);
 
 struct presence moment_presence(void);
 /* Share of their time that the threads were inside MPI since `then`, 0 .. 1; 0 when no time has passed. */
 double moment_fraction(struct presence then);
+/* Likewise stalled. Of the call in progress what it has been stalled is told while it is. */
+double moment_stall_fraction(struct presence then);
 /* How full the fullest event buffer is, 0 .. 1. A trace empties a buffer when it is full; without one it stays so. */
 double moment_buffer_fill(void);
 /* When a call last returned, in nanoseconds since 1970-01-01 UTC; 0 when none has. */

@@ -9,6 +9,10 @@
     {                                                                                                                  \
         .block = (kind), .weight = -1, .first = CELL(type, field), .run = 1, .step = 1, .stride = 0                    \
     }
+#define MINUS_RUN(kind, type, field, cells)                                                                            \
+    {                                                                                                                  \
+        .block = (kind), .weight = -1, .first = CELL(type, field), .run = (cells), .step = 1, .stride = 0              \
+    }
 #define THREAD_CELL(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 0)
 #define THREAD_SLOTS(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 1)
 #define COMM_CELL(field) TERM(BLOCK_COMM, comm_cells, field, 1, 0)
@@ -87,6 +91,8 @@
 const struct variable variables[] = {
     OTHER("mpit_current_call", STATE, "", 0, 1, SOURCE_CURRENT_CALL, NAMES_CALL,
           "MPI function that the calling thread is in, 0 = none. Item i names slot i of mpit_call_count."),
+    OTHER("mpit_state", STATE, "", 0, 1, SOURCE_STATE, NAMES_STATE,
+          "What the calling thread is doing: not in MPI, at work in it, or stalled, by what the call is for."),
     NAMED("mpit_call_count", COUNTER, "", 0, CALL_COUNT, NAMES_CALL,
           "Calls returned, by MPI function; the enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_count)),
@@ -97,6 +103,18 @@ const struct variable variables[] = {
              "Time inside any recorded MPI call, outermost only, in nanoseconds.",
              TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0),
              MINUS(BLOCK_THREAD, thread_cells, nested_time)),
+    VARIABLE("mpit_work_time", TIMER, "ticks", 0, 1, COMBINE_SUM,
+             "Time inside recorded MPI calls, outermost only, in which these were not stalled, in nanoseconds. Where the "
+             "progress of the MPI library cannot be watched (mpit_stall_known is 0), all of it.",
+             TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0), MINUS(BLOCK_THREAD, thread_cells, nested_time),
+             MINUS_RUN(BLOCK_THREAD, thread_cells, stall_time, STATE_COUNT)),
+    NAMED("mpit_stall_time", TIMER, "ticks", 0, STATE_COUNT, NAMES_STATE,
+          "Time inside recorded MPI calls in which these found nothing to do, by reason, in nanoseconds; the enumeration "
+          "mpit_state names the slots.",
+          THREAD_SLOTS(stall_time)),
+    NAMED("mpit_call_stall_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
+          "Time stalled, by MPI function, in nanoseconds; the enumeration of mpit_current_call names the slots.",
+          THREAD_SLOTS(call_stall_time)),
     VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM, "Events emitted, of all threads.",
              THREAD_CELL(events)),
     NAMED("mpit_events_lost", COUNTER, "", 0, LOSS_COUNT, NAMES_LOSS,
@@ -111,6 +129,12 @@ const struct variable variables[] = {
           "Share of time inside recorded MPI calls since the handle was allocated, 0 .. 1: time inside, calls in "
           "progress included, over time elapsed, each summed over the threads that have called MPI, from their first "
           "call to their end."),
+    OTHER("mpit_stall_fraction", PERCENTAGE, "", 0, 1, SOURCE_STALL_FRACTION, NAMES_NONE,
+          "Share of time stalled inside recorded MPI calls since the handle was allocated, 0 .. 1: time stalled over time "
+          "elapsed, each summed over the threads that have called MPI, from their first call to their end."),
+    OTHER("mpit_stall_known", GENERIC, "", 0, 1, SOURCE_STALL_KNOWN, NAMES_NONE,
+          "1: the progress of the MPI library is watched, and stalls are told from work. 0: it is none that mpit knows, "
+          "and every call counts as work."),
     OTHER("mpit_last_return", GENERIC, "ns", 0, 1, SOURCE_LAST_RETURN, NAMES_NONE,
           "When a recorded MPI call of any thread last returned, in nanoseconds since 1970-01-01 00:00 UTC; 0 before "
           "MPI_Init has returned. Continuous and read-only: a point in time, which no other class has."),
@@ -130,6 +154,10 @@ const struct variable variables[] = {
     VARIABLE("mpit_wait_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside completion calls, shared evenly by the requests that each completed, in nanoseconds.",
              COMM_CELL(wait_time)),
+    VARIABLE("mpit_comm_stall_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+             "Time stalled inside calls charged to the communicator, in nanoseconds; of completion calls the shares of "
+             "its requests.",
+             COMM_CELL(stall_time)),
     VARIABLE("mpit_rma_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside calls on windows that were made on the communicator, in nanoseconds.", COMM_CELL(rma_time)),
     VARIABLE("mpit_io_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
@@ -283,6 +311,9 @@ static const char *const loss_names[LOSS_COUNT] = {
 #undef LOSS_NAME
 };
 
+static const char *const state_names[STATE_COUNT] = {"not_in_mpi", "work",       "stall_send", "stall_recv",
+                                                     "stall_coll", "stall_wait", "stall_other"};
+
 const char *variable_slot_name(enum variable_names names, size_t slot)
 {
     switch (names) {
@@ -290,6 +321,8 @@ const char *variable_slot_name(enum variable_names names, size_t slot)
         return slot < CALL_COUNT ? call_table[slot].name : NULL;
     case NAMES_COLL:
         return slot < COLLECTIVE_COUNT ? collective_names[slot] : NULL;
+    case NAMES_STATE:
+        return slot < STATE_COUNT ? state_names[slot] : NULL;
     case NAMES_LOSS:
         return slot < LOSS_COUNT ? loss_names[slot] : NULL;
     default:

@@ -59,6 +59,9 @@ enum variable_source {
     SOURCE_BUFFER_BYTES,
     SOURCE_BUFFER_FILL,
     SOURCE_MPI_FRACTION,
+    SOURCE_STATE,
+    SOURCE_STALL_FRACTION,
+    SOURCE_STALL_KNOWN,
     SOURCE_LAST_RETURN,
     SOURCE_UMQ,         /* length (umq.h) */
     SOURCE_UMQ_HIGHEST, /* its largest one; windows of its own */
@@ -66,7 +69,7 @@ enum variable_source {
     SOURCE_UMQ_PEERS,
 };
 
-enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS };
+enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS, NAMES_STATE };
 
 struct variable {
     struct variable_record record;

@@ -18,6 +18,7 @@
  *   created      the communicator that the call created
  *   destroyed    the communicator that the call freed; the call itself is charged to the parent
  *   argument     what a call on a window or a file was told and its own fields have no room for
+ *   stall        how much of the call's time it found nothing to do; behind the call itself and its extension
  *
  * Between calls stand the events of other libraries' instruments, each by itself; peer = the instrument's id:
  *
@@ -97,6 +98,8 @@ enum record_kind {
                         = a member of the group, one record each, or PEER_ANY: all. MPI_File_open: tag = ACCESS_*.
                         Transfers: bytes = asked for, where these are not those that were transferred when the call
                         returned */
+    RECORD_STALL, /* how long the call waited: bytes = ticks, begin = when it began to wait first, duration = the call's
+                     kind, peer = as in a completion call, tag = how often it began to wait */
     RECORD_END,
 };
 

@@ -19,6 +19,7 @@ static struct enumeration own[] = {
     {.name = "mpit_call", .own = NAMES_CALL},
     {.name = "mpit_coll", .own = NAMES_COLL},
     {.name = "mpit_loss", .own = NAMES_LOSS},
+    {.name = "mpit_state", .own = NAMES_STATE},
 };
 enum { OWN = sizeof own / sizeof own[0] };
 

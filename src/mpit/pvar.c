@@ -130,6 +130,15 @@ static void source_read(const struct own *own, void *buf)
     case SOURCE_CURRENT_CALL:
         *(int *)buf = state ? (int)__atomic_load_n(&state->call, __ATOMIC_RELAXED) : 0;
         break;
+    case SOURCE_STATE:
+        *(int *)buf = (int)moment_state();
+        break;
+    case SOURCE_STALL_FRACTION:
+        *(double *)buf = moment_stall_fraction(own->begun);
+        break;
+    case SOURCE_STALL_KNOWN:
+        values[0] = RELAXED_LOAD(&book.stall_known);
+        break;
     case SOURCE_COMM_SIZE:
         values[0] = (uint64_t)own->meter.comm->size;
         break;

@@ -84,6 +84,33 @@ void *native_symbol(const char *name)
     return symbol;
 }
 
+struct library_wanted {
+    const char *begin;
+    char path[4096];
+};
+
+static int library_match(struct dl_phdr_info *info, size_t size, void *found)
+{
+    struct library_wanted *wanted = found;
+    const char *base = strrchr(info->dlpi_name, '/');
+    (void)size;
+    if (!base || strncmp(base + 1, wanted->begin, strlen(wanted->begin)) != 0)
+        return 0;
+    snprintf(wanted->path, sizeof wanted->path, "%s", info->dlpi_name);
+    return 1;
+}
+
+void *native_symbol_behind(const char *name, const char *library_name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (symbol)
+        return symbol;
+    struct library_wanted wanted = {.begin = library_name, .path = ""};
+    dl_iterate_phdr(library_match, &wanted);
+    void *handle = wanted.path[0] ? dlopen(wanted.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return handle ? dlsym(handle, name) : NULL; /* the handle keeps it loaded as long as its function may be called */
+}
+
 /* The program may hold the library's data objects itself (copy relocations): the global definition is the one in use.
  */
 void *native_object(const char *name)

@@ -92,6 +92,9 @@ bool native_find(void);
 /* The definition of the function `name` behind this library's own, or NULL. */
 void *native_symbol(const char *name);
 
+/* The same for one of a library that MPI is built on, whose file's name begins so; only those that need it may see it. */
+void *native_symbol_behind(const char *name, const char *library_name);
+
 /* Whether the last part of the path begins with one of the words (each with a space behind it). */
 bool native_library_named(const char *path, const char *words);
 

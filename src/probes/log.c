@@ -35,6 +35,7 @@ static void thread_end(void *value)
     moment_thread_end(&log->own, now);
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     log->entered = 0;
+    stall_forget(log);
     log->freeing = NULL;
     log->scratch_lent = 0;
     __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
@@ -201,6 +202,7 @@ void probe_nest(struct probe *probe, struct log *log, uintptr_t here)
 {
     if (here >= log->innermost) {
         probe->outer.call = CALL_NONE;
+        stall_forget(log);
         log->freeing = NULL;
         return;
     }
@@ -318,10 +320,18 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         event.tag = (int32_t)bytes_out;
     if (RELAXED_LOAD(&knob_attendants))
         umq_watches_look(call->fold == FOLD_POST_RECV ? &event : NULL);
+    struct event stalled;
+    bool stall = log->stall.times && outer->call == CALL_NONE && stall_end(log, probe, &event, duration, &stalled);
+    if (stall)
+        fold_stall_time(log->own.tally.cells, &stalled);
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
     log_commit(log, &event);
     if (event.kind & EVENT_WIDE)
         extension_commit(log, duration, bytes_out);
+    if (stall) {
+        fold_stall_share(&log->own.tally, view ? &view->tally : NULL, &stalled);
+        log_commit(log, &stalled);
+    }
     if (RELAXED_LOAD(&listeners))
         raise_call(log, view, &event, duration, bytes_out);
     if (outer->call != CALL_NONE) {

@@ -19,6 +19,7 @@
 #include "linkage.h"
 #include "native.h"
 #include "objects.h"
+#include "stall.h"
 
 enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
@@ -50,6 +51,7 @@ struct log {
     uint64_t sample_random;        /* state of the draw */
     uint32_t scratch_lent;         /* calls that are not recorded, whose arrays lie in the scratch */
     struct accessed_last accessed; /* the window or file of the thread's last call on one */
+    struct stall stall;            /* how the call that it is in gets on */
     struct event nowhere;          /* the buffer of a log that has none */
     struct backlog backlog;        /* of the buffer: what is on its way into the trace */
 };
@@ -279,7 +281,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     uint64_t duration = clock_now() - probe->begin;
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
-                             duration >= RELAXED_LOAD(&knob_rare_ticks) ||
+                             duration >= RELAXED_LOAD(&knob_rare_ticks) || log->stall.times ||
                              (shape == FOLD_COLL && bytes_out > INT32_MAX),
                          0)) {
         if (result != MPI_SUCCESS)

@@ -85,7 +85,7 @@ HOT bool plain_leave(bool timed, struct log *log, uint64_t begin, enum fold_shap
 {
     struct tally tally = plain_tally(log);
     uint64_t duration = timed ? clock_counter() - begin : 0;
-    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
         return false;
     event.begin = timed ? begin : cell_load(&log->own.tally.end);
     event.duration = (uint32_t)duration;
@@ -331,7 +331,9 @@ HOT bool plain_completed(bool timed, struct log *log, uint64_t begin, enum call 
 {
     struct view *view = place->posted.view;
     struct tally tally = plain_tally(log);
-    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || view->thread != log->own.index, 0))
+    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || view->thread != log->own.index ||
+                             log->stall.times,
+                         0))
         return false;
     if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
         return false; /* a handle that stands for several */

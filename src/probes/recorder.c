@@ -134,6 +134,7 @@ static bool run_start(void)
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
+    stall_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
     if (book_open() != 0)
         return false;
@@ -303,6 +304,16 @@ static void environment_tell(void)
     launcher_tell();
 }
 
+/* MPI has loaded what it makes progress with. */
+static void stall_learn(void)
+{
+    bool known = stall_opal_here() || stall_ucx_here();
+    RELAXED_STORE(&book.stall_known, known);
+    if (!known)
+        native_say("mpit: this MPI library makes progress in a way that mpit does not know: all time inside of MPI counts as "
+                   "work, and mpit_stall_known is 0");
+}
+
 static void facts_learn(struct log *log)
 {
     int level = MPI_THREAD_SINGLE;
@@ -313,6 +324,7 @@ static void facts_learn(struct log *log)
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
+    stall_learn();
     native_types_find();
     umq_pending_count = request_pending_count;
     comm_is_pending = request_front_has;

@@ -1,0 +1,126 @@
+#include "stall.h"
+
+#include "log.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static uint8_t may_wait[CALL_COUNT];
+
+/* By name: what does not wait is named so by the standard. */
+static bool waits(const char *name)
+{
+    static const char *const never[] = {"MPI_Test",    "MPI_I",        "MPI_Start",   "MPI_Request_get_status",
+                                        "MPI_Pready",  "MPI_Parrived", "MPI_Win_test", "MPI_File_i",
+                                        "MPI_Comm_i",  "MPI_Cancel",   "MPI_Request_free", "MPI_Grequest"};
+    if (strcmp(name, "MPI_Intercomm_create") == 0 || strcmp(name, "MPI_Intercomm_merge") == 0 ||
+        strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
+        if (strncmp(name, never[i], strlen(never[i])) == 0)
+            return false;
+    return true;
+}
+
+void stall_open(void)
+{
+    for (size_t i = 1; i < CALL_COUNT; i++)
+        may_wait[i] = waits(call_table[i].name) && call_table[i].class != CLASS_OTHER;
+}
+
+static inline void stalled_show(struct log *log, uint64_t since)
+{
+    RELAXED_STORE(&log->own.record->stalled, since);
+}
+
+static inline struct log *waiting(void)
+{
+    struct log *log = thread_log;
+    if (!log)
+        return NULL;
+    uint32_t call = log->state->call;
+    return call < CALL_COUNT && may_wait[call] && log->state->since ? log : NULL;
+}
+
+static void stall_begin(struct log *log)
+{
+    struct stall *stall = &log->stall;
+    stall->since = clock_now();
+    if (stall->times++ == 0) {
+        stall->ticks = 0;
+        stall->first = stall->since;
+    }
+    stalled_show(log, stall->since - stall->ticks);
+}
+
+struct log *poll_begin(void)
+{
+    struct log *log = waiting();
+    if (!log)
+        return NULL;
+    struct stall *stall = &log->stall;
+    if (stall->depth++ == 0) {
+        stall->found = false;
+        if (stall->since)
+            stall->poll = clock_now();
+    }
+    return log;
+}
+
+void poll_end(struct log *log, bool found)
+{
+    struct stall *stall = &log->stall;
+    stall->found |= found;
+    if (stall->depth == 0 || --stall->depth)
+        return;
+    if (!stall->found) {
+        if (!stall->since)
+            stall_begin(log);
+    } else if (stall->since) {
+        stall->ticks += stall->poll - stall->since;
+        stall->since = 0;
+        stalled_show(log, 0);
+    }
+}
+
+void poll_found(void)
+{
+    struct log *log = thread_log;
+    if (log)
+        log->stall.found = true;
+}
+
+struct log *sleep_begin(void)
+{
+    struct log *log = waiting();
+    if (log && !log->stall.since)
+        stall_begin(log);
+    return log;
+}
+
+bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,
+               struct event *record)
+{
+    struct stall *stall = &log->stall;
+    uint64_t ticks = stall->ticks, end = probe->begin + duration;
+    if (stall->since && end > stall->since)
+        ticks += end - stall->since;
+    *record = (struct event){.begin = stall->first,
+                             .duration = event_kind(call),
+                             .kind = RECORD_STALL,
+                             .comm = call->comm,
+                             .peer = call->peer,
+                             .tag = stall->times < INT32_MAX ? (int32_t)stall->times : INT32_MAX,
+                             .bytes = ticks < duration ? ticks : duration};
+    stall_forget(log);
+    record->bytes *= probe_weight(probe);
+    return duration != 0 && record->bytes != 0;
+}
+
+void stall_forget(struct log *log)
+{
+    log->stall.since = 0;
+    log->stall.times = 0;
+    log->stall.depth = 0;
+    stalled_show(log, 0);
+}

@@ -1,0 +1,62 @@
+/*
+ * Where a call stalls: the probes of the progress engine tell it here.
+ *
+ *   progress engine ── a poll ──> stall_ucx.c, stall_opal.c, stall_sleep.c ──> poll_begin, poll_end ──> log->stall
+ *                                                                                                    │
+ *   wrapper ── leave: stalled at all? ──> probe_leave_rare ── stall_end ──> RECORD_STALL ────────────┘
+ *
+ * A call that may wait is at work until a poll has found nothing; from then on it is stalled until a poll finds something.
+ * The first empty poll reads the clock when it returns. Later ones read it when they begin, so that the one that finds
+ * something, which may go on to move a large message, belongs to the work. Polls may lie inside of each other (Open MPI's
+ * progress calls UCX's): the outermost reads the clock, and has found what those inside of it found.
+ *
+ * A call that does not wait (a test, the posting of a request) is at work, whatever its poll finds: a program that polls by
+ * itself is not stalled in MPI.
+ *
+ * Who may run with whom: all of it belongs to the thread of the log. thread_record.stalled is read by anyone.
+ */
+#ifndef MPIT_PROBES_STALL_H
+#define MPIT_PROBES_STALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event;
+struct log;
+struct probe;
+
+/* Of the call that the thread is in. */
+struct stall {
+    uint64_t since; /* it found nothing to do from then on; 0: it is at work */
+    uint64_t first; /* when that was so for the first time */
+    uint64_t ticks; /* the stalls that have ended */
+    uint64_t poll;  /* when the outermost poll began, of those in a stall */
+    uint32_t times; /* how many stalls; 0: none, and nothing has to be done when it returns */
+    uint16_t depth; /* polls, one inside of the other */
+    bool found;     /* one inside of the outermost has found something */
+};
+
+/* Calls that may wait, by kind. */
+void stall_open(void);
+
+/* Around a poll of the progress engine. NULL: the thread is in no call that may wait. `found`: it was not in vain. */
+struct log *poll_begin(void);
+void poll_end(struct log *log, bool found);
+/* Something inside of a poll has found something. */
+void poll_found(void);
+
+/* Around what lets the thread sleep. Likewise. */
+struct log *sleep_begin(void);
+
+/* The outermost call has ended: how it stalled, as a record; clears it. False: it is not timed. */
+bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,
+               struct event *record);
+/* The call was left by a jump, or with its thread. */
+void stall_forget(struct log *log);
+
+/* ---- the probes: each says whether what it watches is in this process ---- */
+
+bool stall_ucx_here(void);
+bool stall_opal_here(void);
+
+#endif

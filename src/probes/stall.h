@@ -58,5 +58,6 @@ void stall_forget(struct log *log);
 
 bool stall_ucx_here(void);
 bool stall_opal_here(void);
+bool stall_fabric_here(void);
 
 #endif

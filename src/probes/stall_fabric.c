@@ -1,0 +1,162 @@
+/*
+ * libfabric: a read of a completion queue that returns no entries, but -FI_EAGAIN, is a poll in vain.
+ *
+ * Its calls go through tables of operations in the objects. So fi_fabric is watched, and the fabrics, domains and queues that
+ * come of it get a table of their own making: the provider's, with some entries replaced. A table of ours knows the provider's
+ * table, and there is one for each of those, whatever number of objects uses it. Providers lie above providers (rxm above tcp);
+ * polls inside of each other are told apart by poll_begin.
+ */
+#include "gate.h"
+#include "cells.h"
+#include "stall.h"
+
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More kinds of objects than all providers together have; those that find no place stay as they are. */
+enum { TABLES = 64 };
+
+struct fabric_table {
+    struct fi_ops_fabric ops;
+    struct fi_ops_fabric *behind;
+};
+
+struct domain_table {
+    struct fi_ops_domain ops;
+    struct fi_ops_domain *behind;
+};
+
+struct queue_table {
+    struct fi_ops_cq ops;
+    struct fi_ops_cq *behind;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The provider's table may be shorter (an older library) or longer (a newer one) than what this was compiled with: what is
+ * not there must not be asked for, and what we do not know the library does not ask for at a table of this size. */
+#define TABLE_OF(type, operations)                                                                                     \
+    static struct type *type##_of(operations *behind, void (*replace)(operations *))                                   \
+    {                                                                                                                  \
+        static struct type *tables[TABLES];                                                                            \
+        struct type *table = NULL;                                                                                     \
+        pthread_mutex_lock(&lock);                                                                                     \
+        for (size_t i = 0; i < TABLES && !table; i++) {                                                                \
+            if (tables[i] && (tables[i]->behind == behind || &tables[i]->ops == behind)) {                             \
+                table = tables[i];                                                                                     \
+            } else if (!tables[i]) {                                                                                   \
+                table = tables[i] = calloc(1, sizeof *table);                                                          \
+                if (!table)                                                                                            \
+                    break;                                                                                             \
+                table->behind = behind;                                                                                \
+                memcpy(&table->ops, behind, behind->size < sizeof table->ops ? behind->size : sizeof table->ops);      \
+                if (table->ops.size > sizeof table->ops)                                                               \
+                    table->ops.size = sizeof table->ops;                                                               \
+                replace(&table->ops);                                                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        pthread_mutex_unlock(&lock);                                                                                   \
+        return table;                                                                                                  \
+    }
+
+TABLE_OF(fabric_table, struct fi_ops_fabric)
+TABLE_OF(domain_table, struct fi_ops_domain)
+TABLE_OF(queue_table, struct fi_ops_cq)
+
+/* The table is the object's first operations, so that it is found from there. */
+#define BEHIND_OF(object, type) (((struct type *)(void *)(object)->ops)->behind)
+
+/* Neither is an error progress: a look for a message that is not there ends with one, and MPI_Probe is made of those. */
+static ssize_t polled(struct log *log, ssize_t got)
+{
+    if (log)
+        poll_end(log, got > 0);
+    return got;
+}
+
+static ssize_t queue_read(struct fid_cq *cq, void *buf, size_t count)
+{
+    struct log *log = poll_begin();
+    return polled(log, BEHIND_OF(cq, queue_table)->read(cq, buf, count));
+}
+
+static ssize_t queue_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source)
+{
+    struct log *log = poll_begin();
+    return polled(log, BEHIND_OF(cq, queue_table)->readfrom(cq, buf, count, source));
+}
+
+static ssize_t queue_sread(struct fid_cq *cq, void *buf, size_t count, const void *cond, int timeout)
+{
+    sleep_begin();
+    return BEHIND_OF(cq, queue_table)->sread(cq, buf, count, cond, timeout);
+}
+
+static ssize_t queue_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source, const void *cond,
+                               int timeout)
+{
+    sleep_begin();
+    return BEHIND_OF(cq, queue_table)->sreadfrom(cq, buf, count, source, cond, timeout);
+}
+
+static void queue_replace(struct fi_ops_cq *ops)
+{
+    ops->read = queue_read;
+    ops->readfrom = queue_readfrom;
+    ops->sread = queue_sread;
+    ops->sreadfrom = queue_sreadfrom;
+}
+
+static int domain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context)
+{
+    int result = BEHIND_OF(domain, domain_table)->cq_open(domain, attr, cq, context);
+    struct queue_table *table = result == 0 ? queue_table_of((*cq)->ops, queue_replace) : NULL;
+    if (table)
+        (*cq)->ops = &table->ops;
+    return result;
+}
+
+static void domain_replace(struct fi_ops_domain *ops)
+{
+    ops->cq_open = domain_cq_open;
+}
+
+static int fabric_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context)
+{
+    int result = BEHIND_OF(fabric, fabric_table)->domain(fabric, info, domain, context);
+    struct domain_table *table = result == 0 ? domain_table_of((*domain)->ops, domain_replace) : NULL;
+    if (table)
+        (*domain)->ops = &table->ops;
+    return result;
+}
+
+static void fabric_replace(struct fi_ops_fabric *ops)
+{
+    ops->domain = fabric_domain;
+}
+
+static bool seen;
+
+bool stall_fabric_here(void)
+{
+    return RELAXED_LOAD(&seen);
+}
+
+GATE(fi_fabric);
+int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+    __typeof__(&fi_fabric) behind = (__typeof__(&fi_fabric))native_symbol_behind("fi_fabric", "libfabric.so");
+    int result = behind ? behind(attr, fabric, context) : -FI_ENOSYS;
+    struct fabric_table *table = result == 0 ? fabric_table_of((*fabric)->ops, fabric_replace) : NULL;
+    if (table) {
+        (*fabric)->ops = &table->ops;
+        RELAXED_STORE(&seen, true);
+    }
+    return result;
+}

@@ -1,0 +1,75 @@
+/*
+ * Sockets: what a poll has read or written through one moves a message on, even if the poll completes nothing and so says that
+ * it was in vain (Open MPI's btl tcp, libfabric's providers on TCP).
+ */
+#define _GNU_SOURCE
+#include "behind.h"
+#include "gate.h"
+#include "stall.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+BEHIND(recv)
+BEHIND(recvfrom)
+BEHIND(recvmsg)
+BEHIND(readv)
+BEHIND(send)
+BEHIND(sendto)
+BEHIND(sendmsg)
+BEHIND(writev)
+
+static inline ssize_t moved(ssize_t bytes)
+{
+    if (bytes > 0)
+        poll_found();
+    return bytes;
+}
+
+GATE(recv);
+ssize_t recv(int fd, void *buf, size_t size, int flags)
+{
+    return moved(behind_recv()(fd, buf, size, flags));
+}
+
+GATE(recvfrom);
+ssize_t recvfrom(int fd, void *buf, size_t size, int flags, __SOCKADDR_ARG from, socklen_t *from_size)
+{
+    return moved(behind_recvfrom()(fd, buf, size, flags, from, from_size));
+}
+
+GATE(recvmsg);
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    return moved(behind_recvmsg()(fd, message, flags));
+}
+
+GATE(readv);
+ssize_t readv(int fd, const struct iovec *pieces, int count)
+{
+    return moved(behind_readv()(fd, pieces, count));
+}
+
+GATE(send);
+ssize_t send(int fd, const void *buf, size_t size, int flags)
+{
+    return moved(behind_send()(fd, buf, size, flags));
+}
+
+GATE(sendto);
+ssize_t sendto(int fd, const void *buf, size_t size, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_size)
+{
+    return moved(behind_sendto()(fd, buf, size, flags, to, to_size));
+}
+
+GATE(sendmsg);
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    return moved(behind_sendmsg()(fd, message, flags));
+}
+
+GATE(writev);
+ssize_t writev(int fd, const struct iovec *pieces, int count)
+{
+    return moved(behind_writev()(fd, pieces, count));
+}

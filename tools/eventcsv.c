@@ -201,13 +201,17 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
     bool ends = (kind >= RECORD_SEND_DONE && kind <= RECORD_FREED) || kind == RECORD_RMA_DONE ||
                 kind == RECORD_IO_DONE || kind == RECORD_HALF_DONE;
     comm_set(source, &row, event->comm, event->begin ? event->begin : call);
-    if (ends) {
+    if (kind == RECORD_STALL) {
+        row.duration_ns = clock_ns(run_reader_scale(source->file), event->bytes);
+        row.has_duration = true;
+    }
+    if (ends || kind == RECORD_STALL) {
         start_set(source, &row, event->begin);
         row.function = run_reader_call_name(source->file, event->duration);
     }
     if (kind == RECORD_COLL_POSTED || kind == RECORD_COLL_DONE)
         fields_set(&row, event, CLASS_COLLECTIVE, more);
-    else if (kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
+    else if (kind != RECORD_STALL && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
         fields_set(&row, event, CLASS_P2P, more);
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
         row.tag[0] = '\0'; /* what stands there says whether it was a receive */

@@ -57,6 +57,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_IO_DONE - RECORD_FIRST] = "transfer done",
     [RECORD_HALF_DONE - RECORD_FIRST] = "send done",
     [RECORD_ARGUMENT - RECORD_FIRST] = "argument",
+    [RECORD_STALL - RECORD_FIRST] = "stall",
 };
 
 /* A call, or an event of an instrument: what is no part of another. */
@@ -209,7 +210,7 @@ static void record_print(const struct listing *listing, const struct stream *str
     uint64_t ticks = event->begin ? event->begin : call;
     unsigned kind = event_kind(event);
     const struct run_reader *file = stream->file;
-    char title[COMM_TITLE_BYTES], parent[COMM_TITLE_BYTES];
+    char title[COMM_TITLE_BYTES], parent[COMM_TITLE_BYTES], duration[UNIT_TEXT_BYTES];
     const char *name = kind < RECORD_END ? record_names[kind - RECORD_FIRST] : "unknown record";
     fprintf(listing->out, "%5s %3s %*s %9s  + %-*s", "", "", listing->seconds_columns, "", "",
             listing->call_columns - 2, name);
@@ -229,6 +230,12 @@ static void record_print(const struct listing *listing, const struct stream *str
     case RECORD_COMM_DONE:
         fields_print(listing, file, event, ticks, CLASS_COMMUNICATOR, more);
         break;
+    case RECORD_STALL:
+        fprintf(listing->out, " %s", duration_text(duration, file, event->bytes));
+        if (event->tag > 1)
+            fprintf(listing->out, ", in %" PRId32 " pieces", event->tag);
+        fputc('\n', listing->out);
+        return;
     default:
         fields_print(listing, file, event, ticks, CLASS_P2P, more);
     }

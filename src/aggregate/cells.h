@@ -35,7 +35,7 @@ struct thread_cells {
     uint64_t nested_time;
     uint64_t call_count[CALL_COUNT];
     uint64_t call_time[CALL_COUNT];
-    uint64_t stall_time[STATE_COUNT]; /* by reason */
+    uint64_t stall_time[STATE_COUNT]; /* by reason; run files up to version 7 end before it */
     uint64_t call_stall_time[CALL_COUNT];
 };
 
@@ -48,7 +48,6 @@ struct comm_cells {
     uint64_t p2p_time, wait_time, comm_time; /* comm_time: inside communicator creation and the like */
     uint64_t rma_time, io_time, rma_bytes, io_bytes;
     uint64_t transfer_time;
-    uint64_t stall_time;
     uint64_t p2p_done; /* messages completed */
     uint64_t timeouts;
     uint64_t large;
@@ -61,6 +60,7 @@ struct comm_cells {
     struct message_cells send[BUCKET_COUNT], recv[BUCKET_COUNT]; /* by size */
     uint64_t coll_size_count[BUCKET_COUNT];
     uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT];
+    uint64_t stall_time; /* run files up to version 7 end before it */
 };
 
 struct peer_cells {

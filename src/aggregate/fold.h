@@ -32,7 +32,7 @@ struct tally {
     struct region_cells *region; /* of the region that the next event names */
     uint64_t stall_share;        /* of its stall, likewise */
     uint64_t stall_remainder;
-    uint64_t message_weight;     /* how often the transfer time of the next record's message counts */
+    uint64_t message_weight; /* how often the transfer time of the next record's message counts */
 };
 
 /* The cells of one thread for one communicator. */
@@ -347,8 +347,8 @@ FOLD unsigned stalled_kind(const struct event *event)
     return event->duration < CALL_COUNT ? event->duration : CALL_NONE;
 }
 
-/* How much of a call was a stall. The recorder does this before it folds the call: mpit_work_time is the difference, and
- * never shows too much. */
+/* How much of a call was a stall. The recorder does this before it folds the call: mpit_work_time is the difference,
+ * and never shows too much. */
 FOLD void fold_stall_time(struct thread_cells *cells, const struct event *event)
 {
     unsigned kind = stalled_kind(event);

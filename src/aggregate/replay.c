@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +221,8 @@ static void comm_compare(struct replay *replay, const struct tally_block *block,
     } live = {.block = *block};
     struct comm_cells replayed = {0};
     struct extremes *extremes = &replay->extremes[block->comm];
-    memcpy(&live.cells, tally_cells(block), sizeof live.cells);
+    size_t bytes = block->cells * sizeof(uint64_t);
+    memcpy(&live.cells, tally_cells(block), bytes < sizeof live.cells ? bytes : sizeof live.cells);
     segments_clear(&live.cells);
     extremes_clear(&replayed);
     if (comm)
@@ -250,7 +252,7 @@ static void thread_compare(struct replay *replay, uint32_t thread)
         } else if (block->kind == BLOCK_PEERS) {
             const void *page = page_find(comm, block->page);
             cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
-        } else if (block->cells >= sizeof(struct comm_cells) / sizeof(uint64_t)) {
+        } else if (block->cells >= offsetof(struct comm_cells, stall_time) / sizeof(uint64_t)) {
             comm_compare(replay, block, comm);
         }
     }

@@ -71,7 +71,7 @@ static uint64_t difference(const struct variable *variable, const struct comm *c
                 sum += (uint64_t)(int64_t)t->weight * term_value(t, comm, slot);
         loads_order();
     }
-    uint64_t *most = comm ? (uint64_t *)(uintptr_t)&comm->difference : &book.difference;
+    uint64_t *most = comm ? (uint64_t *)(uintptr_t)&comm->difference : &book.difference[variable->difference];
     uint64_t seen = __atomic_load_n(most, __ATOMIC_ACQUIRE);
     while ((int64_t)(sum - seen) > 0 &&
            !__atomic_compare_exchange_n(most, &seen, sum, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

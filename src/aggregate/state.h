@@ -1,8 +1,8 @@
 /*
  * What a thread is doing in MPI (include/mpit/collector.h): not in it, at work, or stalled for a reason.
  *
- * The probes of the progress engine (src/probes/stall.h) say when a call begins to find nothing to do, and when it goes on;
- * the reason is what the call is for.
+ * The probes of the progress engine (src/probes/stall.h) say when a call begins to find nothing to do, and when it goes
+ * on; the reason is what the call is for.
  */
 #ifndef MPIT_AGGREGATE_STATE_H
 #define MPIT_AGGREGATE_STATE_H

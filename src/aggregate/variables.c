@@ -53,6 +53,17 @@
                    .terms = {__VA_ARGS__}},                                                                            \
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE              \
     }
+#define DIFFERENCE(title, which, text, ...)                                                                            \
+    {                                                                                                                  \
+        .record = {.name = (title),                                                                                    \
+                   .unit = "ticks",                                                                                    \
+                   .class = VARIABLE_TIMER,                                                                            \
+                   .count = 1,                                                                                         \
+                   .combine = COMBINE_SUM,                                                                             \
+                   .terms = {__VA_ARGS__}},                                                                            \
+        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE,                \
+        .difference = (which)                                                                                          \
+    }
 #define EXTREME_VARIABLE(title, kind, dimension, how, which, text, ...)                                                \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -103,15 +114,17 @@ const struct variable variables[] = {
              "Time inside any recorded MPI call, outermost only, in nanoseconds.",
              TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0),
              MINUS(BLOCK_THREAD, thread_cells, nested_time)),
-    VARIABLE("mpit_work_time", TIMER, "ticks", 0, 1, COMBINE_SUM,
-             "Time inside recorded MPI calls, outermost only, in which these were not stalled, in nanoseconds. Where the "
-             "progress of the MPI library cannot be watched (mpit_stall_known is 0), all of it.",
-             TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0), MINUS(BLOCK_THREAD, thread_cells, nested_time),
-             MINUS_RUN(BLOCK_THREAD, thread_cells, stall_time, STATE_COUNT)),
-    NAMED("mpit_stall_time", TIMER, "ticks", 0, STATE_COUNT, NAMES_STATE,
-          "Time inside recorded MPI calls in which these found nothing to do, by reason, in nanoseconds; the enumeration "
-          "mpit_state names the slots.",
-          THREAD_SLOTS(stall_time)),
+    DIFFERENCE(
+        "mpit_work_time", 1,
+        "Time inside recorded MPI calls, outermost only, in which these were not stalled, in nanoseconds. Where the "
+        "progress of the MPI library cannot be watched (mpit_stall_known is 0), all of it.",
+        TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0), MINUS(BLOCK_THREAD, thread_cells, nested_time),
+        MINUS_RUN(BLOCK_THREAD, thread_cells, stall_time, STATE_COUNT)),
+    NAMED(
+        "mpit_stall_time", TIMER, "ticks", 0, STATE_COUNT, NAMES_STATE,
+        "Time inside recorded MPI calls in which these found nothing to do, by reason, in nanoseconds; the enumeration "
+        "mpit_state names the slots.",
+        THREAD_SLOTS(stall_time)),
     NAMED("mpit_call_stall_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
           "Time stalled, by MPI function, in nanoseconds; the enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_stall_time)),
@@ -130,11 +143,13 @@ const struct variable variables[] = {
           "progress included, over time elapsed, each summed over the threads that have called MPI, from their first "
           "call to their end."),
     OTHER("mpit_stall_fraction", PERCENTAGE, "", 0, 1, SOURCE_STALL_FRACTION, NAMES_NONE,
-          "Share of time stalled inside recorded MPI calls since the handle was allocated, 0 .. 1: time stalled over time "
+          "Share of time stalled inside recorded MPI calls since the handle was allocated, 0 .. 1: time stalled over "
+          "time "
           "elapsed, each summed over the threads that have called MPI, from their first call to their end."),
-    OTHER("mpit_stall_known", GENERIC, "", 0, 1, SOURCE_STALL_KNOWN, NAMES_NONE,
-          "1: the progress of the MPI library is watched, and stalls are told from work. 0: it is none that mpit knows, "
-          "and every call counts as work."),
+    OTHER(
+        "mpit_stall_known", GENERIC, "", 0, 1, SOURCE_STALL_KNOWN, NAMES_NONE,
+        "1: the progress of the MPI library is watched, and stalls are told from work. 0: it is none that mpit knows, "
+        "and every call counts as work."),
     OTHER("mpit_last_return", GENERIC, "ns", 0, 1, SOURCE_LAST_RETURN, NAMES_NONE,
           "When a recorded MPI call of any thread last returned, in nanoseconds since 1970-01-01 00:00 UTC; 0 before "
           "MPI_Init has returned. Continuous and read-only: a point in time, which no other class has."),

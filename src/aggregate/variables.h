@@ -77,7 +77,10 @@ struct variable {
     enum variable_source source;
     enum variable_names names; /* the enumeration that names its slots */
     const char *description;
+    uint8_t difference; /* of one with a negative term: which of its binding (sample.c) */
 };
+
+enum { DIFFERENCES = 2 }; /* of those that are not bound */
 
 extern const struct variable variables[];
 extern const size_t variable_count;

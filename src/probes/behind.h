@@ -1,6 +1,6 @@
 /*
- * What stands behind a function of the C library that mpit defines, too. Found when the library is loaded: it may be called
- * in signal handlers, where dlsym may not; and before that, by the constructors of others.
+ * What stands behind a function of the C library that mpit defines, too. Found when the library is loaded: it may be
+ * called in signal handlers, where dlsym may not; and before that, by the constructors of others.
  */
 #ifndef MPIT_PROBES_BEHIND_H
 #define MPIT_PROBES_BEHIND_H

@@ -331,9 +331,8 @@ HOT bool plain_completed(bool timed, struct log *log, uint64_t begin, enum call 
 {
     struct view *view = place->posted.view;
     struct tally tally = plain_tally(log);
-    if (__builtin_expect(result != MPI_SUCCESS || place->handle != saved || view->thread != log->own.index ||
-                             log->stall.times,
-                         0))
+    if (__builtin_expect(
+            result != MPI_SUCCESS || place->handle != saved || view->thread != log->own.index || log->stall.times, 0))
         return false;
     if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
         return false; /* a handle that stands for several */

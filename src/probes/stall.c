@@ -10,9 +10,9 @@ static uint8_t may_wait[CALL_COUNT];
 /* By name: what does not wait is named so by the standard. */
 static bool waits(const char *name)
 {
-    static const char *const never[] = {"MPI_Test",    "MPI_I",        "MPI_Start",   "MPI_Request_get_status",
-                                        "MPI_Pready",  "MPI_Parrived", "MPI_Win_test", "MPI_File_i",
-                                        "MPI_Comm_i",  "MPI_Cancel",   "MPI_Request_free", "MPI_Grequest"};
+    static const char *const never[] = {"MPI_Test",   "MPI_I",        "MPI_Start",        "MPI_Request_get_status",
+                                        "MPI_Pready", "MPI_Parrived", "MPI_Win_test",     "MPI_File_i",
+                                        "MPI_Comm_i", "MPI_Cancel",   "MPI_Request_free", "MPI_Grequest"};
     if (strcmp(name, "MPI_Intercomm_create") == 0 || strcmp(name, "MPI_Intercomm_merge") == 0 ||
         strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0)
         return true;
@@ -53,6 +53,13 @@ static void stall_begin(struct log *log)
     stalled_show(log, stall->since - stall->ticks);
 }
 
+static void stall_pause(struct log *log, uint64_t now)
+{
+    log->stall.ticks += now - log->stall.since;
+    log->stall.since = 0;
+    stalled_show(log, 0);
+}
+
 struct log *poll_begin(void)
 {
     struct log *log = waiting();
@@ -77,9 +84,7 @@ void poll_end(struct log *log, bool found)
         if (!stall->since)
             stall_begin(log);
     } else if (stall->since) {
-        stall->ticks += stall->poll - stall->since;
-        stall->since = 0;
-        stalled_show(log, 0);
+        stall_pause(log, stall->poll);
     }
 }
 
@@ -90,12 +95,21 @@ void poll_found(void)
         log->stall.found = true;
 }
 
+/* A stall that polls began goes on when the thread wakes up, and so does one inside of a poll, which says what it
+ * found. */
 struct log *sleep_begin(void)
 {
     struct log *log = waiting();
-    if (log && !log->stall.since)
-        stall_begin(log);
-    return log;
+    if (!log || log->stall.since)
+        return NULL;
+    stall_begin(log);
+    return log->stall.depth ? NULL : log;
+}
+
+void sleep_end(struct log *log)
+{
+    if (log->stall.since)
+        stall_pause(log, clock_now());
 }
 
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,

@@ -5,13 +5,13 @@
  *                                                                                                    │
  *   wrapper ── leave: stalled at all? ──> probe_leave_rare ── stall_end ──> RECORD_STALL ────────────┘
  *
- * A call that may wait is at work until a poll has found nothing; from then on it is stalled until a poll finds something.
- * The first empty poll reads the clock when it returns. Later ones read it when they begin, so that the one that finds
- * something, which may go on to move a large message, belongs to the work. Polls may lie inside of each other (Open MPI's
- * progress calls UCX's): the outermost reads the clock, and has found what those inside of it found.
+ * A call that may wait is at work until a poll has found nothing; from then on it is stalled until a poll finds
+ * something. The first empty poll reads the clock when it returns. Later ones read it when they begin, so that the one
+ * that finds something, which may go on to move a large message, belongs to the work. Polls may lie inside of each
+ * other (Open MPI's progress calls UCX's): the outermost reads the clock, and has found what those inside of it found.
  *
- * A call that does not wait (a test, the posting of a request) is at work, whatever its poll finds: a program that polls by
- * itself is not stalled in MPI.
+ * A call that does not wait (a test, the posting of a request) is at work, whatever its poll finds: a program that
+ * polls by itself is not stalled in MPI.
  *
  * Who may run with whom: all of it belongs to the thread of the log. thread_record.stalled is read by anyone.
  */
@@ -45,8 +45,9 @@ void poll_end(struct log *log, bool found);
 /* Something inside of a poll has found something. */
 void poll_found(void);
 
-/* Around what lets the thread sleep. Likewise. */
+/* Around what lets the thread sleep, outside of polls or inside. NULL: nothing has to be done when it wakes up. */
 struct log *sleep_begin(void);
+void sleep_end(struct log *log);
 
 /* The outermost call has ended: how it stalled, as a record; clears it. False: it is not timed. */
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,

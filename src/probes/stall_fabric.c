@@ -1,10 +1,10 @@
 /*
  * libfabric: a read of a completion queue that returns no entries, but -FI_EAGAIN, is a poll in vain.
  *
- * Its calls go through tables of operations in the objects. So fi_fabric is watched, and the fabrics, domains and queues that
- * come of it get a table of their own making: the provider's, with some entries replaced. A table of ours knows the provider's
- * table, and there is one for each of those, whatever number of objects uses it. Providers lie above providers (rxm above tcp);
- * polls inside of each other are told apart by poll_begin.
+ * Its calls go through tables of operations in the objects. So fi_fabric is watched, and the fabrics, domains and
+ * queues that come of it get a table of their own making: the provider's, with some entries replaced. A table of ours
+ * knows the provider's table, and there is one for each of those, whatever number of objects uses it. Providers lie
+ * above providers (rxm above tcp); polls inside of each other are told apart by poll_begin.
  */
 #include "gate.h"
 #include "cells.h"
@@ -39,8 +39,8 @@ struct queue_table {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The provider's table may be shorter (an older library) or longer (a newer one) than what this was compiled with: what is
- * not there must not be asked for, and what we do not know the library does not ask for at a table of this size. */
+/* The provider's table may be shorter (an older library) or longer (a newer one) than what this was compiled with: what
+ * is not there must not be asked for, and what we do not know the library does not ask for at a table of this size. */
 #define TABLE_OF(type, operations)                                                                                     \
     static struct type *type##_of(operations *behind, void (*replace)(operations *))                                   \
     {                                                                                                                  \
@@ -72,7 +72,8 @@ TABLE_OF(queue_table, struct fi_ops_cq)
 /* The table is the object's first operations, so that it is found from there. */
 #define BEHIND_OF(object, type) (((struct type *)(void *)(object)->ops)->behind)
 
-/* Neither is an error progress: a look for a message that is not there ends with one, and MPI_Probe is made of those. */
+/* Neither is an error progress: a look for a message that is not there ends with one, and MPI_Probe is made of those.
+ */
 static ssize_t polled(struct log *log, ssize_t got)
 {
     if (log)
@@ -94,15 +95,21 @@ static ssize_t queue_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_add
 
 static ssize_t queue_sread(struct fid_cq *cq, void *buf, size_t count, const void *cond, int timeout)
 {
-    sleep_begin();
-    return BEHIND_OF(cq, queue_table)->sread(cq, buf, count, cond, timeout);
+    struct log *log = sleep_begin();
+    ssize_t got = BEHIND_OF(cq, queue_table)->sread(cq, buf, count, cond, timeout);
+    if (log)
+        sleep_end(log);
+    return got;
 }
 
 static ssize_t queue_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source, const void *cond,
                                int timeout)
 {
-    sleep_begin();
-    return BEHIND_OF(cq, queue_table)->sreadfrom(cq, buf, count, source, cond, timeout);
+    struct log *log = sleep_begin();
+    ssize_t got = BEHIND_OF(cq, queue_table)->sreadfrom(cq, buf, count, source, cond, timeout);
+    if (log)
+        sleep_end(log);
+    return got;
 }
 
 static void queue_replace(struct fi_ops_cq *ops)

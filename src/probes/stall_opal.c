@@ -1,6 +1,6 @@
 /*
- * Open MPI: opal_progress returns nothing, but the components that it asks do. They register functions that return how many
- * things have moved on; each is registered here instead as one that asks it and notes the answer.
+ * Open MPI: opal_progress returns nothing, but the components that it asks do. They register functions that return how
+ * many things have moved on; each is registered here instead as one that asks it and notes the answer.
  */
 #include "gate.h"
 #include "stall.h"

@@ -1,6 +1,6 @@
 /*
- * What lets a thread sleep: inside of a call that may wait it is stalled, whoever makes it sleep. The C library's functions
- * that MPI libraries use for it.
+ * What lets a thread sleep: inside of a call that may wait it is stalled, whoever makes it sleep. The C library's
+ * functions that MPI libraries use for it.
  */
 #define _GNU_SOURCE
 #include "behind.h"
@@ -19,40 +19,55 @@ BEHIND(epoll_wait)
 BEHIND(nanosleep)
 BEHIND(usleep)
 
+#define ASLEEP(result, call)                                                                                           \
+    do {                                                                                                               \
+        struct log *log = sleep_begin();                                                                               \
+        result = (call);                                                                                               \
+        if (log)                                                                                                       \
+            sleep_end(log);                                                                                            \
+    } while (0)
+
 GATE(sched_yield);
 int sched_yield(void)
 {
-    sleep_begin();
-    return behind_sched_yield()();
+    int result;
+    ASLEEP(result, behind_sched_yield()());
+    return result;
 }
 
 /* With a timeout of 0 they only look. */
 GATE(poll);
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-    if (timeout != 0)
-        sleep_begin();
-    return behind_poll()(fds, count, timeout);
+    int result;
+    if (timeout == 0)
+        return behind_poll()(fds, count, timeout);
+    ASLEEP(result, behind_poll()(fds, count, timeout));
+    return result;
 }
 
 GATE(epoll_wait);
 int epoll_wait(int epfd, struct epoll_event *events, int most, int timeout)
 {
-    if (timeout != 0)
-        sleep_begin();
-    return behind_epoll_wait()(epfd, events, most, timeout);
+    int result;
+    if (timeout == 0)
+        return behind_epoll_wait()(epfd, events, most, timeout);
+    ASLEEP(result, behind_epoll_wait()(epfd, events, most, timeout));
+    return result;
 }
 
 GATE(nanosleep);
 int nanosleep(const struct timespec *time, struct timespec *rest)
 {
-    sleep_begin();
-    return behind_nanosleep()(time, rest);
+    int result;
+    ASLEEP(result, behind_nanosleep()(time, rest));
+    return result;
 }
 
 GATE(usleep);
 int usleep(useconds_t time)
 {
-    sleep_begin();
-    return behind_usleep()(time);
+    int result;
+    ASLEEP(result, behind_usleep()(time));
+    return result;
 }

@@ -1,6 +1,6 @@
 /*
- * Sockets: what a poll has read or written through one moves a message on, even if the poll completes nothing and so says that
- * it was in vain (Open MPI's btl tcp, libfabric's providers on TCP).
+ * Sockets: what a poll has read or written through one moves a message on, even if the poll completes nothing and so
+ * says that it was in vain (Open MPI's btl tcp, libfabric's providers on TCP).
  */
 #define _GNU_SOURCE
 #include "behind.h"

@@ -1,6 +1,6 @@
 /*
- * UCX: ucp_worker_progress returns how many things have moved on, and 0 is a poll in vain. MPICH's ch4:ucx waits by it, and so
- * do Open MPI's pml ucx and osc ucx.
+ * UCX: ucp_worker_progress returns how many things have moved on, and 0 is a poll in vain. MPICH's ch4:ucx waits by it,
+ * and so do Open MPI's pml ucx and osc ucx.
  */
 #include "gate.h"
 #include "stall.h"

@@ -5,8 +5,8 @@
  *
  * Rank 1 is late by MILLISECONDS; both note the time of the node's clock at which they came. Rank 0 reads its own
  * mpit_stall_time and mpit_work_time around the call. A case is tried a few times, since other programs may take the
- * processor away in between: one of them has to be right within 2 per cent. Prints a line for each case; status 1: one was
- * wrong, 77: the variables are not there, or stalls are not known.
+ * processor away in between: one of them has to be right within 2 per cent. Prints a line for each case; status 1: one
+ * was wrong, 77: the variables are not there, or stalls are not known.
  */
 #include <mpi.h>
 
@@ -201,9 +201,9 @@ static int tried(const struct test *test, char *said, size_t room)
         double stalled = test->reason ? (double)(after.stall[test->reason] - before.stall[test->reason]) : 0;
         double error = test->reason ? (stalled - wait) / wait : all / wait;
         right = error < 0.02 && error > -0.02 && all == stalled + (test->reason ? 0 : all);
-        snprintf(said, room, "waited %.3f ms, stalled %.3f ms (%+.2f %%), work %.3f ms, %.3f ms in the call", wait / 1e6,
-                 (test->reason ? stalled : all) / 1e6, error * 100, (double)(after.work - before.work) / 1e6,
-                 (ended - came[0]) * 1e3);
+        snprintf(said, room, "waited %.3f ms, stalled %.3f ms (%+.2f %%), work %.3f ms, %.3f ms in the call",
+                 wait / 1e6, (test->reason ? stalled : all) / 1e6, error * 100,
+                 (double)(after.work - before.work) / 1e6, (ended - came[0]) * 1e3);
     }
     MPI_Bcast(&right, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return right;
@@ -234,7 +234,8 @@ static void run_large(void)
         else
             MPI_Send(large, LARGE, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
         after = times_read();
-        double stalled = (double)(after.stall[STALL_RECV] - before.stall[STALL_RECV]), work = (double)(after.work - before.work);
+        double stalled = (double)(after.stall[STALL_RECV] - before.stall[STALL_RECV]),
+               work = (double)(after.work - before.work);
         share = work / (stalled + work);
         right = share > 0.5;
         MPI_Bcast(&right, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -4,6 +4,7 @@
 #include "clocksync.h"
 #include "compact.h"
 #include "readercomms.h"
+#include "readerversions.h"
 #include "runmap.h"
 
 #include <stdarg.h>
@@ -48,9 +49,9 @@ static int header_check(struct run_reader *reader)
         return reader_fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
         return reader_fail(reader, "was written on a machine of the other byte order");
-    if (header->version != RUN_VERSION)
-        return reader_fail(reader, "has format version %u; this mpit reads version %d", header->version, RUN_VERSION);
-    if (header->header_bytes < sizeof *header || header->page_bytes != RUN_PAGE_BYTES)
+    if (reader_version_check(reader) != 0)
+        return -1;
+    if (header->header_bytes < reader_header_least(header->version) || header->page_bytes != RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (sizes %u and %u)", header->header_bytes, header->page_bytes);
     if (header->file_bytes < RUN_PAGE_BYTES || header->file_bytes % RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
@@ -327,7 +328,7 @@ static int tables_find(struct run_reader *reader)
     for (size_t i = 0; i < reader->call_count; i++)
         if (!text_ends(reader->calls[i].name, CALL_NAME_BYTES))
             return reader_fail(reader, "is damaged: the name of call %zu does not end", i);
-    return 0;
+    return reader_calls_check(reader);
 }
 
 static int file_map(struct run_reader *reader, const char *path)

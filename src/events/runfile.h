@@ -61,7 +61,8 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 7, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+/* Of the versions from RUN_VERSION_LEAST on the reader knows what they lack (readerversions.h). */
+enum { RUN_VERSION = 7, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,

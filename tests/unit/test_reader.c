@@ -250,6 +250,9 @@ static void wrong_beginning_is_an_error_that_says_what(void **state)
     header()->version = RUN_VERSION + 1;
     ERROR_CHECK("version");
     restore(state);
+    header()->version = RUN_VERSION_LEAST - 1;
+    ERROR_CHECK("version");
+    restore(state);
     header()->header_bytes = sizeof(struct run_header) - 1;
     ERROR_CHECK("header");
     restore(state);
@@ -258,6 +261,40 @@ static void wrong_beginning_is_an_error_that_says_what(void **state)
     restore(state);
     header()->clock_kind = 3;
     ERROR_CHECK("clock");
+}
+
+/* What the header of an older version does not have is nothing, whatever stands there. */
+static void fields_that_an_older_version_lacks_are_not_looked_at(void **state)
+{
+    for (uint32_t version = RUN_VERSION_LEAST; version < RUN_VERSION; version++) {
+        restore(state);
+        header()->version = version;
+        header()->header_bytes = offsetof(struct run_header, clock_syncs);
+        header()->clock_syncs = header()->first_object = 12345;
+        if (version == RUN_VERSION_LEAST)
+            header()->trace_policy = TRACE_RING;
+        assert_int_equal(run_reader_open(&reader, damaged_path), 0);
+        assert_int_equal(reader.header.version, version);
+        assert_true(!reader.header.clock_syncs && !reader.header.first_object && !reader.object_count);
+        assert_int_equal(reader.header.trace_policy, TRACE_STOP);
+        run_reader_close(&reader);
+        assert_true(survives());
+        header()->header_bytes--;
+        ERROR_CHECK("header");
+    }
+}
+
+/* A kind would be taken for another. */
+static void older_version_with_other_calls_is_an_error(void **state)
+{
+    (void)state;
+    header()->version = RUN_VERSION - 1;
+    assert_true(survives());
+    struct call_record *calls = (void *)(damaged + header()->calls);
+    calls[2].name[0] = 'X';
+    ERROR_CHECK("other calls");
+    header()->version = RUN_VERSION;
+    assert_true(survives());
 }
 
 static void text_of_the_header_that_does_not_end_is_an_error(void **state)
@@ -662,6 +699,8 @@ int main(void)
         TEST(truncated_file_is_an_error_at_any_byte),
         TEST(file_that_is_longer_than_what_was_published_is_read),
         TEST(wrong_beginning_is_an_error_that_says_what),
+        TEST(fields_that_an_older_version_lacks_are_not_looked_at),
+        TEST(older_version_with_other_calls_is_an_error),
         TEST(text_of_the_header_that_does_not_end_is_an_error),
         TEST(impossible_file_bytes_is_an_error),
         TEST(offset_that_leads_nowhere_is_an_error),

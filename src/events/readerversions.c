@@ -18,14 +18,18 @@ int reader_version_check(struct run_reader *reader)
             header->version, RUN_VERSION_LEAST, RUN_VERSION);
     if (header->version < VERSION_WITH_CLOCKS)
         header->clock_syncs = header->first_object = 0;
+    if (header->header_bytes < sizeof *header)
+        header->gaps = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     return 0;
 }
 
-uint32_t reader_header_least(uint32_t version)
+bool reader_header_is_whole(const struct run_header *header)
 {
-    return version < VERSION_WITH_CLOCKS ? offsetof(struct run_header, clock_syncs) : sizeof(struct run_header);
+    if (header->version < VERSION_WITH_CLOCKS)
+        return header->header_bytes >= offsetof(struct run_header, clock_syncs);
+    return header->header_bytes >= sizeof *header || header->header_bytes == offsetof(struct run_header, gaps);
 }
 
 int reader_calls_check(struct run_reader *reader)

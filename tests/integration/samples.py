@@ -201,6 +201,15 @@ def numbers_judge(title, samples, calls):
                                          if counts.get(name) != calls.get(name)}, sent, ends))
 
 
+def text_judge(title):
+    """The summary as text says how many calls there were, and how many records; one for each message besides."""
+    done = tool("--summary", "run")
+    found = re.search(r"; ([\d,]+) calls, ([\d,]+) event records\n", done.stdout)
+    calls, records = [int(number.replace(",", "")) for number in found.groups()] if found else (0, 0)
+    say(calls == sum(CALLS.values()) and records > calls, title + ": the summary counts calls, and records beside them",
+        outcome(done))
+
+
 def trace_judge(title, samples):
     """Every output that goes through the events."""
     laid_out(samples)
@@ -227,6 +236,7 @@ def readable_judge(version):
     for shape in ("rank", "compact"):
         samples, title = [directory + shape + "%d.mpit.xz" % rank for rank in (0, 1)], "run-%d/%s" % (version, shape)
         numbers_judge(title, samples, CALLS)
+        text_judge(title)
         trace_judge(title, samples)
         before = tool("--events", "run")
         done = tool("--compact", "run")

@@ -53,15 +53,31 @@ static json_t *losses_json(const struct summary *summary)
     return losses;
 }
 
+/* null: no process could tell stalls from work */
+static json_t *stall_json(const struct summary *summary, uint64_t ns)
+{
+    return summary->stall_known ? count_json(ns) : json_null();
+}
+
 static json_t *calls_json(const struct summary *summary)
 {
     json_t *calls = json_object();
     for (size_t i = 1; i < CALL_COUNT; i++)
         if (summary->calls[i].count)
             json_object_set_new(calls, call_table[i].name,
-                                json_pack("{s:o, s:o}", "count", count_json(summary->calls[i].count), "time_ns",
-                                          count_json(summary->calls[i].time_ns)));
+                                json_pack("{s:o, s:o, s:o}", "count", count_json(summary->calls[i].count), "time_ns",
+                                          count_json(summary->calls[i].time_ns), "stall_ns",
+                                          stall_json(summary, summary->call_stall_ns[i])));
     return calls;
+}
+
+/* By reason, as the enumeration mpit_state has it; null likewise. */
+static json_t *stalls_json(const struct summary *summary)
+{
+    json_t *stalls = summary->stall_known ? json_object() : json_null();
+    for (size_t i = MPIT_STATE_STALL_SEND; summary->stall_known && i < STATE_COUNT; i++)
+        json_object_set_new(stalls, variable_slot_name(NAMES_STATE, i), count_json(summary->stall_ns[i]));
+    return stalls;
 }
 
 /* The buckets that hold something. */
@@ -79,7 +95,7 @@ static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const uint64_t by
     return sizes;
 }
 
-static json_t *comm_json(const struct summary_comm *comm)
+static json_t *comm_json(const struct summary *summary, const struct summary_comm *comm)
 {
     const struct {
         const char *name;
@@ -100,6 +116,7 @@ static json_t *comm_json(const struct summary_comm *comm)
     json_object_set_new(json, "merged", count_json(comm->merged));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         json_object_set_new(json, counts[i].name, count_json(counts[i].value));
+    json_object_set_new(json, "stall_ns", stall_json(summary, comm->stall_ns));
     json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));
     json_object_set_new(json, "recv_sizes", sizes_json(comm->recv_size_count, comm->recv_size_bytes));
     return json;
@@ -150,9 +167,10 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));
     json_object_set_new(json, "clocks", clocks_json(job));
     json_object_set_new(json, "lost", losses_json(summary));
+    json_object_set_new(json, "stalls_ns", stalls_json(summary));
     json_object_set_new(json, "calls", calls_json(summary));
     for (size_t i = 0; i < summary->comm_count; i++)
-        json_array_append_new(comms, comm_json(&summary->comms[i]));
+        json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
     json_object_set_new(json, "communicators", comms);
     json_object_set_new(json, "instruments", summary_instruments_json(summary));
     json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));

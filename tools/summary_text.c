@@ -36,15 +36,19 @@ static double mean(const struct summary_spread *spread, uint32_t ranks)
 
 static void head_print(const struct summary *summary, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    uint64_t calls = 0;
+    for (size_t kind = 0; kind < CALL_COUNT; kind++)
+        calls += summary->calls[kind].count;
     fprintf(out, "%.99s\n", summary->program[0] ? summary->program : "(a program without a name)");
     if (summary->mpi[0])
         fprintf(out, "  MPI        %.80s\n", summary->mpi);
     fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
     if (summary->ranks < summary->world_size)
         fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
-    fprintf(out, "; %s thread%s in MPI; %s events\n", text_of_count(b, summary->threads),
-            summary->threads == 1 ? "" : "s", text_of_count(c, summary->events));
+    fprintf(out, "; %s thread%s in MPI; %s call%s, %s event records\n", text_of_count(b, summary->threads),
+            summary->threads == 1 ? "" : "s", text_of_count(c, calls), calls == 1 ? "" : "s",
+            text_of_count(d, summary->events));
     if (summary->spawned && summary->parent_job)
         fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
     else if (summary->spawned)
@@ -63,6 +67,37 @@ static void head_print(const struct summary *summary, FILE *out)
         fprintf(out, "   (min %s, rank %" PRId32 "; max %s, rank %" PRId32 ")", text_of_share(b, share->min, 1),
                 share->min_rank, text_of_share(c, share->max, 1), share->max_rank);
     fprintf(out, "\n");
+}
+
+/* How much of the time in MPI was waiting, and for what. */
+static void stalls_print(const struct summary *summary, FILE *out)
+{
+    static const char *const reasons[STATE_COUNT] = {[MPIT_STATE_STALL_SEND] = "sends",
+                                                     [MPIT_STATE_STALL_RECV] = "receives",
+                                                     [MPIT_STATE_STALL_COLL] = "collectives",
+                                                     [MPIT_STATE_STALL_WAIT] = "completion",
+                                                     [MPIT_STATE_STALL_OTHER] = "others"};
+    char text[UNIT_TEXT_BYTES];
+    double all = 0, stalled = 0;
+    for (unsigned i = 1; i < CALL_COUNT && !is_never_timed(summary); i++)
+        all += (double)summary->calls[i].time_ns;
+    if (all <= 0)
+        return;
+    for (unsigned i = 0; i < STATE_COUNT; i++)
+        stalled += (double)summary->stall_ns[i];
+    fprintf(out, "  stalled    ");
+    if (!summary->stall_known) {
+        fprintf(out, "not known: mpit does not know how this MPI makes progress\n");
+        return;
+    }
+    fprintf(out, "%s of all time in MPI", text_of_share(text, stalled, all));
+    const char *between = "   (";
+    for (unsigned i = MPIT_STATE_STALL_SEND; i < STATE_COUNT; i++)
+        if (summary->stall_ns[i]) {
+            fprintf(out, "%s%s in %s", between, text_of_share(text, (double)summary->stall_ns[i], all), reasons[i]);
+            between = "; ";
+        }
+    fprintf(out, "%s\n", between[0] == ';' ? ")" : "");
 }
 
 /* What the figures below leave out, because somebody wanted it so. */
@@ -119,13 +154,14 @@ static int call_order(const void *a, const void *b, void *summary)
 }
 
 /* A line of the table of functions. */
-static void call_print(const char *name, const struct summary_call *call, double whole, bool untimed, bool average,
-                       FILE *out)
+static void call_print(const char *name, const struct summary_call *call, const uint64_t *stall_ns, double whole,
+                       bool untimed, bool average, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES];
     bool known = call->time_ns || !untimed;
-    fprintf(out, "  %-32s %14s %10s %9s", name, text_of_count(a, call->count), known_ns(b, call->time_ns, untimed),
-            known && whole > 0 ? text_of_share(c, (double)call->time_ns, whole) : "-");
+    fprintf(out, "  %-32s %14s %10s %9s %8s", name, text_of_count(a, call->count), known_ns(b, call->time_ns, untimed),
+            known && whole > 0 ? text_of_share(c, (double)call->time_ns, whole) : "-",
+            known && stall_ns && call->time_ns ? text_of_share(e, (double)*stall_ns, (double)call->time_ns) : "-");
     if (average)
         fprintf(out, " %10s", known ? text_of_seconds(d, (double)call->time_ns * 1e-9 / (double)call->count) : "-");
     fputc('\n', out);
@@ -145,21 +181,24 @@ static void calls_print(const struct summary *summary, FILE *out)
     double whole = 0;
     for (unsigned i = 0; i < used && !is_never_timed(summary); i++)
         whole += (double)summary->calls[order[i]].time_ns;
-    fprintf(out, "\nMPI functions by time, over all ranks\n  %-32s %14s %10s %9s %10s\n", "", "calls", "time", "share",
-            "mean");
+    fprintf(out, "\nMPI functions by time, over all ranks\n  %-32s %14s %10s %9s %8s %10s\n", "", "calls", "time",
+            "share", "stalled", "mean");
     struct summary_call rest = {0};
+    uint64_t rest_stall = 0;
     for (unsigned i = 0; i < used; i++) {
         const struct summary_call *call = &summary->calls[order[i]];
         if (i < TOP_CALLS) {
-            call_print(call_table[order[i]].name, call, whole, untimed, true, out);
+            call_print(call_table[order[i]].name, call, summary->stall_known ? &summary->call_stall_ns[order[i]] : NULL,
+                       whole, untimed, true, out);
             continue;
         }
         rest.count += call->count;
         rest.time_ns += call->time_ns;
+        rest_stall += summary->call_stall_ns[order[i]];
     }
     if (used > TOP_CALLS) {
         snprintf(others, sizeof others, "%u others", used - TOP_CALLS);
-        call_print(others, &rest, whole, untimed, false, out);
+        call_print(others, &rest, summary->stall_known ? &rest_stall : NULL, whole, untimed, false, out);
     }
     bool world = summary->calls[CALL_MPI_Init].count || summary->calls[CALL_MPI_Init_thread].count;
     if (world && !summary->calls[CALL_MPI_Finalize].count &&
@@ -344,6 +383,7 @@ void summary_print(const struct summary *summary, FILE *out)
 {
     const struct summary_comm **comms = calloc(summary->comm_count + 1, sizeof *comms);
     head_print(summary, out);
+    stalls_print(summary, out);
     selection_print(summary, out);
     losses_print(summary, out);
     calls_print(summary, out);

@@ -45,6 +45,7 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     TIME(p2p_time_ns, "mpit_p2p_time");
     TIME(wait_time_ns, "mpit_wait_time");
     TIME(coll_time_ns, "mpit_coll_time");
+    TIME(stall_ns, "mpit_comm_stall_time");
     TIME(span_ns, "mpit_comm_span");
     COUNT(send_count, "mpit_send_count");
     COUNT(recv_count, "mpit_recv_count");
@@ -102,6 +103,7 @@ static void comm_sum(struct summary_comm *line, const struct summary_comm *other
     line->p2p_time_ns += other->p2p_time_ns;
     line->wait_time_ns += other->wait_time_ns;
     line->coll_time_ns += other->coll_time_ns;
+    line->stall_ns += other->stall_ns;
     line->send_count += other->send_count;
     line->recv_count += other->recv_count;
     line->coll_count += other->coll_count;
@@ -231,15 +233,19 @@ static size_t kind_named(const char *name, size_t likely)
 static void calls_fill(struct summary *summary, const struct figures *from)
 {
     enum { MOST = EVENT_KIND_MASK + 1 };
-    static uint64_t counts[MOST], times[MOST];
+    static uint64_t counts[MOST], times[MOST], stalls[MOST];
     size_t n = figures_read(from, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, MOST);
     figures_read(from, "mpit_call_time", VARIABLE_TIMER, NULL, times, MOST);
+    figures_read(from, "mpit_call_stall_time", VARIABLE_TIMER, NULL, stalls, MOST);
+    figures_read(from, "mpit_stall_time", VARIABLE_TIMER, NULL, summary->stall_ns, STATE_COUNT);
     for (size_t i = 1; i < n && i < MOST; i++) {
         if (!counts[i] && !times[i])
             continue;
         size_t kind = from->run ? kind_named(run_reader_call_name(from->run, (unsigned)i), i) : i;
-        if (kind < CALL_COUNT)
-            summary->calls[kind] = (struct summary_call){counts[i], times[i]};
+        if (kind >= CALL_COUNT)
+            continue;
+        summary->calls[kind] = (struct summary_call){counts[i], times[i]};
+        summary->call_stall_ns[kind] = stalls[i];
     }
 }
 
@@ -293,6 +299,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
         figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
     calls_fill(summary, from);
     const struct run_header *header = from->run ? &from->run->header : book.run.header;
+    summary->stall_known = header->stall_known == 1;
     /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
     uint64_t outside = summary->calls[CALL_MPI_Init].time_ns + summary->calls[CALL_MPI_Init_thread].time_ns +
                        summary->calls[CALL_MPI_Finalize].time_ns + clock_ns(scale, header->session_ticks);
@@ -384,7 +391,11 @@ int summary_merge(struct summary *summary, const struct summary *other)
         for (unsigned i = 0; i < CALL_COUNT; i++) {
             summary->calls[i].count += other->calls[i].count;
             summary->calls[i].time_ns += other->calls[i].time_ns;
+            summary->call_stall_ns[i] += other->call_stall_ns[i];
         }
+        for (unsigned i = 0; i < STATE_COUNT; i++)
+            summary->stall_ns[i] += other->stall_ns[i];
+        summary->stall_known += other->stall_known;
         if (other->world_size > summary->world_size)
             summary->world_size = other->world_size;
     }
@@ -408,7 +419,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 4 };
+enum { FLAT_VERSION = 5, FLAT_VERSION_LEAST = 3 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -447,12 +458,41 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
+enum { FLAT_VERSION_WITH_STALLS = 5 };
+
+static size_t flat_summary_bytes(const struct flat_header *header)
+{
+    return header->version < FLAT_VERSION_WITH_STALLS ? offsetof(struct summary, stall_ns) : sizeof(struct summary);
+}
+
+static size_t flat_comm_bytes(const struct flat_header *header)
+{
+    return header->version < FLAT_VERSION_WITH_STALLS ? offsetof(struct summary_comm, stall_ns)
+                                                      : sizeof(struct summary_comm);
+}
+
+static struct summary_comm *comms_copy(const char *from, size_t count, size_t bytes)
+{
+    struct summary_comm *comms = count ? calloc(count, sizeof *comms) : NULL;
+    for (size_t i = 0; comms && i < count; i++)
+        memcpy(&comms[i], from + i * bytes, bytes);
+    return comms;
+}
+
 static bool header_fits(const struct flat_header *header, size_t rest)
 {
     if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX)
         return false;
-    return rest == sizeof(struct summary) + header->comm_count * sizeof(struct summary_comm) +
+    return rest == flat_summary_bytes(header) + header->comm_count * flat_comm_bytes(header) +
                        header->instrument_count * sizeof(struct summary_instrument);
+}
+
+/* Version 3 had no ended_later, and the two behind it each in the place before its own. */
+static void later_insert(struct summary *summary)
+{
+    summary->spawned = summary->unfinished;
+    summary->unfinished = summary->ended_later;
+    summary->ended_later = 0;
 }
 
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
@@ -464,12 +504,14 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     memcpy(&header, data, sizeof header);
-    if (header.byte_order == RUN_BYTE_ORDER && header.version != FLAT_VERSION) {
-        snprintf(error, 128, "has summary format version %u; this mpit reads version %d", header.version, FLAT_VERSION);
+    if (header.byte_order == RUN_BYTE_ORDER && (header.version < FLAT_VERSION_LEAST || header.version > FLAT_VERSION)) {
+        snprintf(error, 128,
+                 "has summary format version %u; this mpit reads versions %d to %d: take the mpit that wrote it",
+                 header.version, FLAT_VERSION_LEAST, FLAT_VERSION);
         return -1;
     }
-    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != sizeof *summary ||
-        header.comm_bytes != sizeof *summary->comms || header.instrument_bytes != sizeof *summary->instruments) {
+    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != flat_summary_bytes(&header) ||
+        header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments) {
         snprintf(error, 128, "was written by another version of mpit or on another kind of machine");
         return -1;
     }
@@ -478,12 +520,14 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
                  (unsigned long long)header.comm_count);
         return -1;
     }
-    const char *body = (const char *)data + sizeof header, *comms = body + sizeof *summary;
-    memcpy(summary, body, sizeof *summary);
+    const char *body = (const char *)data + sizeof header, *comms = body + flat_summary_bytes(&header);
+    memcpy(summary, body, flat_summary_bytes(&header));
+    if (header.version == 3)
+        later_insert(summary);
     summary->comm_count = header.comm_count;
     summary->instrument_count = header.instrument_count;
-    summary->comms = array_copy(comms, header.comm_count, sizeof *summary->comms);
-    summary->instruments = array_copy(comms + header.comm_count * sizeof *summary->comms, header.instrument_count,
+    summary->comms = comms_copy(comms, header.comm_count, flat_comm_bytes(&header));
+    summary->instruments = array_copy(comms + header.comm_count * flat_comm_bytes(&header), header.instrument_count,
                                       sizeof *summary->instruments);
     if ((header.comm_count && !summary->comms) || (header.instrument_count && !summary->instruments)) {
         summary_release(summary);

@@ -46,6 +46,7 @@ struct summary_comm {
     uint64_t small_count, large_count;
     uint64_t send_size_count[BUCKET_COUNT], recv_size_count[BUCKET_COUNT];
     uint64_t send_size_bytes[BUCKET_COUNT], recv_size_bytes[BUCKET_COUNT];
+    uint64_t stall_ns; /* flat forms up to version 4 end before it */
 };
 
 /* A number of another library's instrument, over the ranks that have it. */
@@ -84,7 +85,7 @@ struct summary {
     uint32_t filter_mixed;             /* 1: processes had different ones */
     char filter[FILTER_BYTES];         /* mpit_filter */
     uint64_t threads;
-    uint64_t events;
+    uint64_t events; /* records of all kinds; what is MPI's is in `calls` */
     uint64_t lost[LOSS_COUNT];
     struct summary_call calls[CALL_COUNT];
     struct summary_comm *comms; /* sorted by name */
@@ -92,6 +93,9 @@ struct summary {
     struct summary_instrument *instruments; /* sorted (summaryinstruments.h) */
     size_t instrument_count;
     uint64_t instruments_left_out;
+    uint64_t stall_ns[STATE_COUNT]; /* by reason; flat forms up to version 4 end before it */
+    uint64_t call_stall_ns[CALL_COUNT];
+    uint64_t stall_known; /* processes in which stalls were told from work */
 };
 
 /* This process's part. Returns 0, or -1 without memory. */

@@ -128,7 +128,9 @@ const struct variable variables[] = {
     NAMED("mpit_call_stall_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
           "Time stalled, by MPI function, in nanoseconds; the enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_stall_time)),
-    VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM, "Events emitted, of all threads.",
+    VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM,
+             "Event records of all threads: calls, what they completed or created, marks of instruments and of the "
+             "recorder.",
              THREAD_CELL(events)),
     NAMED("mpit_events_lost", COUNTER, "", 0, LOSS_COUNT, NAMES_LOSS,
           "What could not be recorded, by cause; the enumeration mpit_loss names the slots.",

@@ -137,7 +137,7 @@ static void source_read(const struct own *own, void *buf)
         *(double *)buf = moment_stall_fraction(own->begun);
         break;
     case SOURCE_STALL_KNOWN:
-        values[0] = RELAXED_LOAD(&book.stall_known);
+        values[0] = book.run.header ? RELAXED_LOAD(&book.run.header->stall_known) : 0;
         break;
     case SOURCE_COMM_SIZE:
         values[0] = (uint64_t)own->meter.comm->size;

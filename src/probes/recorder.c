@@ -308,7 +308,7 @@ static void environment_tell(void)
 static void stall_learn(void)
 {
     bool known = stall_opal_here() || stall_ucx_here() || stall_fabric_here();
-    RELAXED_STORE(&book.stall_known, known);
+    RELAXED_STORE(&book.run.header->stall_known, known);
     if (!known)
         native_say(
             "mpit: this MPI library makes progress in a way that mpit does not know: all time inside of MPI counts as "

@@ -296,6 +296,14 @@ void plain_received_rare(struct log *log, uint64_t begin, enum call kind, MPI_Co
     received_leave(&probe, kind, comm, view, result, source, count, type, status);
 }
 
+void plain_exchanged_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                          int dest, int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount,
+                          MPI_Datatype recvtype, const MPI_Status *status)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    exchanged_leave(&probe, kind, comm, view, result, dest, tag, count, type, source, recvcount, recvtype, status);
+}
+
 void plain_isent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                       int dest, int tag, int64_t count, MPI_Datatype type, const MPI_Request *request)
 {

@@ -314,6 +314,14 @@ FOLD void fold_waited(struct tally *tally, struct comm_tally *comm)
     cell_add(&comm->cells->wait_time, fold_share(tally));
 }
 
+/* A request on a file: its bytes are known when it is complete. */
+FOLD void fold_transferred(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    cell_add(&comm->cells->wait_time, fold_share(tally));
+    if (!(event->kind & EVENT_FAILED))
+        cell_add(&comm->cells->io_bytes, event->bytes);
+}
+
 /* A region of another library that was left. */
 FOLD void fold_region(struct region_cells *region, const struct event *event, const struct event_extension *more)
 {

@@ -161,10 +161,27 @@ HOT bool single_ended(struct probe *probe, enum call kind, struct request *reque
     request->active = !request->persistent;
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
     request_record(log, request, status, false);
+    comm_completed(log, request, status, MPI_SUCCESS);
     if (request->persistent)
         request_put_back(request, request->handle);
     else
         request_release(log, request);
+    return true;
+}
+
+/* The same for one in front. Whoever looks at requests while a callback of MPI runs still finds it there. */
+HOT bool single_in_front(struct probe *probe, enum call kind, uint64_t handle, const MPI_Request *where,
+                         const MPI_Status *status)
+{
+    struct log *log = probe->log;
+    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    struct front_place *place = probe->mode || book.concurrent || !handle ? NULL : front_find(handle, where);
+    if (!place || place->posted.view->thread != log->own.index || (place->posted.type & POSTED_IDLE) ||
+        RELAXED_LOAD(&listeners) || !ended_simply(&place->posted, status))
+        return false;
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    posted_record(log, &log->own.tally, &place->posted, status);
+    front_end(place);
     return true;
 }
 
@@ -173,8 +190,11 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
 {
     struct completion c;
     if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
-        if (taken == LEFT_THERE)
+        if (taken == LEFT_THERE) {
+            if (single_in_front(probe, kind, saved, handle, status))
+                return;
             taken = request_left(probe->log, saved, handle);
+        }
         if (single_ended(probe, kind, taken, status))
             return;
     }
@@ -200,27 +220,57 @@ static void quiet_done(struct completion *c, struct request *request, const MPI_
     }
 }
 
-/* A request that lived in front and ended as nearly all do stands in `done` as its place, whose address is odd there:
- * that is free, and holds what was posted until the thread posts something else. */
+/* A request in front stands in `done` as its place, whose address is odd there. One that has ended as nearly all do is
+ * free already, and holds what was posted until the thread posts something else. */
 HOT bool done_in_front(const struct request *done)
 {
     return (uintptr_t)done & 1;
 }
 
-HOT const struct posted *done_posted(const struct request *done)
+HOT struct front_place *done_place(const struct request *done)
 {
-    return &((const struct front_place *)(uintptr_t)((uintptr_t)done - 1))->posted;
+    return (struct front_place *)((uintptr_t)done - 1);
 }
 
-HOT bool front_done(struct completion *c, uint64_t saved, const MPI_Request *where, const MPI_Status *status)
+/* May requests in front be left there? */
+HOT bool completion_is_usual(const struct completion *c, int result)
 {
-    struct front_place *place = front_place(saved);
-    if (c->taken || book.concurrent || place->handle != saved || !saved || c->probe.mode ||
-        (place->posted.where != where && place->overflow) || !front_is_simple(c->probe.log, &place->posted, status))
+    return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.mode;
+}
+
+HOT void front_add(struct completion *c, struct front_place *place, const MPI_Status *status)
+{
+    int count = c->done_count;
+    c->done[count] = (struct request *)((uintptr_t)place + 1);
+    c->status[count] = status;
+    c->done_count = count + 1;
+}
+
+/* One that is no message which was posted once. */
+static __attribute__((noinline)) bool front_other_done(struct completion *c, struct front_place *place,
+                                                       const MPI_Status *status)
+{
+    if (place->posted.type & POSTED_IDLE)
+        return true; /* an inactive persistent request completes nothing */
+    if (!ended_simply(&place->posted, status))
         return false;
-    place->handle = 0;
-    c->done[c->done_count] = (struct request *)((uintptr_t)place + 1);
-    c->status[c->done_count++] = status;
+    front_end(place);
+    front_add(c, place, status);
+    return true;
+}
+
+HOT bool front_done(struct completion *c, int index, const MPI_Status *status)
+{
+    uint64_t saved = c->saved[index];
+    struct front_place *place = saved ? front_find(saved, &c->handles[index]) : NULL;
+    if (!place || place->posted.view->thread != c->probe.log->own.index)
+        return false;
+    if (__builtin_expect(place->posted.type > REQUEST_RECV, 0))
+        return front_other_done(c, place, status);
+    if (place->posted.type == REQUEST_RECV && !received_simply(&place->posted, status))
+        return false;
+    front_free(place);
+    front_add(c, place, status);
     return true;
 }
 
@@ -238,7 +288,7 @@ void completion_done(struct completion *c, int index, int result, const MPI_Stat
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
-    if (result == MPI_SUCCESS && front_done(c, c->saved[index], &c->handles[index], status))
+    if (completion_is_usual(c, result) && front_done(c, index, status))
         return;
     struct request *request = request_ended(c, index);
     if (!request) {
@@ -274,9 +324,24 @@ bool completion_ended(const struct completion *c, int index, int result)
     return receive_arrived_slow(result); /* a persistent request keeps its handle */
 }
 
+/* All that a call which is as usual has completed. */
+static void completion_done_usual(struct completion *c, const MPI_Status *statuses)
+{
+    const MPI_Status *status = statuses;
+    for (int i = 0, count = c->count; i < count; i++) {
+        if (!front_done(c, i, status))
+            completion_done(c, i, MPI_SUCCESS, status);
+        status += statuses != NULL;
+    }
+}
+
 void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
 {
     int class = MPI_SUCCESS;
+    if (completion_is_usual(c, result)) {
+        completion_done_usual(c, statuses);
+        return;
+    }
     if (result != MPI_SUCCESS)
         native.Error_class(result, &class);
     for (int i = 0; i < c->count; i++) {
@@ -364,34 +429,118 @@ HOT void flush_begin(struct completion *c, int result)
 static void quiet_finish(struct completion *c, int result)
 {
     for (int i = c->count - c->quiet_count; i < c->count; i++) {
-        struct request *request = c->done[i];
-        if (!request_failed(c->status[i], result))
-            comm_completed(c->probe.log, request_view(c->probe.log, request), request);
-        request_release(c->probe.log, request);
+        comm_completed(c->probe.log, c->done[i], c->status[i], result);
+        request_release(c->probe.log, c->done[i]);
     }
 }
 
-void completion_flush(struct completion *c, int result)
+/* What the records of requests have said is over for them, too. */
+static void done_release(struct completion *c, int result)
 {
-    if (c->taken)
-        untaken_put_back(c);
-    flush_begin(c, result);
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
-        if (done_in_front(request)) {
-            front_record(c->probe.log, done_posted(request), c->status[i]);
+        if (done_in_front(request))
             continue;
-        }
-        request_record(c->probe.log, request, c->status[i],
-                       result != MPI_SUCCESS && request_failed(c->status[i], result));
+        comm_completed(c->probe.log, request, c->status[i], result);
         if (request->persistent)
             request_put_back(request, request->handle);
         else
             request_release(c->probe.log, request);
     }
+}
+
+/* The records of those in front, as far as there are no others; returns how many. Threads do not run at once, so that a
+ * tally on the stack says all that the folds need. */
+HOT int front_records(struct completion *c)
+{
+    struct log *log = c->probe.log;
+    struct tally tally = {.cells = log->own.tally.cells,
+                          .end = log->own.tally.end,
+                          .share = log->own.tally.share,
+                          .remainder = log->own.tally.remainder,
+                          .message_weight = 1};
+    int i = 0;
+    for (; i < c->done_count && done_in_front(c->done[i]) && !RELAXED_LOAD(&listeners); i++)
+        posted_record(log, &tally, &done_place(c->done[i])->posted, c->status[i]);
+    log->own.tally.remainder = tally.remainder;
+    return i;
+}
+
+/* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
+ * more. */
+void completion_flush(struct completion *c, int result)
+{
+    struct log *log = c->probe.log;
+    if (c->taken)
+        untaken_put_back(c);
+    flush_begin(c, result);
+    int in_front = front_records(c);
+    for (int i = in_front; i < c->done_count; i++) {
+        struct request *request = c->done[i];
+        if (done_in_front(request))
+            posted_record(log, &log->own.tally, &done_place(request)->posted, c->status[i]);
+        else
+            request_record(log, request, c->status[i], result != MPI_SUCCESS && request_failed(c->status[i], result));
+    }
+    if (in_front != c->done_count)
+        done_release(c, result);
     if (c->quiet_count)
         quiet_finish(c, result);
     completion_end(c);
+}
+
+/* A persistent request in front is started. */
+HOT void front_started(struct log *log, struct front_place *place, uint64_t begin)
+{
+    struct tally *tally = &log->own.tally;
+    struct posted *posted = &place->posted;
+    struct view *view = posted->view;
+    struct event event = {.begin = begin, .duration = posted->kind, .peer = posted->peer};
+    posted->type &= (uint8_t)~POSTED_IDLE;
+    posted->begin = begin;
+    if (posted->type == (REQUEST_COLL | POSTED_PERSISTENT)) {
+        event.kind = RECORD_COLL_POSTED;
+        LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
+        return;
+    }
+    event.tag = posted->tag;
+    event.bytes = posted->bytes;
+    if (event.peer >= 0)
+        view_page_select(view, event.peer);
+    if (posted->type == (REQUEST_SEND | POSTED_PERSISTENT)) {
+        event.kind = RECORD_SEND_POSTED | size_flag(posted->bytes);
+        LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
+    } else {
+        event.kind = RECORD_RECV_POSTED;
+        LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
+    }
+}
+
+/* The place of an inactive persistent request of this thread; NULL: it is not in front. */
+HOT struct front_place *front_startable(const struct log *log, uint64_t handle, const MPI_Request *where)
+{
+    struct front_place *place = handle ? front_find(handle, where) : NULL;
+    return place && (place->posted.type & POSTED_IDLE) && place->posted.view->thread == log->own.index ? place : NULL;
+}
+
+void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                 int result)
+{
+    struct completion c;
+    struct front_place *place = NULL;
+    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    if (result == MPI_SUCCESS && taken == LEFT_THERE && !book.concurrent && !probe->mode && handle &&
+        abi_handle_of_request(*handle) == saved)
+        place = front_startable(probe->log, saved, handle);
+    if (place) {
+        probe_leave(probe, FOLD_START, 0, NULL, result, event, 0);
+        front_started(probe->log, place, probe->begin);
+        raise_finish(probe->log);
+        return;
+    }
+    c.probe = *probe;
+    completion_set_one(&c, kind, handle, saved, taken);
+    completion_started(&c, result);
 }
 
 static void started_record(struct completion *c, struct request *request)
@@ -457,8 +606,17 @@ static void started_quiet(struct request *request)
 
 void completion_started(struct completion *c, int result)
 {
+    struct log *log = c->probe.log;
+    bool usual = completion_is_usual(c, result);
     for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
         handle_follow(c, i);
+        struct front_place *place = usual ? front_startable(log, c->saved[i], &c->handles[i]) : NULL;
+        if (place) {
+            c->done[c->done_count++] = (struct request *)((uintptr_t)place + 1);
+            continue;
+        }
+        if (!c->taken)
+            request_front_yield(log, c->saved[i]);
         struct request *request = c->taken ? c->taken[i] : request_peek(c->saved[i]);
         if (!request)
             run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
@@ -468,7 +626,9 @@ void completion_started(struct completion *c, int result)
     struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
     probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
     for (int i = 0; i < c->done_count; i++)
-        if (probe_is_quiet(&c->probe))
+        if (done_in_front(c->done[i]))
+            front_started(log, done_place(c->done[i]), c->probe.begin);
+        else if (probe_is_quiet(&c->probe))
             started_quiet(c->done[i]);
         else
             started_record(c, c->done[i]);

@@ -54,8 +54,12 @@ void completion_done_some(struct completion *completion, int result, int outcoun
 /* Leaves the call. */
 void completion_flush(struct completion *completion, int result);
 
-/* Leaves MPI_Start or MPI_Startall: the requests are under way. */
+/* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);
+
+/* The same for MPI_Start; `taken` as of single_leave. */
+void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                 int result);
 
 /* Behind a call that posted something: what of requests has ended, or begun, without being kept. */
 void displaced_record(struct log *log);

@@ -275,7 +275,16 @@ HOT struct front_place *front_kept(struct front_place *place)
 HOT struct front_place *plain_place(const MPI_Request *where)
 {
     struct front_place *place = front_kept(front_place(abi_handle_of_request(*where)));
-    return __builtin_expect((place->handle | place->overflow) == 0, 1) ? place : NULL;
+    return __builtin_expect((place->handle | place->overflow) == 0, 1)
+               ? place
+               : beside_post(abi_handle_of_request(*where), where);
+}
+
+/* It is not posted plainly after all. */
+HOT void plain_unplace(struct front_place *place)
+{
+    if (front_is_beside(place))
+        beside_free(place);
 }
 
 HOT void plain_post(struct front_place *place, uint64_t begin, enum call kind, enum request_type type,
@@ -306,7 +315,7 @@ HOT bool plain_isent(bool timed, struct log *log, uint64_t begin, enum call kind
         return false;
     view_page_select(view, dest);
     if (!plain_leave(timed, log, begin, FOLD_POST_SEND, 0, view, event))
-        return false;
+        return plain_unplace(place), false;
     plain_post(place, begin, kind, REQUEST_SEND, view, &event, request);
     return true;
 }
@@ -334,8 +343,10 @@ HOT bool plain_ireceive(bool timed, struct log *log, uint64_t begin, enum call k
     if (__builtin_expect(result != MPI_SUCCESS || !plain_bytes(log, count, type, &event.bytes), 0))
         return false;
     struct front_place *place = plain_place(request);
-    if (!place || !plain_leave(timed, log, begin, FOLD_POST_RECV, 0, view, event))
+    if (!place)
         return false;
+    if (!plain_leave(timed, log, begin, FOLD_POST_RECV, 0, view, event))
+        return plain_unplace(place), false;
     plain_post(place, begin, kind, REQUEST_RECV, view, &event, request);
     return true;
 }

@@ -1,0 +1,56 @@
+#include "front.h"
+
+#include "commreuse.h"
+
+struct front_place request_front[FRONT_PLACES];
+struct front_place request_beside[FRONT_PLACES + 1];
+
+struct front_place *front_oldest(uint64_t handle)
+{
+    struct front_place *place = front_place(handle);
+    if (place->handle == handle)
+        return place;
+    for (uint32_t i = place->beside ? request_beside[0].younger : 0; i; i = request_beside[i].younger)
+        if (request_beside[i].handle == handle)
+            return &request_beside[i];
+    return NULL;
+}
+
+struct front_place *beside_post(uint64_t handle, const void *where)
+{
+    struct front_place *front = front_place(handle), *place = beside_place(where);
+    if (!book.plain || front->behind || place->handle || !abi_request_is_shared(handle))
+        return NULL;
+    uint32_t number = (uint32_t)(place - request_beside), youngest = request_beside[0].older;
+    place->older = youngest;
+    place->younger = 0;
+    request_beside[youngest].younger = request_beside[0].older = number;
+    front->beside++;
+    place->posted.view = NULL; /* a handler that reads it meanwhile */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    place->handle = handle;
+    return place;
+}
+
+bool front_keep(const struct posted *posted, uint64_t handle)
+{
+    struct front_place *place = front_place(handle);
+    if (!book.plain)
+        return false;
+    if (place->handle | place->overflow) {
+        place = posted->type & POSTED_PERSISTENT ? NULL : beside_post(handle, posted->where);
+        if (place)
+            place->posted = *posted;
+        return place != NULL;
+    }
+    place->posted = *posted;
+    if (posted->type > REQUEST_RECV) {
+        place->posted.where = front_complement(posted->where);
+        place->apart = 1;
+    }
+    if (posted->type & POSTED_PERSISTENT)
+        comm_hold(posted->view->comm);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    place->handle = handle;
+    return true;
+}

@@ -180,7 +180,7 @@ HOT bool single_in_front(struct probe *probe, enum call kind, uint64_t handle, c
         RELAXED_LOAD(&listeners) || !ended_simply(&place->posted, status))
         return false;
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
-    posted_record(log, &log->own.tally, &place->posted, status);
+    posted_record(log, &place->posted, status);
     front_end(place);
     return true;
 }
@@ -449,20 +449,56 @@ static void done_release(struct completion *c, int result)
     }
 }
 
+/* The record of a message in front. False: it is a rare one, or no message. */
+HOT bool front_record(struct log *log, struct tally *tally, const struct posted *posted, const MPI_Status *status)
+{
+    struct view *view = posted->view;
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .kind = RECORD_SEND_DONE,
+                          .comm = (uint16_t)view->slot,
+                          .peer = posted->peer,
+                          .tag = posted->tag,
+                          .bytes = posted->bytes};
+    if (__builtin_expect(tally->end - event.begin >= COMPARED_LOAD(&knob_rare_ticks) || event.begin == 0, 0))
+        return false;
+    if (posted->type == REQUEST_SEND) {
+        fold_send_done(tally, &view->tally, &event);
+        log_commit(log, &event);
+        return true;
+    }
+    if (__builtin_expect(posted->type != REQUEST_RECV, 0))
+        return false;
+    event.kind = RECORD_RECV_DONE;
+    event.peer = status->MPI_SOURCE;
+    event.tag = status->MPI_TAG;
+    event.bytes = abi_status_bytes(status);
+    if (__builtin_expect(event.peer < 0 || !plain_small(event.bytes), 0))
+        return false;
+    view_page_select(view, event.peer);
+    fold_recv_done(tally, &view->tally, &event);
+    log_commit(log, &event);
+    return true;
+}
+
 /* The records of those in front, as far as there are no others; returns how many. Threads do not run at once, so that a
  * tally on the stack says all that the folds need. */
 HOT int front_records(struct completion *c)
 {
     struct log *log = c->probe.log;
-    struct tally tally = {.cells = log->own.tally.cells,
-                          .end = log->own.tally.end,
-                          .share = log->own.tally.share,
-                          .remainder = log->own.tally.remainder,
-                          .message_weight = 1};
+    struct tally *own = &log->own.tally;
+    struct tally tally = {
+        .cells = own->cells, .end = own->end, .share = own->share, .remainder = own->remainder, .message_weight = 1};
     int i = 0;
-    for (; i < c->done_count && done_in_front(c->done[i]) && !RELAXED_LOAD(&listeners); i++)
-        posted_record(log, &tally, &done_place(c->done[i])->posted, c->status[i]);
-    log->own.tally.remainder = tally.remainder;
+    for (; i < c->done_count && done_in_front(c->done[i]); i++) {
+        const struct posted *posted = &done_place(c->done[i])->posted;
+        if (front_record(log, &tally, posted, c->status[i]))
+            continue;
+        own->remainder = tally.remainder;
+        posted_record(log, posted, c->status[i]);
+        tally.remainder = 0; /* the first one has had it */
+    }
+    own->remainder = tally.remainder;
     return i;
 }
 
@@ -478,7 +514,7 @@ void completion_flush(struct completion *c, int result)
     for (int i = in_front; i < c->done_count; i++) {
         struct request *request = c->done[i];
         if (done_in_front(request))
-            posted_record(log, &log->own.tally, &done_place(request)->posted, c->status[i]);
+            posted_record(log, &done_place(request)->posted, c->status[i]);
         else
             request_record(log, request, c->status[i], result != MPI_SUCCESS && request_failed(c->status[i], result));
     }

@@ -137,7 +137,16 @@ static uint64_t ended_fill(struct event *event, const struct request *request, c
     }
 }
 
-void other_record(struct log *log, const struct posted *posted, const MPI_Status *status)
+HOT void received_simply_fill(struct event *event, const MPI_Status *status)
+{
+    uint64_t bytes = abi_status_bytes(status);
+    event->peer = status->MPI_SOURCE;
+    event->tag = status->MPI_TAG;
+    event->bytes = bytes < event->bytes ? bytes : event->bytes;
+    event->kind = RECORD_RECV_DONE | size_flag(event->bytes);
+}
+
+static void other_record(struct log *log, const struct posted *posted, const MPI_Status *status)
 {
     struct tally *tally = &log->own.tally;
     struct view *view = posted->view;
@@ -161,6 +170,30 @@ void other_record(struct log *log, const struct posted *posted, const MPI_Status
     }
 }
 
+void posted_record(struct log *log, const struct posted *posted, const MPI_Status *status)
+{
+    struct tally *tally = &log->own.tally;
+    struct view *view = posted->view;
+    unsigned type = posted->type & POSTED_TYPE;
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .kind = RECORD_SEND_DONE,
+                          .peer = posted->peer,
+                          .tag = posted->tag,
+                          .bytes = posted->bytes};
+    if (type == REQUEST_SEND) {
+        timeout_mark(&event, tally);
+        LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
+    } else if (type == REQUEST_RECV) {
+        received_simply_fill(&event, status);
+        timeout_mark(&event, tally);
+        view_page_select(view, event.peer);
+        LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
+    } else {
+        other_record(log, posted, status);
+    }
+}
+
 /* The requests that end as nearly all do, each with the fold of its kind alone. False: it is another one. */
 HOT bool record_simply(struct log *log, struct view *view, const struct request *request, const MPI_Status *status)
 {
@@ -180,7 +213,7 @@ HOT bool record_simply(struct log *log, struct view *view, const struct request 
     }
     if (!ended_simply(&posted, status))
         return false;
-    posted_record(log, &log->own.tally, &posted, status);
+    posted_record(log, &posted, status);
     return true;
 }
 

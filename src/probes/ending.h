@@ -42,43 +42,7 @@ HOT bool ended_simply(const struct posted *posted, const MPI_Status *status)
     return type <= REQUEST_IO || type == REQUEST_COLL;
 }
 
-HOT void received_simply_fill(struct event *event, const MPI_Status *status)
-{
-    uint64_t bytes = abi_status_bytes(status);
-    event->peer = status->MPI_SOURCE;
-    event->tag = status->MPI_TAG;
-    event->bytes = bytes < event->bytes ? bytes : event->bytes;
-    event->kind = RECORD_RECV_DONE | size_flag(event->bytes);
-}
-
-/* The same for what is no message. */
-void other_record(struct log *log, const struct posted *posted, const MPI_Status *status);
-
-/* The record of what has ended as nearly all do, each with the fold of its kind alone. `tally`: the thread's, or what
- * the fold needs of it. */
-HOT void posted_record(struct log *log, struct tally *tally, const struct posted *posted, const MPI_Status *status)
-{
-    struct view *view = posted->view;
-    unsigned type = posted->type & POSTED_TYPE;
-    struct event event = {.begin = posted->begin,
-                          .duration = posted->kind,
-                          .kind = RECORD_SEND_DONE,
-                          .peer = posted->peer,
-                          .tag = posted->tag,
-                          .bytes = posted->bytes};
-    if (type == REQUEST_SEND) {
-        timeout_mark(&event, tally);
-        LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
-    } else if (type == REQUEST_RECV) {
-        received_simply_fill(&event, status);
-        timeout_mark(&event, tally);
-        view_page_select(view, event.peer);
-        LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
-    } else {
-        log->own.tally.remainder = tally->remainder;
-        other_record(log, posted, status);
-        tally->remainder = 0; /* the first one has had it */
-    }
-}
+/* The record of what has ended as nearly all do, each with the fold of its kind alone. */
+void posted_record(struct log *log, const struct posted *posted, const MPI_Status *status);
 
 #endif

@@ -32,6 +32,13 @@ struct front_place *beside_post(uint64_t handle, const void *where)
     return place;
 }
 
+void beside_give_back(void)
+{
+    struct front_place *youngest = &request_beside[request_beside[0].older];
+    if (youngest->handle && !youngest->posted.view)
+        beside_free(youngest);
+}
+
 bool front_keep(const struct posted *posted, uint64_t handle)
 {
     struct front_place *place = front_place(handle);

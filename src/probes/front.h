@@ -164,6 +164,8 @@ HOT struct posted *front_post(uint64_t handle)
 /* A place beside for the request of a handle that stands for several; NULL: there is none, or it does not. It is
  * linked, and has its handle: the caller fills it at once, or gives it back. */
 struct front_place *beside_post(uint64_t handle, const void *where);
+/* The place that the last beside_post gave, if it gave one and nothing was filled in. */
+void beside_give_back(void);
 
 /* Puts in whatever request this is; false: it goes into the table behind. */
 bool front_keep(const struct posted *posted, uint64_t handle);

@@ -280,13 +280,6 @@ HOT struct front_place *plain_place(const MPI_Request *where)
                : beside_post(abi_handle_of_request(*where), where);
 }
 
-/* It is not posted plainly after all. */
-HOT void plain_unplace(struct front_place *place)
-{
-    if (front_is_beside(place))
-        beside_free(place);
-}
-
 HOT void plain_post(struct front_place *place, uint64_t begin, enum call kind, enum request_type type,
                     struct view *view, const struct event *event, const MPI_Request *where)
 {
@@ -315,7 +308,7 @@ HOT bool plain_isent(bool timed, struct log *log, uint64_t begin, enum call kind
         return false;
     view_page_select(view, dest);
     if (!plain_leave(timed, log, begin, FOLD_POST_SEND, 0, view, event))
-        return plain_unplace(place), false;
+        return beside_give_back(), false;
     plain_post(place, begin, kind, REQUEST_SEND, view, &event, request);
     return true;
 }
@@ -346,7 +339,7 @@ HOT bool plain_ireceive(bool timed, struct log *log, uint64_t begin, enum call k
     if (!place)
         return false;
     if (!plain_leave(timed, log, begin, FOLD_POST_RECV, 0, view, event))
-        return plain_unplace(place), false;
+        return beside_give_back(), false;
     plain_post(place, begin, kind, REQUEST_RECV, view, &event, request);
     return true;
 }

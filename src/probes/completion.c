@@ -325,7 +325,7 @@ bool completion_ended(const struct completion *c, int index, int result)
 }
 
 /* All that a call which is as usual has completed. */
-static void completion_done_usual(struct completion *c, const MPI_Status *statuses)
+HOT void completion_done_usual(struct completion *c, const MPI_Status *statuses)
 {
     const MPI_Status *status = statuses;
     for (int i = 0, count = c->count; i < count; i++) {
@@ -335,13 +335,9 @@ static void completion_done_usual(struct completion *c, const MPI_Status *status
     }
 }
 
-void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
+static void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
 {
     int class = MPI_SUCCESS;
-    if (completion_is_usual(c, result)) {
-        completion_done_usual(c, statuses);
-        return;
-    }
     if (result != MPI_SUCCESS)
         native.Error_class(result, &class);
     for (int i = 0; i < c->count; i++) {
@@ -373,7 +369,7 @@ bool receive_arrived_slow(int result)
     return class == MPI_ERR_TRUNCATE;
 }
 
-static void completion_end(struct completion *c)
+HOT void completion_end(struct completion *c)
 {
     completion_memory_release(c);
     c->probe.log->scratch_lent -= c->lent;
@@ -522,6 +518,25 @@ void completion_flush(struct completion *c, int result)
         done_release(c, result);
     if (c->quiet_count)
         quiet_finish(c, result);
+    completion_end(c);
+}
+
+void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
+{
+    if (!completion_is_usual(c, result)) {
+        completion_done_all(c, result, statuses);
+        completion_flush(c, result);
+        return;
+    }
+    completion_done_usual(c, statuses);
+    for (int i = 0; i < c->done_count; i++)
+        if (__builtin_expect(!done_in_front(c->done[i]), 0)) {
+            completion_flush(c, result);
+            return;
+        }
+    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    front_records(c);
     completion_end(c);
 }
 

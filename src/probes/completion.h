@@ -45,14 +45,14 @@ bool completion_enter_one(struct completion *completion, enum call kind, MPI_Req
 
 /* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
 void completion_done(struct completion *completion, int index, int result, const MPI_Status *status);
-/* All of them; an error in some statuses leaves those that are pending. */
-void completion_done_all(struct completion *completion, int result, const MPI_Status *statuses);
 /* The ones that `indices` names. */
 void completion_done_some(struct completion *completion, int result, int outcount, const int *indices,
                           const MPI_Status *statuses);
 
 /* Leaves the call. */
 void completion_flush(struct completion *completion, int result);
+/* Leaves one that has completed all of them; an error in some statuses leaves those that are pending. */
+void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses);
 
 /* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);

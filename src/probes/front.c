@@ -1,7 +1,5 @@
 #include "front.h"
 
-#include "commreuse.h"
-
 struct front_place request_front[FRONT_PLACES];
 struct front_place request_beside[FRONT_PLACES + 1];
 
@@ -19,8 +17,10 @@ struct front_place *front_oldest(uint64_t handle)
 struct front_place *beside_post(uint64_t handle, const void *where)
 {
     struct front_place *front = front_place(handle), *place = beside_place(where);
-    if (!book.plain || front->behind || place->handle || !abi_request_is_shared(handle))
+    if (!book.plain || front->behind || place->handle)
         return NULL;
+    if ((front->handle == handle || front->beside) && !abi_request_is_shared(handle))
+        return NULL; /* it may have ended unseen */
     uint32_t number = (uint32_t)(place - request_beside), youngest = request_beside[0].older;
     place->older = youngest;
     place->younger = 0;
@@ -39,25 +39,10 @@ void beside_give_back(void)
         beside_free(youngest);
 }
 
-bool front_keep(const struct posted *posted, uint64_t handle)
+bool front_keep_beside(const struct posted *posted, uint64_t handle)
 {
-    struct front_place *place = front_place(handle);
-    if (!book.plain)
-        return false;
-    if (place->handle | place->overflow) {
-        place = posted->type & POSTED_PERSISTENT ? NULL : beside_post(handle, posted->where);
-        if (place)
-            place->posted = *posted;
-        return place != NULL;
-    }
-    place->posted = *posted;
-    if (posted->type > REQUEST_RECV) {
-        place->posted.where = front_complement(posted->where);
-        place->apart = 1;
-    }
-    if (posted->type & POSTED_PERSISTENT)
-        comm_hold(posted->view->comm);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    place->handle = handle;
-    return true;
+    struct front_place *place = posted->type & POSTED_PERSISTENT ? NULL : beside_post(handle, posted->where);
+    if (place)
+        place->posted = *posted;
+    return place != NULL;
 }

@@ -3,8 +3,9 @@
  * without a list, and hold no communicator (commreuse.h looks through the places instead).
  *
  *   request_front[hash of the handle]      one request a place
- *   request_beside[hash of the variable]   one of a handle that stands for several at once, when its place in front is
- *                                          taken; linked in the order in which they were posted
+ *   request_beside[hash of the variable]   one whose place in front is taken, by a request of another handle or (of a
+ *                                          handle that stands for several at once) of the same one; linked in the order
+ *                                          in which they were posted
  *
  * A place that has overflowed is not used until what went past it has been taken, and nothing goes beside while
  * requests of that hash are behind. So of the requests of one handle the one in front is the oldest, then come those
@@ -18,6 +19,7 @@
 #ifndef MPIT_PROBES_FRONT_H
 #define MPIT_PROBES_FRONT_H
 
+#include "commreuse.h"
 #include "log.h"
 
 enum request_type {
@@ -161,13 +163,39 @@ HOT struct posted *front_post(uint64_t handle)
     return &place->posted;
 }
 
-/* A place beside for the request of a handle that stands for several; NULL: there is none, or it does not. It is
- * linked, and has its handle: the caller fills it at once, or gives it back. */
+/* A place beside for a request whose place in front is taken; NULL: it goes behind. It is linked, and has its handle:
+ * the caller fills it at once, or gives it back. */
 struct front_place *beside_post(uint64_t handle, const void *where);
 /* The place that the last beside_post gave, if it gave one and nothing was filled in. */
 void beside_give_back(void);
 
+bool front_keep_beside(const struct posted *posted, uint64_t handle);
+
 /* Puts in whatever request this is; false: it goes into the table behind. */
-bool front_keep(const struct posted *posted, uint64_t handle);
+HOT bool front_keep(const struct posted *posted, uint64_t handle)
+{
+    struct front_place *place = front_place(handle);
+    if (!book.plain)
+        return false;
+    if (__builtin_expect((place->handle | place->overflow) != 0, 0))
+        return front_keep_beside(posted, handle);
+    place->posted.view = posted->view;
+    place->posted.begin = posted->begin;
+    place->posted.where = posted->where;
+    place->posted.bytes = posted->bytes;
+    place->posted.peer = posted->peer;
+    place->posted.tag = posted->tag;
+    place->posted.kind = posted->kind;
+    place->posted.type = posted->type;
+    if (posted->type > REQUEST_RECV) {
+        place->posted.where = front_complement(posted->where);
+        place->apart = 1;
+    }
+    if (posted->type & POSTED_PERSISTENT)
+        comm_hold(posted->view->comm);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    place->handle = handle;
+    return true;
+}
 
 #endif

@@ -237,16 +237,11 @@ void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin
 
 void icollective_keep(struct probe *probe, const struct posted *posted, uint64_t bytes_out, MPI_Request request)
 {
-    struct posted brief = *posted;
-    uint64_t handle = abi_handle_of_request(request);
-    brief.tag = (int32_t)bytes_out;
-    if (bytes_out <= INT32_MAX && front_keeps(probe, &brief, handle))
-        return;
     struct request *made = request_of(probe, posted);
     if (!made)
         return;
     request_more(made)->bytes_out = bytes_out;
-    request_keep(probe, made, handle);
+    request_keep(probe, made, abi_handle_of_request(request));
 }
 
 void persistent_keep(struct probe *probe, const struct posted *posted, uint64_t bytes_out, MPI_Request request)

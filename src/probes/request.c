@@ -382,9 +382,9 @@ static void displaced_add(struct log *log, struct request *request)
 void request_put_new(struct log *log, struct request *request, uint64_t handle)
 {
     struct front_place *place = front_place(handle);
+    struct front_place *there = book.concurrent ? NULL : front_oldest(handle);
     struct request *others;
-    bool in_front = !book.concurrent && place->handle == handle;
-    if (!in_front && behind_put(request, handle, PUT_IF_NONE, &others)) {
+    if (!there && behind_put(request, handle, PUT_IF_NONE, &others)) {
         place->behind += !book.concurrent;
         return;
     }
@@ -392,7 +392,7 @@ void request_put_new(struct log *log, struct request *request, uint64_t handle)
         request_put(request, handle);
         return;
     }
-    struct request *front = in_front ? front_take(log, place) : NULL;
+    struct request *front = there ? front_take(log, there) : NULL;
     if (front)
         displaced_add(log, front);
     behind_put(request, handle, PUT_INSTEAD, &others);

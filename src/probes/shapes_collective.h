@@ -38,7 +38,7 @@ HOT void collective_leave(struct probe *probe, enum call kind, struct view *view
     probe_leave(probe, FOLD_COLL, call_table[kind].op, view, result, event, bytes.out);
 }
 
-/* Keeps a collective that the call has posted. */
+/* Keeps a collective that the call has posted, when it cannot be in front. */
 void icollective_keep(struct probe *probe, const struct posted *posted, uint64_t bytes_out, MPI_Request request);
 
 static inline void icollective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
@@ -47,7 +47,9 @@ static inline void icollective_leave(struct probe *probe, enum call kind, struct
     struct event event = {.kind = (uint16_t)kind, .peer = root};
     struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event, request);
     posted.bytes = bytes.in;
-    if (result == MPI_SUCCESS)
+    posted.tag = (int32_t)bytes.out;
+    if (result == MPI_SUCCESS &&
+        (bytes.out > INT32_MAX || !front_keeps(probe, &posted, abi_handle_of_request(*request))))
         icollective_keep(probe, &posted, bytes.out, *request);
     probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, result, event, 0);
     posted_finish(probe->log);

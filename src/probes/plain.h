@@ -271,13 +271,13 @@ HOT struct front_place *front_kept(struct front_place *place)
     return place;
 }
 
-/* The place for the request that a call has just posted; NULL: it is taken. */
+struct front_place *plain_place_rare(const MPI_Request *where);
+
+/* The place for the request that a call has just posted; NULL: there is none. */
 HOT struct front_place *plain_place(const MPI_Request *where)
 {
     struct front_place *place = front_kept(front_place(abi_handle_of_request(*where)));
-    return __builtin_expect((place->handle | place->overflow) == 0, 1)
-               ? place
-               : beside_post(abi_handle_of_request(*where), where);
+    return __builtin_expect((place->handle | place->overflow) == 0, 1) ? place : plain_place_rare(where);
 }
 
 HOT void plain_post(struct front_place *place, uint64_t begin, enum call kind, enum request_type type,

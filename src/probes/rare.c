@@ -303,6 +303,11 @@ void local_leave(struct probe *probe, enum call kind, int result)
         .log = log, .begin = begin, .outer.call = CALL_NONE, .mode = begin ? 0 : MODE_UNTIMED                          \
     }
 
+struct front_place *plain_place_rare(const MPI_Request *where)
+{
+    return beside_post(abi_handle_of_request(*where), where);
+}
+
 void plain_sent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                      int dest, int tag, int64_t count, MPI_Datatype type)
 {

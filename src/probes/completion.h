@@ -8,6 +8,7 @@
 #ifndef MPIT_PROBES_COMPLETION_H
 #define MPIT_PROBES_COMPLETION_H
 
+#include "raising.h"
 #include "request.h"
 
 enum { COMPLETION_FEW = 4 };
@@ -60,6 +61,40 @@ void completion_started(struct completion *completion, int result);
 /* The same for MPI_Start; `taken` as of single_leave. */
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                  int result);
+
+/* ---- for the above ----------------------------------------------------------------------------------------------- */
+
+/* Fills in a call on one request: its handle before the call, and what it stood for under MPI_THREAD_MULTIPLE. */
+void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
+                        struct request *taken);
+void completion_memory_release(struct completion *c);
+void untaken_put_back(struct completion *c);
+
+/* A request in front stands in `done` as its place, whose address is odd there. One that has ended as nearly all do is
+ * free already, and holds what was posted until the thread posts something else. */
+HOT bool done_in_front(const struct request *done)
+{
+    return (uintptr_t)done & 1;
+}
+
+HOT struct front_place *done_place(const struct request *done)
+{
+    return (struct front_place *)((uintptr_t)done - 1);
+}
+
+/* May requests in front be left there? */
+HOT bool completion_is_usual(const struct completion *c, int result)
+{
+    return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.mode;
+}
+
+HOT void completion_end(struct completion *c)
+{
+    completion_memory_release(c);
+    c->probe.log->scratch_lent -= c->lent;
+    if (!probe_is_quiet(&c->probe) || c->done_count)
+        raise_finish(c->probe.log);
+}
 
 /* Behind a call that posted something: what of requests has ended, or begun, without being kept. */
 void displaced_record(struct log *log);

@@ -1,5 +1,7 @@
 #include "columns.h"
 
+#include "unpack.h"
+
 #include <string.h>
 
 static bool is_record(const struct event *event)
@@ -158,108 +160,135 @@ const unsigned char *column_bytes(const struct columns *columns, enum column col
     return begin[column];
 }
 
-/* ---- reading: each function is false where the block ends too early, or says what cannot be */
+/* ---- reading: many events at a time, with all that moves in local variables. Each function is false where the block
+ * ends too early, or says what cannot be. */
 
-static bool byte_get(struct columns_cursor *cursor, enum column column, unsigned *value)
+static inline bool byte_get(struct columns_cursor *from, enum column column, unsigned *value)
 {
-    if (cursor->at[column] >= cursor->end[column])
+    if (from->at[column] >= from->end[column])
         return false;
-    *value = *cursor->at[column]++;
+    *value = *from->at[column]++;
     return true;
 }
 
-static bool back_get(struct columns_cursor *cursor, enum column column, size_t *back)
+static inline bool back_get(struct columns_cursor *from, enum column column, size_t *back)
 {
     unsigned low, high = 0;
-    if (!byte_get(cursor, column, &low) || ((low & 0x80) && !byte_get(cursor, column, &high)))
+    if (!byte_get(from, column, &low) || ((low & 0x80) && !byte_get(from, column, &high)))
         return false;
     *back = (low & 0x7f) | high << 7;
     return true;
 }
 
-static bool bits_get(struct columns_cursor *cursor, unsigned count, uint64_t *value)
+/* Any number of bits, and where the column ends. */
+static __attribute__((noinline)) bool bits_get_slowly(struct columns_cursor *from, unsigned count, uint64_t *value)
 {
+    const unsigned char *at = from->at[COLUMN_BITS];
+    unsigned used = from->bits_used;
     *value = 0;
-    for (unsigned got = 0; got < count;) {
-        unsigned next, some = count - got;
-        if (!cursor->waiting_bits) {
-            if (!byte_get(cursor, COLUMN_BITS, &next))
-                return false;
-            cursor->waiting = next;
-            cursor->waiting_bits = 8;
-        }
-        some = some < cursor->waiting_bits ? some : cursor->waiting_bits;
-        *value |= (cursor->waiting & ((UINT64_C(1) << some) - 1)) << got;
-        cursor->waiting >>= some;
-        cursor->waiting_bits -= some;
-        got += some;
+    if (count > (size_t)(from->end[COLUMN_BITS] - at) * 8 - used)
+        return false;
+    for (unsigned got = 0, some; got < count; got += some) {
+        some = count - got < 8 - used ? count - got : 8 - used;
+        *value |= (uint64_t)(*at >> used & ((1u << some) - 1)) << got;
+        used += some;
+        at += used / 8;
+        used %= 8;
     }
+    from->at[COLUMN_BITS] = at;
+    from->bits_used = used;
     return true;
 }
 
-static bool number_get(struct columns_cursor *cursor, enum column lengths, uint64_t *value)
+static inline bool bits_get(struct columns_cursor *from, unsigned count, uint64_t *value)
+{
+    uint64_t word;
+    if (count > 64 - 7 || (size_t)(from->end[COLUMN_BITS] - from->at[COLUMN_BITS]) < sizeof word)
+        return bits_get_slowly(from, count, value);
+    memcpy(&word, from->at[COLUMN_BITS], sizeof word);
+    *value = word >> from->bits_used & ((UINT64_C(1) << count) - 1);
+    from->bits_used += count;
+    from->at[COLUMN_BITS] += from->bits_used / 8;
+    from->bits_used %= 8;
+    return true;
+}
+
+static inline bool number_get(struct columns_cursor *from, enum column lengths, uint64_t *value)
 {
     unsigned length;
-    if (!byte_get(cursor, lengths, &length) || length > 64)
+    if (!byte_get(from, lengths, &length) || length > 64)
         return false;
-    if (length == 0) {
-        *value = 0;
-        return true;
-    }
-    if (!bits_get(cursor, length - 1, value))
+    unsigned some = length != 0, low = length - some;
+    if (!bits_get(from, low, value))
         return false;
-    *value |= UINT64_C(1) << (length - 1);
+    *value |= (uint64_t)some << low;
     return true;
 }
 
-static bool fields_get(struct columns_cursor *cursor, struct event *event)
+/* The words of an event: [0] is its begin, [1] its duration and what it is. */
+struct event_words {
+    uint64_t head[2];
+    event_half tail;
+};
+
+static inline bool fields_get(struct columns_cursor *from, struct event_words *words)
 {
-    const unsigned char *from = cursor->at[COLUMN_FIELDS];
-    if (cursor->end[COLUMN_FIELDS] - from < COLUMN_FIELD_BYTES)
+    const unsigned char *at = from->at[COLUMN_FIELDS];
+    uint32_t what, duration;
+    if (from->end[COLUMN_FIELDS] - at < COLUMN_FIELD_BYTES)
         return false;
-    memcpy(&event->kind, from, COLUMN_FIELD_BYTES - sizeof event->duration);
-    memcpy(&event->duration, from + COLUMN_FIELD_BYTES - sizeof event->duration, sizeof event->duration);
-    cursor->at[COLUMN_FIELDS] += COLUMN_FIELD_BYTES;
+    memcpy(&what, at, sizeof what);
+    memcpy(&words->tail, at + sizeof what, sizeof words->tail);
+    memcpy(&duration, at + sizeof what + sizeof words->tail, sizeof duration);
+    words->head[1] = (uint64_t)what << 32 | duration;
+    from->at[COLUMN_FIELDS] += COLUMN_FIELD_BYTES;
     return true;
 }
 
-static bool times_get(struct columns_cursor *cursor, const struct unpacked *unpacked, struct event *event)
+/* `known`: events of the block before this one, the number'th. */
+static inline bool event_get(struct columns_cursor *from, struct event *last, uint64_t number, uint64_t known)
 {
+    struct event_words words;
     uint64_t gap, duration;
-    if (is_record(event)) {
-        size_t back;
-        if (!back_get(cursor, COLUMN_POSTED, &back) || back > PACK_BACK_MOST ||
-            back > unpacked->count - unpacked->before)
+    size_t back;
+    if (!back_get(from, COLUMN_SHAPE, &back) || back > PACK_BACK_MOST || back > known)
+        return false;
+    if (back)
+        memcpy(&words, &last[(number - back) & PACK_BACK_MOST], sizeof words);
+    else if (!fields_get(from, &words))
+        return false;
+    unsigned kind = words.head[1] >> 32 & EVENT_KIND_MASK;
+    bool record = kind >= RECORD_FIRST && kind < RECORD_END;
+    back = 0;
+    if (record && (!back_get(from, COLUMN_POSTED, &back) || back > PACK_BACK_MOST || back > known))
+        return false;
+    if (back) {
+        words.head[0] = last[(number - back) & PACK_BACK_MOST].begin;
+    } else {
+        if (!number_get(from, COLUMN_GAPS, &gap))
             return false;
-        if (back) {
-            event->begin = unpacked->last[(unpacked->count - back) & PACK_BACK_MOST].begin;
-            return true;
-        }
+        words.head[0] = from->call_end + unzigzag(gap);
     }
-    if (!number_get(cursor, COLUMN_GAPS, &gap))
-        return false;
-    event->begin = cursor->call_end + unzigzag(gap);
-    if (is_record(event))
-        return true;
-    if (!number_get(cursor, COLUMN_DURATIONS, &duration) || duration > UINT32_MAX)
-        return false;
-    event->duration = (uint32_t)duration;
-    cursor->call_end = event->begin + duration;
+    if (!record) {
+        if (!number_get(from, COLUMN_DURATIONS, &duration) || duration > UINT32_MAX)
+            return false;
+        words.head[1] = (words.head[1] & ~(uint64_t)UINT32_MAX) | duration;
+        from->call_end = words.head[0] + duration;
+    }
+    event_half head = {words.head[0], words.head[1]};
+    event_store(&last[number & PACK_BACK_MOST], head, words.tail);
     return true;
 }
 
-const struct event *columns_next(struct columns_cursor *cursor, struct unpacked *unpacked)
+size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, size_t most)
 {
-    struct event *event = &unpacked->last[unpacked->count & PACK_BACK_MOST];
-    size_t back;
-    if (!back_get(cursor, COLUMN_SHAPE, &back) || back > PACK_BACK_MOST || back > unpacked->count - unpacked->before)
-        return NULL;
-    if (back)
-        *event = unpacked->last[(unpacked->count - back) & PACK_BACK_MOST];
-    else if (!fields_get(cursor, event))
-        return NULL;
-    if (!times_get(cursor, unpacked, event))
-        return NULL;
-    unpacked->count++;
-    return event;
+    struct columns_cursor from = *cursor;
+    uint64_t first = unpacked->count, number = first;
+    while (number - first < most && event_get(&from, unpacked->last, number, number - unpacked->before))
+        number++;
+    if (number - first < most) /* nothing comes out of it any more */
+        memcpy(from.at, from.end, sizeof from.at);
+    *cursor = from;
+    unpacked->count = number;
+    return (size_t)(number - first);
 }

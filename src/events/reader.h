@@ -115,21 +115,26 @@ struct event_cursor {
     uint64_t current_first, current_end;
     const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
     uint64_t packed_number;                   /* of the event that comes out of it next */
-    bool plain;                               /* it is packed, nobody changes it, and all of it belongs to the trace */
+    bool plain; /* it is packed or by column, nobody changes it, and all of it belongs to the trace: several events are
+                   unpacked at a time, */
+    const struct event *ready, *ready_end; /* those that are next */
     struct unpacked unpacked;
     struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */
     void *memory;
     size_t memory_bytes;
-    bool whole;   /* of a trace that was switched, show what belongs to no stretch, too */
-    bool belongs; /* TRACED_IN_PART: the last call did, and what follows it does */
-    uint64_t gap; /* events that are missing right before the last one that was returned */
+    void *unfolding; /* what the codec of compact files keeps from block to block */
+    bool whole;      /* of a trace that was switched, show what belongs to no stretch, too */
+    bool belongs;    /* TRACED_IN_PART: the last call did, and what follows it does */
+    uint64_t gap;    /* events that are missing right before the last one that was returned */
 };
 
 /* The cursor needs closing; it may be closed twice. */
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
 /* Goes on with event `number`, or the first one behind it that was kept; what lies before is not missing. */
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number);
-/* The next record, or NULL at the end. Valid until PACK_BACK_MOST more have been asked for. */
+/* So many events are unpacked at a time, and so many stay where they are when more are asked for. */
+enum { EVENTS_READY_MOST = (PACK_BACK_MOST + 1) / 4, EVENTS_KEPT = PACK_BACK_MOST - EVENTS_READY_MOST };
+/* The next record, or NULL at the end. Valid until EVENTS_KEPT more have been asked for. */
 const struct event *event_cursor_next(struct event_cursor *cursor);
 void event_cursor_close(struct event_cursor *cursor);
 

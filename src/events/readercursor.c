@@ -33,8 +33,9 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     cursor->current = chunk;
     cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
     cursor->current_end = end < cursor->end ? end : cursor->end;
-    cursor->plain = header->kind == CHUNK_PACKED && cursor->reader->header.traced != TRACED_IN_PART &&
-                    cursor->reader->header.trace_policy != TRACE_RING;
+    cursor->plain = cursor->reader->header.traced != TRACED_IN_PART &&
+                    (header->kind == CHUNK_COLUMNS ||
+                     (header->kind == CHUNK_PACKED && cursor->reader->header.trace_policy != TRACE_RING));
     if (header->kind == CHUNK_PACKED) {
         unpacked_begin(&cursor->unpacked);
         cursor->packed = (const unsigned char *)(chunk + 1);
@@ -120,8 +121,11 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
 
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
 {
-    if (number > cursor->next)
-        cursor->next = number;
+    if (number <= cursor->next)
+        return;
+    uint64_t ready = (uint64_t)(cursor->ready_end - cursor->ready);
+    cursor->ready += number - cursor->next < ready ? number - cursor->next : ready;
+    cursor->next = number;
 }
 
 /* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
@@ -208,12 +212,32 @@ static const struct event *event_next(struct event_cursor *cursor)
     }
 }
 
+/* Unpacks the next events of the current chunk, as many as lie side by side. False: there are none, or not that way. */
+static bool events_ready(struct event_cursor *cursor)
+{
+    struct unpacked *unpacked = &cursor->unpacked;
+    if (!cursor->plain || cursor->next >= cursor->current_end || cursor->packed_number != cursor->next)
+        return false;
+    size_t place = unpacked->count & PACK_BACK_MOST, most = EVENTS_READY_MOST - place % EVENTS_READY_MOST;
+    if (cursor->current_end - cursor->next < most)
+        most = (size_t)(cursor->current_end - cursor->next);
+    size_t got = cursor->header.kind == CHUNK_COLUMNS
+                     ? columns_take(&cursor->columns, unpacked, most)
+                     : events_unpack(unpacked, &cursor->packed, cursor->packed_end, most);
+    cursor->ready = &unpacked->last[place];
+    cursor->ready_end = cursor->ready + got;
+    cursor->packed_number += got;
+    return got > 0;
+}
+
 const struct event *event_cursor_next(struct event_cursor *cursor)
 {
     const struct event *event = event_cursor_plain(cursor);
     if (event)
         return event;
     cursor->gap = 0;
+    if (events_ready(cursor))
+        return event_cursor_plain(cursor);
     event = event_next(cursor);
     while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
         event = event_next(cursor);
@@ -222,6 +246,8 @@ const struct event *event_cursor_next(struct event_cursor *cursor)
 
 void event_cursor_close(struct event_cursor *cursor)
 {
+    if (cursor->unfolding)
+        reader_compact->leave(cursor);
     free(cursor->memory);
     cursor->memory = NULL;
     cursor->memory_bytes = 0;

@@ -27,10 +27,12 @@ static inline void stream_advance(struct call_stream *stream)
     stream->torn = false;
 }
 
-void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written)
+void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written,
+                      bool held)
 {
     *stream = (struct call_stream){0};
     event_cursor_open(&stream->cursor, run, thread);
+    stream->cursor.reads = held;
     if (stream->cursor.end > written)
         stream->cursor.end = written;
     stream_advance(stream);

@@ -53,8 +53,10 @@ struct call_stream {
     uint64_t unknown; /* kinds that this version does not know */
 };
 
-/* `written`: how many records there were when the conversion began; a living process writes on. */
-void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written);
+/* `written`: how many records there were when the conversion began; a living process writes on. `held`: the file is, by
+ * this thread alone. */
+void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written,
+                      bool held);
 /* The same of the last `most` records; what belongs to a call before them is skipped. */
 void call_stream_open_last(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t most);
 void call_stream_close(struct call_stream *stream);

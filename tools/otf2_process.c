@@ -235,7 +235,7 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
         if (schedule_open(&lane->location.schedule, &process->job->instruments, rank->run, thread,
                           rank->written[thread]) != 0)
             return report_no_memory(lanes->report);
-        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread]);
+        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], true);
         if (lane_advance(lanes, lane) != 0)
             return -1;
     }
@@ -298,6 +298,14 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
     return 0;
 }
 
+static bool lanes_missing(const struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++)
+        if (lanes->list[i].stream.cursor.missing)
+            return true;
+    return false;
+}
+
 static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
 {
     bool complete = lanes->process.rank->complete; /* readers hold what is complete against its partners */
@@ -310,7 +318,7 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
         lane_write(&lanes->list[i]);
     for (size_t i = 0; i < lanes->count; i++)
         location_end(&lanes->list[i].location);
-    if (complete)
+    if (complete && !lanes_missing(lanes)) /* what lies in a chunk may be damaged */
         location_program_end(&lanes->list[0].location);
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,

@@ -94,7 +94,7 @@ static int chunks_take(struct run_reader *reader, ZSTD_DCtx *context, const stru
             return -1;
         if (chunk->kind == CHUNK_IMAGE && piece_unpack(reader, context, chunk, &sum) != 0)
             return -1;
-        if (chunk->kind == CHUNK_COLUMNS && reader_chunk_add(reader, chunk) != 0)
+        if (chunk->kind == CHUNK_COLUMNS && reader_chunk_add(reader, chunk, chunk) != 0)
             return -1;
         pieces += chunk->kind == CHUNK_IMAGE;
         at += chunk->bytes;
@@ -136,14 +136,9 @@ static bool block_enter(struct event_cursor *cursor, const struct chunk_header *
         return false;
     for (int i = 0; i < COLUMN_COUNT; i++)
         needed += sizes->plain[i];
-    if (needed > cursor->memory_bytes) {
-        void *memory = realloc(cursor->memory, needed);
-        if (!memory)
-            return false;
-        cursor->memory = memory;
-        cursor->memory_bytes = needed;
-    }
-    unsigned char *to = cursor->memory;
+    unsigned char *to = cursor_memory(cursor, needed);
+    if (!to)
+        return false;
     cursor->columns = (struct columns_cursor){0};
     for (int i = 0; i < COLUMN_COUNT; i++) {
         size_t got =

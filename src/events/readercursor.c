@@ -19,12 +19,57 @@ static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *c
 {
     const struct run_reader *reader = cursor->reader;
     uint64_t offset = (uint64_t)((const char *)chunk - reader->base);
-    memcpy(&cursor->header, chunk, sizeof cursor->header);
+    if (!cursor->reads || !run_reader_read(reader, chunk, &cursor->header, sizeof cursor->header))
+        memcpy(&cursor->header, chunk, sizeof cursor->header);
     const struct chunk_header *header = &cursor->header;
     if (reader->file && header->kind == CHUNK_COLUMNS) /* was checked, and nobody changes it */
         return header->thread == cursor->thread;
     return header->magic == CHUNK_MAGIC && header->thread == cursor->thread && header->bytes >= sizeof *header &&
            header->bytes <= reader->bytes - offset && reader_chunk_fits(header);
+}
+
+void *cursor_memory(struct event_cursor *cursor, size_t bytes)
+{
+    if (bytes > cursor->memory_bytes) {
+        void *memory = realloc(cursor->memory, bytes);
+        if (!memory)
+            return NULL;
+        cursor->memory = memory;
+        cursor->memory_bytes = bytes;
+    }
+    return cursor->memory;
+}
+
+enum { READ_MOST = 1 << 20 };
+
+/* Where the packed events of a chunk lie. Its header said that it is one before they were read, so they are all there.
+ */
+static const unsigned char *packed_take(struct event_cursor *cursor, const struct chunk_header *chunk)
+{
+    uint64_t bytes = cursor->header.packed_bytes;
+    if (!cursor->reads || !cursor->plain || bytes > READ_MOST)
+        return (const unsigned char *)(chunk + 1);
+    void *memory = cursor_memory(cursor, bytes);
+    return memory && run_reader_read(cursor->reader, chunk + 1, memory, bytes) ? memory
+                                                                               : (const unsigned char *)(chunk + 1);
+}
+
+/* For events that are packed, or stand by column. */
+static void chunk_begin(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first)
+{
+    const struct chunk_header *header = &cursor->header;
+    if (header->kind == CHUNK_PACKED) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed = packed_take(cursor, chunk);
+        cursor->packed_end = cursor->packed + header->packed_bytes;
+        cursor->packed_number = first;
+    }
+    if (header->kind == CHUNK_COLUMNS) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed_number = first;
+        if (!reader_compact->enter(cursor, chunk))
+            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
+    }
 }
 
 static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
@@ -36,18 +81,8 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     cursor->plain = cursor->reader->header.traced != TRACED_IN_PART &&
                     (header->kind == CHUNK_COLUMNS ||
                      (header->kind == CHUNK_PACKED && cursor->reader->header.trace_policy != TRACE_RING));
-    if (header->kind == CHUNK_PACKED) {
-        unpacked_begin(&cursor->unpacked);
-        cursor->packed = (const unsigned char *)(chunk + 1);
-        cursor->packed_end = cursor->packed + header->packed_bytes;
-        cursor->packed_number = first;
-    }
-    if (header->kind == CHUNK_COLUMNS) {
-        unpacked_begin(&cursor->unpacked);
-        cursor->packed_number = first;
-        if (!reader_compact->enter(cursor, chunk))
-            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
-    }
+    if (!cursor->skims)
+        chunk_begin(cursor, chunk, first);
     if (first > cursor->next) {
         if (cursor->reader->header.traced != TRACED_IN_PART) {
             cursor->missing += first - cursor->next;
@@ -74,6 +109,13 @@ static bool chunk_has_trace(const struct chunk_header *chunk)
     return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_COLUMNS;
 }
 
+/* False: it is another thread's, without a look at it. */
+static bool chunk_may_belong(const struct event_cursor *cursor, size_t chunk)
+{
+    const uint32_t *threads = cursor->reader->chunk_threads;
+    return !threads || threads[chunk] == cursor->thread || threads[chunk] == ANY_THREAD;
+}
+
 /* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in order, and
  * then the ring. */
 static bool cursor_seek(struct event_cursor *cursor)
@@ -83,8 +125,7 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if (!chunk_has_trace(chunk) || chunk->thread != cursor->thread || !chunk_take(cursor, chunk) ||
-            !chunk_has_trace(&cursor->header))
+        if (!chunk_may_belong(cursor, cursor->chunk) || !chunk_take(cursor, chunk) || !chunk_has_trace(&cursor->header))
             continue;
         uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)
@@ -92,10 +133,8 @@ static bool cursor_seek(struct event_cursor *cursor)
         cursor_enter(cursor, chunk, first, end);
         return true;
     }
-    for (size_t i = 0; i < reader->chunk_count; i++) {
-        const struct chunk_header *ring = reader->chunks[i];
-        if (i % CHUNKS_BETWEEN_RESTS == 0)
-            run_reader_rest(reader);
+    for (size_t i = 0; i < reader->rare_count; i++) {
+        const struct chunk_header *ring = reader->rare[i];
         if (ring->kind != CHUNK_RING || ring->thread != cursor->thread || !chunk_take(cursor, ring) ||
             cursor->header.kind != CHUNK_RING)
             continue;
@@ -126,6 +165,21 @@ void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
     uint64_t ready = (uint64_t)(cursor->ready_end - cursor->ready);
     cursor->ready += number - cursor->next < ready ? number - cursor->next : ready;
     cursor->next = number;
+}
+
+uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thread)
+{
+    struct event_cursor cursor;
+    event_cursor_open(&cursor, reader, thread);
+    cursor.reads = cursor.skims = true;
+    for (size_t chunks = 1; cursor_seek(&cursor); chunks++) {
+        cursor.next = cursor.current_end;
+        cursor.chunk += cursor.chunk < reader->chunk_count;
+        if (chunks % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
+    }
+    event_cursor_close(&cursor);
+    return cursor.missing;
 }
 
 /* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */

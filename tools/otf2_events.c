@@ -255,6 +255,15 @@ static inline unsigned region_kind(const struct traced_call *call)
     return call_is_mark(call) ? CALL_NONE : event_kind(&call->event);
 }
 
+/* Calls of which nothing stands behind their Enter, or before their Leave, if no records stand behind them. */
+enum {
+    BEGINS_NOTHING =
+        1 << FOLD_CALL | 1 << FOLD_RECV | 1 << FOLD_P2P | 1 << FOLD_START | 1 << FOLD_COMPLETION | 1 << FOLD_COLL_INIT,
+    ENDS_NOTHING = 1 << FOLD_SEND | 1 << FOLD_SENDRECV | 1 << FOLD_POST_SEND | 1 << FOLD_POST_RECV | 1 << FOLD_P2P |
+                   1 << FOLD_START | 1 << FOLD_POST_COLL | 1 << FOLD_COLL_INIT,
+    ENDS_OPERATION = 1 << FOLD_CALL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
+};
+
 /* What stands behind the call's Enter. */
 static void write_begun(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
@@ -329,7 +338,7 @@ static inline void call_enter(struct trace_location *location, const struct trac
         return;
     }
     location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, trace_region(job, region_kind(call))));
-    if (!job->in_part)
+    if (!job->in_part && (call->posts || !(BEGINS_NOTHING >> call->shape & 1)))
         write_begun(location, call, now);
 }
 
@@ -442,21 +451,11 @@ static void write_freed(struct trace_location *location, const struct call_part 
         location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
 }
 
-static void write_done(struct trace_location *location, const struct call_part *part, const struct call_part *next,
-                       OTF2_TimeStamp now)
+/* What is not frequent. */
+static __attribute__((noinline)) void write_ended(struct trace_location *location, const struct call_part *part,
+                                                  const struct call_part *next, OTF2_TimeStamp now)
 {
     switch (event_kind(&part->event)) {
-    case RECORD_RECEIVE:
-        write_receive(location, &part->event, now);
-        break;
-    case RECORD_SEND_DONE:
-    case RECORD_HALF_DONE:
-        if (part->request)
-            location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
-        break;
-    case RECORD_RECV_DONE:
-        write_received(location, part, now);
-        break;
     case RECORD_COLL_DONE:
     case RECORD_COMM_DONE:
         write_collective_done(location, part, next, now);
@@ -480,8 +479,29 @@ static void write_done(struct trace_location *location, const struct call_part *
     }
 }
 
+static inline void write_done(struct trace_location *location, const struct call_part *part,
+                              const struct call_part *next, OTF2_TimeStamp now)
+{
+    switch (event_kind(&part->event)) {
+    case RECORD_RECEIVE:
+        write_receive(location, &part->event, now);
+        break;
+    case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
+        if (part->request)
+            location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+        break;
+    case RECORD_RECV_DONE:
+        write_received(location, part, now);
+        break;
+    default:
+        write_ended(location, part, next, now);
+    }
+}
+
 /* A test that has failed, of a message's request, or of an access or transfer. */
-static void write_tested(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+static __attribute__((noinline)) void write_tested(struct trace_location *location, const struct traced_call *call,
+                                                   OTF2_TimeStamp now)
 {
     OTF2_EvtWriter *writer = location->writer;
     if (!call->object)
@@ -492,16 +512,11 @@ static void write_tested(struct trace_location *location, const struct traced_ca
         location_check(location, OTF2_EvtWriter_IoOperationTest(writer, NULL, now, call->object->id, call->request));
 }
 
-/* What the call has brought about when it returns. */
-static void write_results(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+/* The end of what is no message. */
+static __attribute__((noinline)) void write_operation_end(struct trace_location *location,
+                                                          const struct traced_call *call, OTF2_TimeStamp now)
 {
     enum fold_shape shape = call_shape(call);
-    if (shape == FOLD_RECV)
-        write_receive(location, &call->event, now);
-    else if (shape == FOLD_COMPLETION && call->request)
-        write_tested(location, call, now);
-    for (size_t i = 0; i < call->part_count; i++)
-        write_done(location, &call->parts[i], i + 1 < call->part_count ? &call->parts[i + 1] : NULL, now);
     if (shape == FOLD_RMA)
         rma_leave(location, call, now);
     else if (shape == FOLD_IO || event_kind(&call->event) == CALL_MPI_File_delete)
@@ -514,6 +529,21 @@ static void write_results(struct trace_location *location, const struct traced_c
     }
 }
 
+/* What the call has brought about when it returns. */
+static __attribute__((noinline)) void write_results(struct trace_location *location, const struct traced_call *call,
+                                                    OTF2_TimeStamp now)
+{
+    enum fold_shape shape = call_shape(call);
+    if (shape == FOLD_RECV)
+        write_receive(location, &call->event, now);
+    else if (shape == FOLD_COMPLETION && call->request)
+        write_tested(location, call, now);
+    for (size_t i = 0; i < call->part_count; i++)
+        write_done(location, &call->parts[i], i + 1 < call->part_count ? &call->parts[i + 1] : NULL, now);
+    if (ENDS_OPERATION >> shape & 1)
+        write_operation_end(location, call, now);
+}
+
 static inline void call_leave(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
@@ -522,7 +552,7 @@ static inline void call_leave(struct trace_location *location, const struct trac
     if (!call_is_shown(location, call))
         return;
     OTF2_TimeStamp now = advance(location, call->end);
-    if (!job->in_part)
+    if (!job->in_part && (call->part_count || !(ENDS_NOTHING >> call->shape & 1)))
         write_results(location, call, now);
     if (event_kind(&call->event) == EVENT_SWITCHED)
         return;

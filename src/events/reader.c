@@ -517,10 +517,9 @@ void run_reader_close(struct run_reader *reader)
     reader->stretches = NULL;
     reader->stretch_count = 0;
     reader->base = NULL;
-    reader->chunks = NULL;
     reader->threads = NULL;
     reader->blocks = NULL;
-    reader->chunk_count = reader->thread_count = reader->block_count = 0;
+    reader->chunk_count = reader->rare_count = reader->thread_count = reader->block_count = 0;
 }
 
 struct clock_scale run_reader_scale(const struct run_reader *reader)

@@ -15,7 +15,7 @@ static __attribute__((noinline)) void stream_seek(struct call_stream *stream)
     stream->torn = stream->cursor.missing != missing;
 }
 
-/* Reads one record ahead. */
+/* Reads one record ahead. Behind a gap no record is unpacked yet, so that stream_seek says that there is none more. */
 static inline void stream_advance(struct call_stream *stream)
 {
     const struct event *event = event_cursor_plain(&stream->cursor);
@@ -24,7 +24,6 @@ static inline void stream_advance(struct call_stream *stream)
         return;
     }
     stream->ahead = event;
-    stream->torn = false;
 }
 
 void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written,

@@ -255,29 +255,20 @@ static inline unsigned region_kind(const struct traced_call *call)
     return call_is_mark(call) ? CALL_NONE : event_kind(&call->event);
 }
 
-/* Calls of which nothing stands behind their Enter, or before their Leave, if no records stand behind them. */
+/* Calls of which more than a message stands behind their Enter, or before their Leave; and nothing, if no records stand
+ * behind them. */
 enum {
-    BEGINS_NOTHING =
-        1 << FOLD_CALL | 1 << FOLD_RECV | 1 << FOLD_P2P | 1 << FOLD_START | 1 << FOLD_COMPLETION | 1 << FOLD_COLL_INIT,
+    BEGINS_OPERATION = 1 << FOLD_POST_COLL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
+    ENDS_OPERATION = 1 << FOLD_CALL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
     ENDS_NOTHING = 1 << FOLD_SEND | 1 << FOLD_SENDRECV | 1 << FOLD_POST_SEND | 1 << FOLD_POST_RECV | 1 << FOLD_P2P |
                    1 << FOLD_START | 1 << FOLD_POST_COLL | 1 << FOLD_COLL_INIT,
-    ENDS_OPERATION = 1 << FOLD_CALL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
 };
 
-/* What stands behind the call's Enter. */
-static void write_begun(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+/* What stands behind the Enter of a call that is not frequent. */
+static __attribute__((noinline)) void write_operation_begin(struct trace_location *location,
+                                                            const struct traced_call *call, OTF2_TimeStamp now)
 {
     switch (call_shape(call)) {
-    case FOLD_SEND:
-    case FOLD_SENDRECV:
-        write_send(location, &call->event, now);
-        break;
-    case FOLD_POST_SEND:
-        write_isend(location, &call->event, call->request, now);
-        break;
-    case FOLD_POST_RECV:
-        write_irecv_request(location, call->request, now);
-        break;
     case FOLD_POST_COLL:
         write_collective_request(location, call->request, now);
         break;
@@ -307,6 +298,20 @@ static void write_begun(struct trace_location *location, const struct traced_cal
     }
 }
 
+/* What stands behind the call's Enter. */
+static inline void write_begun(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+{
+    unsigned shape = 1u << call_shape(call);
+    if (shape & (1 << FOLD_SEND | 1 << FOLD_SENDRECV))
+        write_send(location, &call->event, now);
+    else if (shape & 1 << FOLD_POST_SEND)
+        write_isend(location, &call->event, call->request, now);
+    else if (shape & 1 << FOLD_POST_RECV)
+        write_irecv_request(location, call->request, now);
+    if (call->posts || shape & BEGINS_OPERATION)
+        write_operation_begin(location, call, now);
+}
+
 static void schedule_enter(struct trace_location *location, const struct traced_call *call)
 {
     schedule_write(location, call->event.begin, call->end);
@@ -323,7 +328,7 @@ static void schedule_leave(struct trace_location *location, const struct traced_
         location->schedule.floor = location->floors[location->depth];
 }
 
-static inline void call_enter(struct trace_location *location, const struct traced_call *call)
+static void call_enter(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
     if (location->schedule.count)
@@ -338,7 +343,7 @@ static inline void call_enter(struct trace_location *location, const struct trac
         return;
     }
     location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, trace_region(job, region_kind(call))));
-    if (!job->in_part && (call->posts || !(BEGINS_NOTHING >> call->shape & 1)))
+    if (!job->in_part)
         write_begun(location, call, now);
 }
 
@@ -529,6 +534,11 @@ static __attribute__((noinline)) void write_operation_end(struct trace_location 
     }
 }
 
+static inline bool call_has_results(const struct traced_call *call)
+{
+    return call->part_count || !(ENDS_NOTHING >> call_shape(call) & 1);
+}
+
 /* What the call has brought about when it returns. */
 static __attribute__((noinline)) void write_results(struct trace_location *location, const struct traced_call *call,
                                                     OTF2_TimeStamp now)
@@ -544,7 +554,7 @@ static __attribute__((noinline)) void write_results(struct trace_location *locat
         write_operation_end(location, call, now);
 }
 
-static inline void call_leave(struct trace_location *location, const struct traced_call *call)
+static void call_leave(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
     if (location->schedule.count)
@@ -552,7 +562,7 @@ static inline void call_leave(struct trace_location *location, const struct trac
     if (!call_is_shown(location, call))
         return;
     OTF2_TimeStamp now = advance(location, call->end);
-    if (!job->in_part && (call->part_count || !(ENDS_NOTHING >> call->shape & 1)))
+    if (!job->in_part && call_has_results(call))
         write_results(location, call, now);
     if (event_kind(&call->event) == EVENT_SWITCHED)
         return;
@@ -570,10 +580,35 @@ void location_leave(struct trace_location *location, const struct traced_call *c
     call_leave(location, call);
 }
 
+/* A call where nothing but calls is written, and all of them. */
+static inline void call_write(struct trace_location *location, const struct traced_call *call)
+{
+    struct trace_job *job = location->process->job;
+    unsigned kind = event_kind(&call->event);
+    uint32_t region = trace_region(job, kind);
+    OTF2_TimeStamp now = advance(location, call->event.begin);
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    write_begun(location, call, now);
+    now = advance(location, call->end);
+    if (call_has_results(call))
+        write_results(location, call, now);
+    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+}
+
 void location_call(struct trace_location *location, const struct traced_call *call)
 {
+    if (location->plain && !call_is_mark(call)) {
+        call_write(location, call);
+        return;
+    }
     call_enter(location, call);
     call_leave(location, call);
+}
+
+void location_begin(struct trace_location *location)
+{
+    const struct trace_job *job = location->process->job;
+    location->plain = !location->schedule.count && !job->selection && !job->in_part;
 }
 
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)

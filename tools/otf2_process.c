@@ -254,6 +254,7 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
         if (schedule_open(&lane->location.schedule, &process->job->instruments, rank->run, thread,
                           rank->written[thread]) != 0)
             return report_no_memory(lanes->report);
+        location_begin(&lane->location);
         call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], true);
         if (lane_advance(lanes, lane) != 0)
             return -1;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static bool is_record(const struct event *event)
+static inline bool is_record(const struct event *event)
 {
     return event_kind(event) >= RECORD_FIRST && event_kind(event) < RECORD_END;
 }
@@ -180,8 +180,7 @@ static inline bool back_get(struct columns_cursor *from, enum column column, siz
     return true;
 }
 
-/* Any number of bits, and where the column ends. */
-static __attribute__((noinline)) bool bits_get_slowly(struct columns_cursor *from, unsigned count, uint64_t *value)
+static bool bits_get(struct columns_cursor *from, unsigned count, uint64_t *value)
 {
     const unsigned char *at = from->at[COLUMN_BITS];
     unsigned used = from->bits_used;
@@ -200,20 +199,7 @@ static __attribute__((noinline)) bool bits_get_slowly(struct columns_cursor *fro
     return true;
 }
 
-static inline bool bits_get(struct columns_cursor *from, unsigned count, uint64_t *value)
-{
-    uint64_t word;
-    if (count > 64 - 7 || (size_t)(from->end[COLUMN_BITS] - from->at[COLUMN_BITS]) < sizeof word)
-        return bits_get_slowly(from, count, value);
-    memcpy(&word, from->at[COLUMN_BITS], sizeof word);
-    *value = word >> from->bits_used & ((UINT64_C(1) << count) - 1);
-    from->bits_used += count;
-    from->at[COLUMN_BITS] += from->bits_used / 8;
-    from->bits_used %= 8;
-    return true;
-}
-
-static inline bool number_get(struct columns_cursor *from, enum column lengths, uint64_t *value)
+static bool number_get(struct columns_cursor *from, enum column lengths, uint64_t *value)
 {
     unsigned length;
     if (!byte_get(from, lengths, &length) || length > 64)
@@ -225,70 +211,129 @@ static inline bool number_get(struct columns_cursor *from, enum column lengths, 
     return true;
 }
 
-/* The words of an event: [0] is its begin, [1] its duration and what it is. */
-struct event_words {
-    uint64_t head[2];
-    event_half tail;
-};
-
-static inline bool fields_get(struct columns_cursor *from, struct event_words *words)
+/* All of the next events but their times, which times_take fills in: two walks over a few events take less than one
+ * that has all columns at hand, for which the processor has not enough registers. Returns the number of the first one
+ * that cannot be had. */
+static uint64_t shapes_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
 {
-    const unsigned char *at = from->at[COLUMN_FIELDS];
-    uint32_t what, duration;
-    if (from->end[COLUMN_FIELDS] - at < COLUMN_FIELD_BYTES)
+    const unsigned char *fields = cursor->at[COLUMN_FIELDS], *const fields_end = cursor->end[COLUMN_FIELDS];
+    struct event *const last = unpacked->last;
+    const uint64_t before = unpacked->before;
+    uint64_t number = unpacked->count;
+    for (; number < end; number++) {
+        event_half head = {0, 0}, tail;
+        size_t back;
+        if (!back_get(cursor, COLUMN_SHAPE, &back) || back > PACK_BACK_MOST || back > number - before)
+            break;
+        if (back) {
+            const struct event *like = &last[(number - back) & PACK_BACK_MOST];
+            memcpy(&head, like, sizeof head);
+            memcpy(&tail, &like->peer, sizeof tail);
+        } else {
+            uint32_t what, duration;
+            if (fields_end - fields < COLUMN_FIELD_BYTES)
+                break;
+            memcpy(&what, fields, sizeof what);
+            memcpy(&tail, fields + sizeof what, sizeof tail);
+            memcpy(&duration, fields + sizeof what + sizeof tail, sizeof duration);
+            head[1] = (uint64_t)what << 32 | duration;
+            fields += COLUMN_FIELD_BYTES;
+        }
+        event_store(&last[number & PACK_BACK_MOST], head, tail);
+    }
+    cursor->at[COLUMN_FIELDS] = fields;
+    return number;
+}
+
+/* The times of any event. */
+static __attribute__((noinline)) bool times_get(struct columns_cursor *from, struct event *last, uint64_t number,
+                                                uint64_t known)
+{
+    struct event *event = &last[number & PACK_BACK_MOST];
+    uint64_t gap, duration;
+    if (is_record(event)) {
+        size_t back;
+        if (!back_get(from, COLUMN_POSTED, &back) || back > PACK_BACK_MOST || back > known)
+            return false;
+        if (!back && !number_get(from, COLUMN_GAPS, &gap))
+            return false;
+        event->begin = back ? last[(number - back) & PACK_BACK_MOST].begin : from->call_end + unzigzag(gap);
+        return true;
+    }
+    if (!number_get(from, COLUMN_GAPS, &gap) || !number_get(from, COLUMN_DURATIONS, &duration) || duration > UINT32_MAX)
         return false;
-    memcpy(&what, at, sizeof what);
-    memcpy(&words->tail, at + sizeof what, sizeof words->tail);
-    memcpy(&duration, at + sizeof what + sizeof words->tail, sizeof duration);
-    words->head[1] = (uint64_t)what << 32 | duration;
-    from->at[COLUMN_FIELDS] += COLUMN_FIELD_BYTES;
+    event->begin = from->call_end + unzigzag(gap);
+    event->duration = (uint32_t)duration;
+    from->call_end = event->begin + duration;
     return true;
 }
 
-/* `known`: events of the block before this one, the number'th. */
-static inline bool event_get(struct columns_cursor *from, struct event *last, uint64_t number, uint64_t known)
+enum { SHORT_BITS = 29 }; /* two such numbers, without their highest bits, and the 7 bits of another before them: 64 */
+
+/* The times that most events have: records whose post lies less than 128 events before them, calls whose gap and
+ * duration are short and not 0, and not at the end of a column. Returns the number of the first one that is another. */
+static uint64_t times_take_short(struct columns_cursor *cursor, struct event *last, uint64_t number, uint64_t end,
+                                 uint64_t before)
 {
-    struct event_words words;
-    uint64_t gap, duration;
-    size_t back;
-    if (!back_get(from, COLUMN_SHAPE, &back) || back > PACK_BACK_MOST || back > known)
-        return false;
-    if (back)
-        memcpy(&words, &last[(number - back) & PACK_BACK_MOST], sizeof words);
-    else if (!fields_get(from, &words))
-        return false;
-    unsigned kind = words.head[1] >> 32 & EVENT_KIND_MASK;
-    bool record = kind >= RECORD_FIRST && kind < RECORD_END;
-    back = 0;
-    if (record && (!back_get(from, COLUMN_POSTED, &back) || back > PACK_BACK_MOST || back > known))
-        return false;
-    if (back) {
-        words.head[0] = last[(number - back) & PACK_BACK_MOST].begin;
-    } else {
-        if (!number_get(from, COLUMN_GAPS, &gap))
-            return false;
-        words.head[0] = from->call_end + unzigzag(gap);
+    const unsigned char *posted = cursor->at[COLUMN_POSTED], *const posted_end = cursor->end[COLUMN_POSTED];
+    const unsigned char *gaps = cursor->at[COLUMN_GAPS], *durations = cursor->at[COLUMN_DURATIONS];
+    const unsigned char *bits = cursor->at[COLUMN_BITS], *const bits_end = cursor->end[COLUMN_BITS];
+    unsigned used = cursor->bits_used;
+    uint64_t call_end = cursor->call_end, word;
+    size_t lengths = (size_t)(cursor->end[COLUMN_GAPS] - gaps);
+    if ((size_t)(cursor->end[COLUMN_DURATIONS] - durations) < lengths)
+        lengths = (size_t)(cursor->end[COLUMN_DURATIONS] - durations);
+    const unsigned char *const gaps_end = gaps + lengths;
+    for (; number < end; number++) {
+        struct event *event = &last[number & PACK_BACK_MOST];
+        if (is_record(event)) {
+            if (posted >= posted_end || (unsigned)(*posted - 1) >= 0x7f || *posted > number - before)
+                break;
+            event->begin = last[(number - *posted++) & PACK_BACK_MOST].begin;
+            continue;
+        }
+        if (gaps >= gaps_end || (size_t)(bits_end - bits) < sizeof word)
+            break;
+        unsigned gap_low = *gaps - 1u, duration_low = *durations - 1u;
+        if (gap_low >= SHORT_BITS || duration_low >= SHORT_BITS)
+            break;
+        memcpy(&word, bits, sizeof word);
+        word >>= used;
+        uint64_t gap_high = UINT64_C(1) << gap_low, duration_high = UINT64_C(1) << duration_low;
+        uint64_t duration = duration_high | (word >> gap_low & (duration_high - 1));
+        event->begin = call_end + unzigzag(gap_high | (word & (gap_high - 1)));
+        event->duration = (uint32_t)duration;
+        call_end = event->begin + duration;
+        used += gap_low + duration_low;
+        bits += used / 8;
+        used %= 8;
+        gaps++, durations++;
     }
-    if (!record) {
-        if (!number_get(from, COLUMN_DURATIONS, &duration) || duration > UINT32_MAX)
-            return false;
-        words.head[1] = (words.head[1] & ~(uint64_t)UINT32_MAX) | duration;
-        from->call_end = words.head[0] + duration;
+    cursor->at[COLUMN_POSTED] = posted;
+    cursor->at[COLUMN_GAPS] = gaps;
+    cursor->at[COLUMN_DURATIONS] = durations;
+    cursor->at[COLUMN_BITS] = bits;
+    cursor->bits_used = used;
+    cursor->call_end = call_end;
+    return number;
+}
+
+static uint64_t times_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
+{
+    uint64_t number = unpacked->count;
+    for (;; number++) {
+        number = times_take_short(cursor, unpacked->last, number, end, unpacked->before);
+        if (number == end || !times_get(cursor, unpacked->last, number, number - unpacked->before))
+            return number;
     }
-    event_half head = {words.head[0], words.head[1]};
-    event_store(&last[number & PACK_BACK_MOST], head, words.tail);
-    return true;
 }
 
 size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, size_t most)
 {
-    struct columns_cursor from = *cursor;
-    uint64_t first = unpacked->count, number = first;
-    while (number - first < most && event_get(&from, unpacked->last, number, number - unpacked->before))
-        number++;
-    if (number - first < most) /* nothing comes out of it any more */
-        memcpy(from.at, from.end, sizeof from.at);
-    *cursor = from;
-    unpacked->count = number;
-    return (size_t)(number - first);
+    uint64_t first = unpacked->count;
+    unpacked->count = times_take(cursor, unpacked, shapes_take(cursor, unpacked, first + most));
+    size_t got = (size_t)(unpacked->count - first);
+    if (got < most) /* nothing comes out of it any more */
+        memcpy(cursor->at, cursor->end, sizeof cursor->at);
+    return got;
 }

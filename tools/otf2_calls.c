@@ -123,8 +123,34 @@ static inline bool record_posts(unsigned kind)
     return kind == RECORD_SEND_POSTED || kind == RECORD_RECV_POSTED || kind == RECORD_COLL_POSTED;
 }
 
-/* The records behind a call. Returns as call_stream_next does. */
-static int parts_take(struct call_stream *stream, struct traced_call *call)
+/* The records behind a call, as long as they are unpacked and have no extension. */
+static inline bool parts_take_plain(struct call_stream *stream, struct traced_call *call)
+{
+    const struct event *ahead = stream->ahead, *ready = stream->cursor.ready;
+    const struct event *const first = ready, *const end = stream->cursor.ready_end;
+    bool good = true;
+    for (; ready != end; ahead = ready++) {
+        unsigned kind = event_kind(ahead);
+        if (kind < RECORD_FIRST || kind >= RECORD_END || (ahead->kind & EVENT_WIDE))
+            break;
+        struct call_part *part = part_place(call);
+        good = part != NULL;
+        if (!good)
+            break;
+        part->event = *ahead;
+        part->bytes_out = (uint32_t)ahead->tag;
+        part->request = 0;
+        part->object = NULL;
+        call->posts |= record_posts(kind);
+    }
+    stream->ahead = ahead;
+    stream->cursor.next += (uint64_t)(ready - first);
+    stream->cursor.ready = ready;
+    return good;
+}
+
+/* The others. Returns as call_stream_next does. */
+static __attribute__((noinline)) int parts_take(struct call_stream *stream, struct traced_call *call)
 {
     while (stream->ahead && !stream->torn) {
         struct event_extension extension;
@@ -138,7 +164,7 @@ static int parts_take(struct call_stream *stream, struct traced_call *call)
         part->bytes_out = (uint32_t)stream->ahead->tag;
         part->request = 0;
         part->object = NULL;
-        call->posts = call->posts || record_posts(kind);
+        call->posts |= record_posts(kind);
         stream_advance(stream);
         if (extension_take(stream, &part->event, &extension))
             part->bytes_out = extension.bytes_out;
@@ -169,5 +195,10 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     }
     if (__builtin_add_overflow(call->event.begin, duration, &call->end))
         call->end = UINT64_MAX;
-    return parts_take(stream, call);
+    if (!stream->ahead || stream->torn)
+        return 1;
+    if (!parts_take_plain(stream, call))
+        return -1;
+    unsigned next = event_kind(stream->ahead);
+    return next < RECORD_FIRST || next >= RECORD_END ? 1 : parts_take(stream, call);
 }

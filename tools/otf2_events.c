@@ -299,7 +299,8 @@ static __attribute__((noinline)) void write_operation_begin(struct trace_locatio
 }
 
 /* What stands behind the call's Enter. */
-static inline void write_begun(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+static inline __attribute__((always_inline)) void write_begun(struct trace_location *location,
+                                                              const struct traced_call *call, OTF2_TimeStamp now)
 {
     unsigned shape = 1u << call_shape(call);
     if (shape & (1 << FOLD_SEND | 1 << FOLD_SENDRECV))

@@ -171,12 +171,19 @@ static inline bool byte_get(struct columns_cursor *from, enum column column, uns
     return true;
 }
 
-static inline bool back_get(struct columns_cursor *from, enum column column, size_t *back)
+static inline bool back_take(const unsigned char **at, const unsigned char *end, size_t *back)
 {
-    unsigned low, high = 0;
-    if (!byte_get(from, column, &low) || ((low & 0x80) && !byte_get(from, column, &high)))
+    const unsigned char *from = *at;
+    if (from >= end)
         return false;
-    *back = (low & 0x7f) | high << 7;
+    unsigned low = *from++;
+    if (low & 0x80) {
+        if (from >= end)
+            return false;
+        low = (low & 0x7f) | (unsigned)*from++ << 7;
+    }
+    *at = from;
+    *back = low;
     return true;
 }
 
@@ -216,31 +223,36 @@ static bool number_get(struct columns_cursor *from, enum column lengths, uint64_
  * that cannot be had. */
 static uint64_t shapes_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
 {
+    const unsigned char *shape = cursor->at[COLUMN_SHAPE], *const shape_end = cursor->end[COLUMN_SHAPE];
     const unsigned char *fields = cursor->at[COLUMN_FIELDS], *const fields_end = cursor->end[COLUMN_FIELDS];
     struct event *const last = unpacked->last;
     const uint64_t before = unpacked->before;
     uint64_t number = unpacked->count;
     for (; number < end; number++) {
-        event_half head = {0, 0}, tail;
+        uint64_t what;
+        event_half tail;
         size_t back;
-        if (!back_get(cursor, COLUMN_SHAPE, &back) || back > PACK_BACK_MOST || back > number - before)
+        if (!back_take(&shape, shape_end, &back) || back > PACK_BACK_MOST || back > number - before)
             break;
         if (back) {
             const struct event *like = &last[(number - back) & PACK_BACK_MOST];
-            memcpy(&head, like, sizeof head);
+            memcpy(&what, &like->duration, sizeof what);
             memcpy(&tail, &like->peer, sizeof tail);
         } else {
-            uint32_t what, duration;
+            uint32_t duration;
             if (fields_end - fields < COLUMN_FIELD_BYTES)
                 break;
             memcpy(&what, fields, sizeof what);
-            memcpy(&tail, fields + sizeof what, sizeof tail);
-            memcpy(&duration, fields + sizeof what + sizeof tail, sizeof duration);
-            head[1] = (uint64_t)what << 32 | duration;
+            memcpy(&tail, fields + sizeof duration, sizeof tail);
+            memcpy(&duration, fields + sizeof duration + sizeof tail, sizeof duration);
+            what = what << 32 | duration;
             fields += COLUMN_FIELD_BYTES;
         }
-        event_store(&last[number & PACK_BACK_MOST], head, tail);
+        struct event *event = &last[number & PACK_BACK_MOST];
+        memcpy(&event->duration, &what, sizeof what);
+        memcpy(&event->peer, &tail, sizeof tail);
     }
+    cursor->at[COLUMN_SHAPE] = shape;
     cursor->at[COLUMN_FIELDS] = fields;
     return number;
 }
@@ -253,7 +265,8 @@ static __attribute__((noinline)) bool times_get(struct columns_cursor *from, str
     uint64_t gap, duration;
     if (is_record(event)) {
         size_t back;
-        if (!back_get(from, COLUMN_POSTED, &back) || back > PACK_BACK_MOST || back > known)
+        if (!back_take(&from->at[COLUMN_POSTED], from->end[COLUMN_POSTED], &back) || back > PACK_BACK_MOST ||
+            back > known)
             return false;
         if (!back && !number_get(from, COLUMN_GAPS, &gap))
             return false;

@@ -5,6 +5,7 @@
 #include "clockmessages.h"
 #include "eventcsv.h"
 #include "label.h"
+#include "readergaps.h"
 #include "timeline.h"
 #include "units.h"
 
@@ -19,8 +20,9 @@ struct stream {
     struct event_cursor cursor;
     const struct event *next;
     int64_t next_ns;
-    uint64_t gap;   /* events that are missing before it */
-    int64_t gap_ns; /* since when: the begin of the last call before them; -1: from the start */
+    uint64_t gap;                /* events that are missing before it, */
+    uint64_t gap_first, gap_end; /* among those from here to there */
+    int64_t gap_ns;              /* since when: the begin of the last call before them; -1: from the start */
 };
 
 struct listing {
@@ -33,7 +35,6 @@ struct listing {
     size_t count;
     struct stream **heap; /* those that have a next call, the earliest in front */
     size_t waiting;
-    const char *gap_cause;
     int seconds_columns, call_columns, comm_columns; /* as wide as what will stand there */
 };
 
@@ -253,14 +254,18 @@ static void stream_wake(const struct listing *listing, const struct stream *stre
 static const struct event *stream_read(struct stream *stream)
 {
     const struct event *event = event_cursor_next(&stream->cursor);
-    stream->gap += event ? stream->cursor.gap : 0;
+    if (event && stream->cursor.gap) {
+        stream->gap_end = stream->cursor.next - 1;
+        stream->gap_first = stream->gap ? stream->gap_first : stream->gap_end - stream->cursor.gap;
+        stream->gap += stream->cursor.gap;
+    }
     return event;
 }
 
 /* What a bounded trace did not keep, or could not. */
 static void gap_print(const struct listing *listing, struct stream *stream)
 {
-    char rank[UNIT_TEXT_BYTES];
+    char rank[UNIT_TEXT_BYTES], cause[GAP_CAUSE_BYTES];
     if (!stream->gap || listing->csv_job) /* there each thread has a line with its sum */
         return;
     fprintf(listing->out, "%5s %3" PRIu32 " %*.9f %9s  ", rank_text(rank, stream->file), stream->thread,
@@ -269,7 +274,10 @@ static void gap_print(const struct listing *listing, struct stream *stream)
         fprintf(listing->out, "(since %.9f)", (double)stream->gap_ns * 1e-9);
     else
         fprintf(listing->out, "(from the start)");
-    fprintf(listing->out, " %" PRIu64 " events are missing here%s\n", stream->gap, listing->gap_cause);
+    struct run_gap gap = {
+        .thread = stream->thread, .first = stream->gap_first, .end = stream->gap_end, .count = stream->gap};
+    run_gap_cause(run_job_file(listing->job, (size_t)(stream->file - listing->job->files)), &gap, cause);
+    fprintf(listing->out, " %" PRIu64 " events are missing here (%s)\n", stream->gap, cause);
     stream->gap = 0;
 }
 
@@ -470,17 +478,6 @@ static void columns_measure(struct listing *listing, const struct run_job *job)
     }
 }
 
-/* Why events are missing, as far as one cause is known. */
-static const char *gap_cause(const struct run_job *job)
-{
-    uint64_t limit = 0, disk = 0;
-    for (size_t i = 0; i < job->file_count; i++) {
-        limit += job->files[i].header.lost[LOSS_TRACE_LIMIT];
-        disk += job->files[i].header.lost[LOSS_DISK_FULL] + job->files[i].header.lost[LOSS_NO_FILE];
-    }
-    return limit && !disk ? " (trace_limit)" : disk && !limit ? " (disk_full)" : "";
-}
-
 static void missing_print(const struct listing *listing, const struct stream *stream)
 {
     struct csv_source source = stream_source(listing, stream);
@@ -529,7 +526,6 @@ static int list_print(const struct run_job *job, const struct selection *selecti
 {
     struct listing listing = {.out = out,
                               .job = job,
-                              .gap_cause = gap_cause(job),
                               .selection = selection,
                               .csv_job = csv_job,
                               .seconds_columns = SECONDS_COLUMNS_LEAST,

@@ -48,10 +48,11 @@ static int rank_mark(struct markers *markers, const struct trace_job *job, int32
     if (trace_run_wake(run, report) != 0)
         return -1;
     int result = run_gaps_find(&gaps, run) == 0 ? 0 : report_no_memory(report);
-    run_gap_cause(run, cause);
-    for (size_t i = 0; result == 0 && i < gaps.count; i++)
+    for (size_t i = 0; result == 0 && i < gaps.count; i++) {
+        run_gap_cause(run, &gaps.list[i], cause);
         if (job->ranks[r].written[gaps.list[i].thread])
             gap_write(markers, job, r, &gaps.list[i], cause);
+    }
     run_gaps_release(&gaps);
     run_reader_rest(run);
     return result;

@@ -36,15 +36,19 @@ static double mean(const struct summary_spread *spread, uint32_t ranks)
 
 static void head_print(const struct summary *summary, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    uint64_t calls = 0;
+    for (size_t kind = 0; kind < CALL_COUNT; kind++)
+        calls += summary->calls[kind].count;
     fprintf(out, "%.99s\n", summary->program[0] ? summary->program : "(a program without a name)");
     if (summary->mpi[0])
         fprintf(out, "  MPI        %.80s\n", summary->mpi);
     fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
     if (summary->ranks < summary->world_size)
         fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
-    fprintf(out, "; %s thread%s in MPI; %s events\n", text_of_count(b, summary->threads),
-            summary->threads == 1 ? "" : "s", text_of_count(c, summary->events));
+    fprintf(out, "; %s thread%s in MPI; %s call%s, %s event records\n", text_of_count(b, summary->threads),
+            summary->threads == 1 ? "" : "s", text_of_count(c, calls), calls == 1 ? "" : "s",
+            text_of_count(d, summary->events));
     if (summary->spawned && summary->parent_job)
         fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
     else if (summary->spawned)

@@ -48,6 +48,7 @@ int book_open(void)
     book.comms = calloc(COMM_SLOTS, sizeof *book.comms);
     book.comm_count = 1;
     book.full_limit = 0;
+    run_gaps_open(&book.run);
     return book.comms && variables_write(&book.run) == 0 && calls_write(&book.run) == 0 ? 0 : -1;
 }
 

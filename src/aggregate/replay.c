@@ -380,15 +380,15 @@ static void gaps_tell(struct replay *replay)
         uint64_t sum = 0;
         for (size_t i = 0; i < gaps.count; i++)
             sum += gaps.list[i].count;
-        run_gap_cause(reader, cause);
         replay->report[0] = '\0';
-        report(replay,
-               "%llu events are not in the trace (%s); in seconds since the process began:", (unsigned long long)sum,
-               cause);
-        for (size_t i = 0; i < gaps.count && i < REPORT_MOST; i++)
-            report(replay, "\n  thread %u: %llu between %.9f and %.9f", gaps.list[i].thread,
+        report(replay, "%llu events are not in the trace; where and why, in seconds since the process began:",
+               (unsigned long long)sum);
+        for (size_t i = 0; i < gaps.count && i < REPORT_MOST; i++) {
+            run_gap_cause(reader, &gaps.list[i], cause);
+            report(replay, "\n  thread %u: %llu between %.9f and %.9f (%s)", gaps.list[i].thread,
                    (unsigned long long)gaps.list[i].count, seconds(reader, gaps.list[i].begin_ticks),
-                   seconds(reader, gaps.list[i].end_ticks));
+                   seconds(reader, gaps.list[i].end_ticks), cause);
+        }
         if (gaps.count > REPORT_MOST)
             report(replay, "\n  and in %zu more places", gaps.count - REPORT_MOST);
     }

@@ -408,7 +408,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 4 };
+enum { FLAT_VERSION = 4, FLAT_VERSION_LEAST = 3 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -455,6 +455,14 @@ static bool header_fits(const struct flat_header *header, size_t rest)
                        header->instrument_count * sizeof(struct summary_instrument);
 }
 
+/* Version 3 had no ended_later, and the two behind it each in the place before its own. */
+static void later_insert(struct summary *summary)
+{
+    summary->spawned = summary->unfinished;
+    summary->unfinished = summary->ended_later;
+    summary->ended_later = 0;
+}
+
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
 {
     struct flat_header header;
@@ -464,8 +472,10 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     memcpy(&header, data, sizeof header);
-    if (header.byte_order == RUN_BYTE_ORDER && header.version != FLAT_VERSION) {
-        snprintf(error, 128, "has summary format version %u; this mpit reads version %d", header.version, FLAT_VERSION);
+    if (header.byte_order == RUN_BYTE_ORDER && (header.version < FLAT_VERSION_LEAST || header.version > FLAT_VERSION)) {
+        snprintf(error, 128,
+                 "has summary format version %u; this mpit reads versions %d to %d: take the mpit that wrote it",
+                 header.version, FLAT_VERSION_LEAST, FLAT_VERSION);
         return -1;
     }
     if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != sizeof *summary ||
@@ -480,6 +490,8 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     }
     const char *body = (const char *)data + sizeof header, *comms = body + sizeof *summary;
     memcpy(summary, body, sizeof *summary);
+    if (header.version == 3)
+        later_insert(summary);
     summary->comm_count = header.comm_count;
     summary->instrument_count = header.instrument_count;
     summary->comms = array_copy(comms, header.comm_count, sizeof *summary->comms);

@@ -84,7 +84,7 @@ struct summary {
     uint32_t filter_mixed;             /* 1: processes had different ones */
     char filter[FILTER_BYTES];         /* mpit_filter */
     uint64_t threads;
-    uint64_t events;
+    uint64_t events; /* records of all kinds; what is MPI's is in `calls` */
     uint64_t lost[LOSS_COUNT];
     struct summary_call calls[CALL_COUNT];
     struct summary_comm *comms; /* sorted by name */

@@ -97,7 +97,9 @@ const struct variable variables[] = {
              "Time inside any recorded MPI call, outermost only, in nanoseconds.",
              TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0),
              MINUS(BLOCK_THREAD, thread_cells, nested_time)),
-    VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM, "Events emitted, of all threads.",
+    VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM,
+             "Event records of all threads: calls, what they completed or created, marks of instruments and of the "
+             "recorder.",
              THREAD_CELL(events)),
     NAMED("mpit_events_lost", COUNTER, "", 0, LOSS_COUNT, NAMES_LOSS,
           "What could not be recorded, by cause; the enumeration mpit_loss names the slots.",

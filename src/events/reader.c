@@ -4,6 +4,7 @@
 #include "clocksync.h"
 #include "compact.h"
 #include "readercomms.h"
+#include "readerversions.h"
 #include "runmap.h"
 
 #include <stdarg.h>
@@ -48,9 +49,9 @@ static int header_check(struct run_reader *reader)
         return reader_fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
         return reader_fail(reader, "was written on a machine of the other byte order");
-    if (header->version != RUN_VERSION)
-        return reader_fail(reader, "has format version %u; this mpit reads version %d", header->version, RUN_VERSION);
-    if (header->header_bytes < sizeof *header || header->page_bytes != RUN_PAGE_BYTES)
+    if (reader_version_check(reader) != 0)
+        return -1;
+    if (!reader_header_is_whole(header) || header->page_bytes != RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (sizes %u and %u)", header->header_bytes, header->page_bytes);
     if (header->file_bytes < RUN_PAGE_BYTES || header->file_bytes % RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
@@ -297,11 +298,14 @@ static int stretches_find(struct run_reader *reader)
     return 0;
 }
 
-static int clock_syncs_find(struct run_reader *reader)
+static int tables_check(struct run_reader *reader)
 {
     uint64_t offset = reader->header.clock_syncs;
     if (offset && !reader_object(reader, offset, sizeof(struct clock_syncs)))
         return reader_fail(reader, "is damaged: its measurements of the clock lie outside of it");
+    offset = reader->header.gaps;
+    if (offset && !reader_object(reader, offset, sizeof(struct gap_table)))
+        return reader_fail(reader, "is damaged: its causes of gaps lie outside of it");
     return 0;
 }
 
@@ -353,7 +357,7 @@ static int tables_find(struct run_reader *reader)
     for (size_t i = 0; i < reader->call_count; i++)
         if (!text_ends(reader->calls[i].name, CALL_NAME_BYTES))
             return reader_fail(reader, "is damaged: the name of call %zu does not end", i);
-    return 0;
+    return reader_calls_check(reader);
 }
 
 static int file_map(struct run_reader *reader, const char *path)
@@ -442,7 +446,7 @@ static int objects_find(struct run_reader *reader)
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || reader_objects_find(reader) != 0 ||
         blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 ||
-        clock_syncs_find(reader) != 0 || tables_find(reader) != 0)
+        tables_check(reader) != 0 || tables_find(reader) != 0)
         return -1;
     return 0;
 }

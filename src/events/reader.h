@@ -34,6 +34,7 @@ struct run_reader {
     size_t written;      /* of its bytes that are no holes: more objects than fit in there can only be a loop */
     const void *file;    /* a compact file, mapped read-only; else NULL */
     size_t file_bytes;
+    uint32_t columns_kind;    /* in it, what CHUNK_COLUMNS is called */
     struct run_header header; /* a copy, so that a living process cannot change what was checked */
     const struct chunk_header **chunks;
     size_t chunk_count;

@@ -2,6 +2,7 @@
 #include "compact.h"
 #include "readercomms.h"
 #include "readernext.h"
+#include "readerversions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,10 @@ static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *c
     if (!cursor->reads || !run_reader_read(reader, chunk, &cursor->header, sizeof cursor->header))
         memcpy(&cursor->header, chunk, sizeof cursor->header);
     const struct chunk_header *header = &cursor->header;
-    if (reader->file && header->kind == CHUNK_COLUMNS) /* was checked, and nobody changes it */
+    if (reader->file && header->kind == reader->columns_kind) { /* was checked, and nobody changes it */
+        cursor->header.kind = CHUNK_COLUMNS;
         return header->thread == cursor->thread;
+    }
     return header->magic == CHUNK_MAGIC && header->thread == cursor->thread && header->bytes >= sizeof *header &&
            header->bytes <= reader->bytes - offset && reader_chunk_fits(header);
 }
@@ -98,15 +101,16 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
 static uint64_t ring_first(const struct event_cursor *cursor)
 {
     const struct chunk_header *ring = &cursor->header;
-    bool whole = cursor->reader->header.phase == RUN_FINALIZED ||
-                 (cursor->end % ring->capacity == 0 && ring->turned < cursor->end);
+    bool whole =
+        cursor->reader->header.phase == RUN_FINALIZED ||
+        (reader_tells_turns(cursor->reader) && cursor->end % ring->capacity == 0 && ring->turned < cursor->end);
     uint64_t spare = whole ? 0 : RING_SPARE;
     return cursor->end + spare > ring->capacity ? cursor->end + spare - ring->capacity : 0;
 }
 
-static bool chunk_has_trace(const struct chunk_header *chunk)
+static bool kind_has_trace(uint32_t kind)
 {
-    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED || chunk->kind == CHUNK_COLUMNS;
+    return kind == CHUNK_TRACE || kind == CHUNK_PACKED || kind == CHUNK_COLUMNS;
 }
 
 /* False: it is another thread's, without a look at it. */
@@ -125,7 +129,8 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if (!chunk_may_belong(cursor, cursor->chunk) || !chunk_take(cursor, chunk) || !chunk_has_trace(&cursor->header))
+        if (!chunk_may_belong(cursor, cursor->chunk) || !chunk_take(cursor, chunk) ||
+            !kind_has_trace(cursor->header.kind))
             continue;
         uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)

@@ -6,7 +6,8 @@
  *              last call returned          next call begins, or the end
  *
  * A trace that was switched has none where it was off. What a file holds of a gap is its place between the events and
- * its size; the causes are counted for the whole process.
+ * its size; why, its recorder told in the gap_table, or (in older files, and behind a full table) for the whole
+ * process.
  */
 #ifndef MPIT_EVENTS_READERGAPS_H
 #define MPIT_EVENTS_READERGAPS_H
@@ -15,7 +16,7 @@
 
 struct run_gap {
     uint32_t thread;
-    uint64_t first, count;           /* events, numbered as the thread wrote them */
+    uint64_t first, end, count;      /* events, numbered as the thread wrote them; not all in between need be missing */
     uint64_t begin_ticks, end_ticks; /* nothing is known of what the thread did in between */
 };
 
@@ -30,7 +31,7 @@ void run_gaps_release(struct run_gaps *gaps);
 
 enum { GAP_CAUSE_BYTES = 160 };
 
-/* Why events of the process may be missing: the causes that were counted, by their names. */
-void run_gap_cause(const struct run_reader *reader, char text[GAP_CAUSE_BYTES]);
+/* Why they are missing: the causes by their names, with how many each where there are several. */
+void run_gap_cause(const struct run_reader *reader, const struct run_gap *gap, char text[GAP_CAUSE_BYTES]);
 
 #endif

@@ -146,7 +146,8 @@ static int file_grow(struct run *run, size_t bytes)
     int fd = run_file_hold(run), error = fd < 0 ? errno : file_extend(fd, run->virtual_bytes, bytes);
     if (error == 0)
         return fd;
-    run_lost(run, run_file_trouble(run, error), 1);
+    run->no_room = run_file_trouble(run, error);
+    run_lost(run, run->no_room, 1);
     run->broken = true;
     run_file_release(run, fd);
     return -1;
@@ -278,7 +279,7 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
 
 int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit, struct run_problem *problem)
 {
-    *run = (struct run){.fd = -1, .memory_limit = memory_limit, .trace_limit = trace_limit};
+    *run = (struct run){.fd = -1, .memory_limit = memory_limit, .trace_limit = trace_limit, .no_room = LOSS_NO_FILE};
     pthread_mutex_init(&run->lock, NULL);
     problem->text[0] = '\0';
     if (dir)
@@ -383,7 +384,7 @@ static void ring_touch(void *ring, size_t bytes)
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity)
 {
     size_t size = run_pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
-    uint64_t offset;
+    uint64_t offset = 0;
     struct chunk_header *chunk = NULL;
     pthread_mutex_lock(&run->lock);
     if (run->memory_bytes + size <= run->memory_limit / 4 * 3)
@@ -398,6 +399,8 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
         chunk->capacity = capacity;
         chunk_publish(run, chunk, offset);
     }
+    if ((!chunk || !offset) && !run->closed)
+        run_gap_note(run, chunk ? run->no_room : LOSS_NO_MEMORY, thread, 0, UINT64_MAX);
     pthread_mutex_unlock(&run->lock);
     return chunk;
 }

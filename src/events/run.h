@@ -36,6 +36,8 @@ struct run {
     uint64_t trace_bytes;
     uint64_t trace_limit;        /* 0 = none */
     struct trace_places *places; /* with TRACE_RING: where its chunks lie */
+    struct gap_table *gaps;      /* what could not be kept; NULL: only counted */
+    enum loss_cause no_room;     /* why the file does not grow any more, where it is broken */
     char *arena;
     uint64_t arena_offset; /* of `arena` in the file; 0 = not in the file */
     size_t arena_used, arena_size;
@@ -121,6 +123,12 @@ void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);
 
 /* Async-signal-safe and wait-free. */
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count);
+
+/* Room for the causes of gaps, while there is any: a full disk is one of them. */
+void run_gaps_open(struct run *run);
+/* The same as run_lost, and of which thread they are; one that its events have no place in the file: UINT64_MAX, which
+ * counts as one. */
+void run_gap(struct run *run, enum loss_cause cause, uint32_t thread, uint64_t first, uint64_t count);
 
 /* Would there be room for objects of so many bytes in all? Nothing is counted as lost. */
 bool run_fits(struct run *run, size_t bytes);

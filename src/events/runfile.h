@@ -20,6 +20,7 @@
  *      header.first_instrument -> instrument_record -> ...               what other libraries measure: name, values
  *                                  └ items -> item_record[]              the names of its values
  *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
+ *      header.gaps        -> gap_table                                   which events the trace could not keep, and why
  *
  *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n %
  *                 capacity. A killed process may have been writing over the oldest RING_SPARE of them.
@@ -61,7 +62,8 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-enum { RUN_VERSION = 7, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+/* Of the versions from RUN_VERSION_LEAST on the reader knows what they lack (readerversions.h). */
+enum { RUN_VERSION = 7, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -144,6 +146,7 @@ struct run_header {
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
     uint64_t clock_syncs;    /* struct clock_syncs; 0: this kernel's clock was not measured */
     uint64_t first_object;   /* struct object_record; 0 in files that were written before there were any */
+    uint64_t gaps;           /* struct gap_table; likewise */
 };
 
 /* Which events are kept. */
@@ -163,6 +166,21 @@ enum trace_policy {
 struct trace_stretch {
     uint64_t next;
     uint64_t begin_ticks, end_ticks; /* UINT64_MAX while it is on */
+};
+
+/* Events of one thread that a trace could not keep, or gave up, for one cause. Its ring may still have the last. */
+struct gap_record {
+    uint64_t first, count; /* UINT64_MAX: all that its chunks do not have */
+    uint32_t thread;
+    uint32_t cause; /* enum loss_cause */
+};
+
+/* Records only grow in number, and each in its count. What finds no place here is counted for the process alone. */
+enum { GAP_RECORDS_MOST = 127 };
+struct gap_table {
+    uint64_t count;
+    uint64_t left_out; /* events that found no place */
+    struct gap_record list[GAP_RECORDS_MOST];
 };
 
 /* At `ticks` of this kernel's clock the job's reference clock, that of rank 0's kernel, showed reference_ns (since the

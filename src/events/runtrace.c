@@ -24,7 +24,9 @@
 struct trace_place {
     uint64_t offset, bytes;
     uint32_t events; /* of the chunk there; 0: free, or communicators */
-    bool taken;      /* something is being written there */
+    uint32_t thread; /* of whose events the first is number first_event */
+    uint64_t first_event;
+    bool taken; /* something is being written there */
 };
 
 struct trace_places {
@@ -133,7 +135,8 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
     struct trace_places *places = run->places;
     if (!run_file_may_be(offset + bytes))
         return EFBIG;
-    if (places && !place_insert(places, places->count, (struct trace_place){offset, bytes, 0, true}))
+    if (places &&
+        !place_insert(places, places->count, (struct trace_place){.offset = offset, .bytes = bytes, .taken = true}))
         return ENOMEM;
     int error = file_lengthen(run, fd, offset + bytes);
     if (!error)
@@ -165,8 +168,11 @@ static int places_free(struct run *run, int fd, size_t first, size_t end)
     int error = free_write(fd, bytes, places->list[first].offset);
     if (error)
         return error;
-    for (size_t i = first; i < end; i++)
-        run_lost(run, LOSS_TRACE_LIMIT, places->list[i].events);
+    for (size_t i = first; i < end; i++) {
+        const struct trace_place *place = &places->list[i];
+        run_lost(run, LOSS_TRACE_LIMIT, place->events);
+        run_gap_note(run, LOSS_TRACE_LIMIT, place->thread, place->first_event, place->events);
+    }
     places->list[first].bytes = bytes;
     places->list[first].events = 0;
     memmove(&places->list[first + 1], &places->list[end], (places->count - end) * sizeof *places->list);
@@ -186,7 +192,10 @@ static bool places_hold(const struct trace_places *places, uint64_t bytes)
     return found >= bytes;
 }
 
-/* Leaves the hand on one free place of `bytes` or more. 0, or an errno: EFBIG if the trace has no such place. */
+/* What no file says: the trace has no place for it, and may not grow. */
+enum { NO_PLACE = ENOBUFS };
+
+/* Leaves the hand on one free place of `bytes` or more. 0, or an errno: NO_PLACE if the trace has none such. */
 static int place_find(struct run *run, int fd, uint64_t bytes)
 {
     struct trace_places *places = run->places;
@@ -211,7 +220,7 @@ static int place_find(struct run *run, int fd, uint64_t bytes)
             return error;
         places->hand++; /* not enough before something else: what lies there is older than what is dropped next */
     }
-    return EFBIG;
+    return NO_PLACE;
 }
 
 /* The place of the oldest. 0, or an errno. */
@@ -220,13 +229,14 @@ static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t 
     struct trace_places *places = run->places;
     uint64_t bytes = move->chunk.bytes;
     if (!places_hold(places, bytes))
-        return EFBIG;
+        return NO_PLACE;
     int error = place_find(run, fd, bytes);
     if (error)
         return error;
     struct trace_place place = places->list[places->hand];
     uint64_t rest = place.bytes - bytes;
-    if (rest && !place_insert(places, places->hand + 1, (struct trace_place){place.offset + bytes, rest, 0, false}))
+    if (rest &&
+        !place_insert(places, places->hand + 1, (struct trace_place){.offset = place.offset + bytes, .bytes = rest}))
         return ENOMEM;
     if (rest)
         error = free_write(fd, rest, place.offset + bytes);
@@ -268,9 +278,13 @@ static bool over_limit(const struct run *run, const struct trace_move *move)
 static int place_take(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     bool grows = !run->broken && !over_limit(run, move) && !(run->places && run->places->full);
-    int error = grows ? place_append(run, fd, move, part) : run->broken ? ENOSPC : EDQUOT;
-    if (error && run->places)
-        error = place_reuse(run, fd, move, part);
+    int error = grows                   ? place_append(run, fd, move, part)
+                : run->broken           ? ENOSPC
+                : over_limit(run, move) ? NO_PLACE
+                                        : EDQUOT;
+    int reuse = error && run->places ? place_reuse(run, fd, move, part) : NO_PLACE;
+    if (error && reuse != NO_PLACE)
+        error = reuse;
     move->taken = !error;
     return error;
 }
@@ -284,6 +298,8 @@ static void place_give(struct run *run, struct trace_move *move, uint32_t events
     struct trace_place *place = &run->places->list[place_at(run->places, move->offset)];
     place->taken = false;
     place->events = events;
+    place->thread = move->chunk.thread;
+    place->first_event = move->chunk.first_event;
 }
 
 /* The next part of the data. 0, or an errno. */
@@ -298,7 +314,8 @@ static int data_write(struct run *run, int fd, struct trace_move *move, size_t b
         places_remove(run->places, place_at(run->places, move->offset));
         run->places->full = true;
         move->taken = false;
-        error = place_take(run, fd, move, bytes);
+        int again = place_take(run, fd, move, bytes);
+        error = again == NO_PLACE ? error : again;
     }
     return error;
 }
@@ -342,12 +359,14 @@ static bool trace_step(struct run *run, struct trace_move *move, enum step step,
         error = EDQUOT;
         run->cause = LOSS_TRACE_LIMIT;
     } else if ((error = step_do(run, move, step, bytes)) != 0) {
-        run->cause = step == STEP_TAKE && over_limit(run, move) ? LOSS_TRACE_LIMIT : run_file_trouble(run, error);
+        run->cause = error == NO_PLACE ? LOSS_TRACE_LIMIT : run_file_trouble(run, error);
     }
     if (error && move->taken)
         place_give(run, move, 0);
     if (error)
         run_lost(run, run->cause, move->chunk.capacity);
+    if (error && move->chunk.kind != CHUNK_COMMS)
+        run_gap_note(run, run->cause, move->chunk.thread, move->chunk.first_event, move->chunk.capacity);
     pthread_mutex_unlock(&run->lock);
     return error == 0;
 }

@@ -16,6 +16,9 @@ static inline size_t run_pages(size_t bytes)
 int run_file_hold(struct run *run);
 void run_file_release(const struct run *run, int fd);
 
+/* run_gap, without its count and its lock. */
+void run_gap_note(struct run *run, enum loss_cause cause, uint32_t thread, uint64_t first, uint64_t count);
+
 /* Says what is wrong, and returns what to count it as. */
 enum loss_cause run_file_trouble(struct run *run, int error);
 

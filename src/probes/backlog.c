@@ -170,7 +170,8 @@ static void block_end(struct log *log, uint64_t events)
     if (backlog->moving)
         move_on(log, 0);
     if (block_is_wanted(log) && backlog->failed == tracing_number())
-        run_lost(&book.run, backlog->cause, backlog->end - backlog->begin);
+        run_gap(&book.run, backlog->cause, log->own.index, events - (backlog->end - backlog->begin),
+                backlog->end - backlog->begin);
     else if (block_is_wanted(log))
         move_begin(log, events);
     if (backlog->moving && is_small(log))

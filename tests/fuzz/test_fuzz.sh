@@ -18,6 +18,13 @@ cmake --build "$build" --target fuzzers >"$build/build.log" 2>&1 || {
     tail -40 "$build/build.log"
     exit 1
 }
+samples=()
+for packed in "$source"/tests/samples/run-[1-6]/*1.mpit.xz; do
+    sample=$build/samples/$(basename "$(dirname "$packed")")-$(basename "$packed" .xz)
+    mkdir -p "$build/samples" && xz -dc "$packed" >"$sample" || exit 1
+    samples+=("$sample")
+done
+export MPIT_FUZZ_SAMPLES="${samples[*]}"
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 for name in run columns summary; do
     mkdir -p "$build/found/$name" "$build/new/$name"

@@ -1,5 +1,6 @@
 #include "walk.h"
 
+#include "readergaps.h"
 #include "replay.h"
 #include "summary.h"
 
@@ -73,6 +74,9 @@ static void events_walk(const struct run_reader *reader)
         }
         require(cursor.missing <= cursor.end);
         event_cursor_close(&cursor);
+        char cause[GAP_CAUSE_BYTES] = "";
+        run_gap_cause(reader, &(struct run_gap){.thread = thread, .end = cursor.end, .count = cursor.end}, cause);
+        require(cause[0] && memchr(cause, '\0', sizeof cause));
     }
 }
 

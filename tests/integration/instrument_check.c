@@ -4,16 +4,12 @@
  */
 #define _GNU_SOURCE
 #define MPIT_CATEGORY_NAME "check"
+#include "instrument_check.h"
+
 #include <mpit/instrument.h>
-#include <mpit/mpi_t.h>
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 MPIT_CATEGORY(check_category, "check", "", "What the check declares.");
@@ -48,27 +44,17 @@ MPIT_EVENT(check_event, struct check_instance, "An event.",
            {MPIT_TYPE_INT, offsetof(struct check_instance, number), "number"},
            {MPIT_TYPE_DOUBLE, offsetof(struct check_instance, real), "real"});
 
-static int passed, failed;
-static MPI_T_pvar_session session;
+int passed, failed;
+MPI_T_pvar_session session;
 static MPI_Comm world;
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (condition) {                                                                                               \
-            passed++;                                                                                                  \
-        } else {                                                                                                       \
-            failed++;                                                                                                  \
-            printf("not ok line %d: %s\n", __LINE__, #condition);                                                      \
-        }                                                                                                              \
-    } while (0)
-
-static int index_of(const char *name, int class)
+int index_of(const char *name, int class)
 {
     int index = -1;
     return MPI_T_pvar_get_index(name, class, &index) == MPI_SUCCESS ? index : -1;
 }
 
-static MPI_T_pvar_handle handle_of(const char *name, int class, MPI_Comm *comm)
+MPI_T_pvar_handle handle_of(const char *name, int class, MPI_Comm *comm)
 {
     MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
     int count = 0;
@@ -80,13 +66,13 @@ static MPI_T_pvar_handle handle_of(const char *name, int class, MPI_Comm *comm)
     return handle;
 }
 
-static unsigned long long value_of(MPI_T_pvar_handle handle)
+unsigned long long value_of(MPI_T_pvar_handle handle)
 {
     unsigned long long values[8] = {12345, 0};
     return MPI_T_pvar_read(session, handle, values) == MPI_SUCCESS ? values[0] : 54321;
 }
 
-static double real_of(MPI_T_pvar_handle handle)
+double real_of(MPI_T_pvar_handle handle)
 {
     double value = -1;
     return MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS ? value : -2;
@@ -489,122 +475,6 @@ static void events_reach_their_callbacks(void)
     CHECK(MPI_T_event_handle_free(registration, NULL, NULL) == MPI_SUCCESS);
     mpit_event_raise(&check_event, &instance);
     CHECK(heard == 3 && check_event.cell->own == 0);
-}
-
-/* ---- threads and signals -------------------------------------------------------------------------------------------
- */
-
-enum { THREADS = 4, ADDS = 300000 };
-
-static MPI_T_pvar_handle storm;
-static volatile unsigned long long taken;
-
-static void take(int signal)
-{
-    unsigned long long value = 0;
-    (void)signal;
-    if (MPI_T_pvar_readreset(session, storm, &value) == MPI_SUCCESS)
-        __atomic_fetch_add(&taken, value, __ATOMIC_RELAXED);
-}
-
-static void *adder(void *unused)
-{
-    for (int i = 0; i < ADDS; i++) {
-        mpit_add(&check_count, 1);
-        mpit_level_add(&check_level, 2);
-        mpit_level_subtract(&check_level, 2);
-        mpit_add_double(&check_sum, 1.0);
-    }
-    return unused;
-}
-
-static void nothing_is_lost_or_doubled(void)
-{
-    pthread_t threads[THREADS];
-    unsigned long long value = 0;
-    struct sigaction action = {.sa_handler = take, .sa_flags = SA_RESTART};
-    const struct itimerval fast = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
-    MPI_T_pvar_handle high = handle_of("check_level", MPI_T_PVAR_CLASS_HIGHWATERMARK, NULL);
-    MPI_T_pvar_handle level = handle_of("check_level", MPI_T_PVAR_CLASS_LEVEL, NULL);
-    MPI_T_pvar_handle sum = handle_of("check_sum", MPI_T_PVAR_CLASS_AGGREGATE, NULL);
-    unsigned long long before = value_of(level);
-    storm = handle_of("check_count", MPI_T_PVAR_CLASS_COUNTER, NULL);
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &fast, NULL);
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, adder, NULL);
-    for (int i = 0; i < 20000; i++)
-        if (MPI_T_pvar_readreset(session, storm, &value) == MPI_SUCCESS)
-            __atomic_fetch_add(&taken, value, __ATOMIC_RELAXED);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    setitimer(ITIMER_REAL, &never, NULL);
-    take(0);
-    CHECK(taken == (unsigned long long)THREADS * ADDS);
-    CHECK(value_of(level) == before && value_of(high) > before && value_of(high) <= before + 2 * THREADS);
-    CHECK(real_of(sum) == (double)THREADS * ADDS);
-}
-
-static volatile int over;
-
-static void *reader(void *handle)
-{
-    unsigned long long values[4];
-    while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
-        int result = MPI_T_pvar_read(session, *(MPI_T_pvar_handle *)handle, values);
-        if (result != MPI_SUCCESS && result != MPI_T_ERR_INVALID_HANDLE)
-            return handle;
-    }
-    return NULL;
-}
-
-/* Into memory that is given back each time: mpit must not look there any more. */
-static void removal_is_safe_while_others_read(void)
-{
-    struct mpit_variable *v = malloc(sizeof *v);
-    const struct mpit_variable initial = MPIT_VARIABLE_INITIAL(
-        "check_removed", MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_NONE, 0, NULL, "");
-    *v = initial;
-    CHECK(mpit_variable_register(v) == MPIT_OK);
-    MPI_T_pvar_handle handle = handle_of("check_removed", MPI_T_PVAR_CLASS_COUNTER, NULL);
-    pthread_t thread;
-    void *wrong = v;
-    pthread_create(&thread, NULL, reader, &handle);
-    for (int i = 0; i < 2000; i++) {
-        mpit_add(v, 1);
-        mpit_variable_remove(v);
-        memset(v, 0xff, sizeof *v);
-        free(v);
-        v = malloc(sizeof *v);
-        *v = initial;
-        if (mpit_variable_register(v) != MPIT_OK)
-            break;
-    }
-    over = 1;
-    pthread_join(thread, &wrong);
-    CHECK(!wrong && value_of(handle) == 2000);
-    mpit_variable_remove(v);
-    free(v);
-}
-
-static void child_of_fork_counts_for_itself(void)
-{
-    MPI_T_pvar_handle count = handle_of("check_count", MPI_T_PVAR_CLASS_COUNTER, NULL);
-    MPI_T_pvar_handle times = handle_of("check_region", MPI_T_PVAR_CLASS_COUNTER, NULL);
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        mpit_add(&check_count, 1000);
-        mpit_region_enter(&check_region);
-        mpit_region_leave(&check_region);
-        static struct mpit_variable own =
-            MPIT_VARIABLE_INITIAL("child", MPIT_CLASS_SIZE, MPIT_TYPE_UNSIGNED, 1, MPIT_BIND_NONE, 0, NULL, "");
-        _exit(mpit_variable_register(&own) == MPIT_OK ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    CHECK(value_of(count) == 0 && value_of(times) == 0);
 }
 
 static void without_mpit_nothing_happens(const char *path)

@@ -232,9 +232,9 @@ def gaps():
         say(done.returncode == 0, name + ": the program goes on", done.stderr)
         status, text = dumped("--verify")
         told = {int(thread): (int(count), begin, end) for thread, count, begin, end in
-                re.findall(r"^  thread (\d+): (\d+) between (\S+) and (\S+)$", text, re.M)}
-        whole = re.search(r"(\d+) events are not in the trace \((.*)\);", text)
-        say(status == 1 and whole and whole.group(2) == cause and sorted(told) == [0, 1] and
+                re.findall(r"^  thread (\d+): (\d+) between (\S+) and (\S+) \(%s\)$" % cause, text, re.M)}
+        whole = re.search(r"(\d+) events are not in the trace; where and why", text)
+        say(status == 1 and whole and sorted(told) == [0, 1] and
             sum(count for count, _, _ in told.values()) == int(whole.group(1)) and
             all(float(begin) < float(end) for _, begin, end in told.values()), "  --verify tells where and why", text)
         _, text = dumped("--events")
@@ -261,7 +261,49 @@ def gaps():
         "a whole trace has no markers", str(os.listdir(WORK)))
 
 
-GROUPS = [disks, quotas, folders, limits, later_limits, gaps]
+def returned(process, more, until):
+    """The program has made so many calls more. False: it has ended, or takes too long."""
+    begun = crashledger.Ledger(LEDGERS + "/0").accounts[0].returned if os.path.exists(LEDGERS + "/0") else 0
+    while time.time() < until and process.poll() is None:
+        if os.path.exists(LEDGERS + "/0") and crashledger.Ledger(LEDGERS + "/0").accounts[0].returned >= begun + more:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def causes():
+    """The oldest of a trace give way to its limit; then its file may not be written any more: two gaps, two causes."""
+    fresh()
+    until = time.time() + SECONDS
+    line = program(0)
+    line[4] = "forever"
+    with subprocess.Popen(line, env=environment({"MPIT_TRACE": "1", "MPIT_TRACE_LIMIT_BYTES": "400000",
+                                                 "MPIT_TRACE_POLICY": "ring"}),
+                          stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        first = returned(process, 100000, until)
+        if first:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (1, 1))
+        second = first and returned(process, 100000, until)
+        process.kill()
+        process.wait()
+    say(second, "a trace with gaps of two causes: the program goes on", process.returncode)
+    wanted = ["trace_limit, the oldest gave way", "disk_full"]
+    _, text = dumped("--verify")
+    told = re.findall(r"^  thread 0: (\d+) between (\S+) and (\S+) \((.*)\)$", text, re.M)
+    say([cause for _, _, _, cause in told] == wanted and float(told[0][2]) <= float(told[1][1]),
+        "  --verify tells each gap's own", text)
+    _, text = dumped("--events")
+    listed = re.findall(r" (\d+) events are missing here \((.*)\)$", text, re.M)
+    say(listed == [(count, cause) for count, _, _, cause in told], "  --events likewise", [listed, told])
+    archive = WORK + "/archive-causes"
+    status, text = dumped("--otf2", archive)
+    done = subprocess.run(["otf2-marker", archive + "/traces.otf2"], capture_output=True, text=True, timeout=SECONDS,
+                          check=False)
+    marked = re.findall(r'Text: "(\d+) events .*? \((.*)\)"', done.stdout)
+    say(status == 0 and marked == listed and len(marked) == 2, "  and so do the archive's markers", text + done.stdout)
+
+
+GROUPS = [disks, quotas, folders, limits, later_limits, gaps, causes]
 
 
 def main():

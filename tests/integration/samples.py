@@ -2,14 +2,16 @@
 """samples.py BUILD [--make | --expect]: files of each format version, which stay in tests/samples, are read as ever.
 
 Of the version of today there is a run file of each shape (plain, compact, ring, counters without a trace) and a summary,
-with what mpit-dump --json and --events made of them when they were recorded. Of older versions there are run files, and
-mpit-dump refuses them by name, or reads them. All are of x86-64, little endian; xz packs them.
+with what mpit-dump --json and --events made of them when they were recorded. Those of older versions are recordings of
+tests/samples/specimen.c, whose numbers are known: those that are read must have them, the others must be refused with a
+word that names the version, those that are read, and what to do. All are of x86-64, little endian; xz packs them.
 
 --make records samples of a version that has none yet; --expect keeps today's outputs as what is expected, where an output
 has changed on purpose."""
 import difflib
 import glob
 import hashlib
+import json
 import lzma
 import os
 import re
@@ -46,6 +48,8 @@ def constant(path, name):
 
 RUN_VERSION = constant("src/events/runfile.h", "RUN_VERSION")
 FLAT_VERSION = constant("src/aggregate/summary.c", "FLAT_VERSION")
+RUN_VERSION_LEAST = constant("src/events/runfile.h", "RUN_VERSION_LEAST")
+FLAT_VERSION_LEAST = constant("src/aggregate/summary.c", "FLAT_VERSION_LEAST")
 RUN_SAMPLES, SUMMARY_SAMPLES = "%s/run-%d" % (SAMPLES, RUN_VERSION), "%s/summary-%d" % (SAMPLES, FLAT_VERSION)
 EXPECTED = [("%s/%s.mpit.xz" % (RUN_SAMPLES, shape), mode) for shape in SHAPES for mode in MODES]
 EXPECTED += [(SUMMARY_SAMPLES + "/job.summary.xz", "--json")]
@@ -112,15 +116,27 @@ def summary_samples_make():
     put(SUMMARY_SAMPLES + "/job.summary.xz", only(record("summary", 20, {}), ".summary"))
 
 
-def dumped(sample, *words):
-    """What mpit-dump makes of a sample; the same words wherever it lies."""
+def laid_out(samples):
+    """A run directory with these files; its path."""
     run = WORK + "/run"
     shutil.rmtree(run, ignore_errors=True)
     os.mkdir(run)
-    with open("%s/%s" % (run, os.path.basename(sample)[:-3]), "wb") as file:
-        file.write(get(sample))
-    return subprocess.run([DUMP, *words, "run"], cwd=WORK, env=dict(os.environ, LC_ALL="C", TZ="UTC"), text=True,
-                          capture_output=True, timeout=SECONDS, check=False)
+    for sample in samples:
+        with open("%s/%s" % (run, os.path.basename(sample)[:-3]), "wb") as file:
+            file.write(get(sample))
+    return run
+
+
+def tool(*words, name="mpit-dump"):
+    """A tool, in the directory of the runs."""
+    return subprocess.run(["%s/bin/%s" % (BUILD, name), *words], cwd=WORK, env=dict(os.environ, LC_ALL="C", TZ="UTC"),
+                          text=True, capture_output=True, timeout=SECONDS, check=False)
+
+
+def dumped(sample, *words):
+    """What mpit-dump makes of a sample; the same words wherever it lies."""
+    laid_out([sample])
+    return tool(*words, "run")
 
 
 def expectation(sample, mode):
@@ -160,19 +176,111 @@ def today():
             say(done.returncode == 0, "  the replay of %s equals its tallies" % shape, outcome(done))
 
 
+# What specimen.c does, in both processes together.
+CALLS = {"MPI_Init": 2, "MPI_Finalize": 2, "MPI_Isend": 200, "MPI_Irecv": 200, "MPI_Waitall": 204, "MPI_Sendrecv": 6,
+         "MPI_Send_init": 2, "MPI_Recv_init": 2, "MPI_Startall": 4, "MPI_Request_free": 4, "MPI_Comm_dup": 2, "MPI_Bcast": 8,
+         "MPI_Comm_split": 2, "MPI_Barrier": 4, "MPI_Comm_free": 4, "MPI_Allreduce": 10, "MPI_Win_allocate": 2,
+         "MPI_Win_fence": 4, "MPI_Put": 4, "MPI_Win_lock": 2, "MPI_Win_unlock": 2, "MPI_Win_post": 2, "MPI_Win_start": 2,
+         "MPI_Get": 2, "MPI_Win_complete": 2, "MPI_Win_wait": 2, "MPI_Win_free": 2, "MPI_File_open": 2,
+         "MPI_File_write_at": 2, "MPI_File_close": 2, "MPI_Iprobe": 8000}
+MESSAGES, MESSAGE_BYTES = 2 * (100 + 3 + 2), 2 * (sum(range(100)) + 3 * 64 + 2 * 32)
+
+
+def numbers_judge(title, samples, calls):
+    """The counts are those of the program."""
+    laid_out(samples)
+    done = tool("--json", "run")
+    job = json.loads(done.stdout)["jobs"][0] if done.returncode == 0 else {"calls": {}, "communicators": []}
+    counts = {name: call["count"] for name, call in job["calls"].items()}
+    world = [comm for comm in job["communicators"] if comm["name"] == "MPI_COMM_WORLD"]
+    sent = [(comm["send_count"], comm["send_bytes"], comm["recv_count"], comm["recv_bytes"]) for comm in world]
+    ends = [job.get(name) for name in ("ranks", "world_size", "ended_badly", "spawned", "threads")]
+    say(done.returncode == 0 and not done.stderr and counts == calls and ends == [2, 2, 0, False, 2] and
+        sent == [(MESSAGES, MESSAGE_BYTES, MESSAGES, MESSAGE_BYTES)], title + ": --json has the program's numbers",
+        "%s\n%s\n%s %s" % (done.stderr, {name: (counts.get(name), calls.get(name)) for name in {*counts, *calls}
+                                         if counts.get(name) != calls.get(name)}, sent, ends))
+
+
+def text_judge(title):
+    """The summary as text says how many calls there were, and how many records; one for each message besides."""
+    done = tool("--summary", "run")
+    found = re.search(r"; ([\d,]+) calls, ([\d,]+) event records\n", done.stdout)
+    calls, records = [int(number.replace(",", "")) for number in found.groups()] if found else (0, 0)
+    say(calls == sum(CALLS.values()) and records > calls, title + ": the summary counts calls, and records beside them",
+        outcome(done))
+
+
+def trace_judge(title, samples):
+    """Every output that goes through the events."""
+    laid_out(samples)
+    done = tool("--verify", "run")
+    say(done.returncode == 0 and done.stdout.count("equals the tallies") == 2, title + ": the replay equals the tallies",
+        outcome(done))
+    done = tool("--events", "run")
+    found = {name: len(re.findall(r"\b%s\b" % name, done.stdout)) for name in ("MPI_Waitall", "MPI_Sendrecv", "MPI_Bcast", "MPI_Put", "MPI_Iprobe")}
+    say(done.returncode == 0 and all(found[name] == CALLS[name] for name in found), title + ": --events has all calls",
+        "%s\n%s" % (found, done.stderr))
+    for mode in ("--csv", "--analyze", "--crash"):
+        done = tool(mode, "run")
+        say(done.returncode == 0 and done.stdout and not done.stderr, "%s: %s" % (title, mode), outcome(done))
+    shutil.rmtree(WORK + "/archive", ignore_errors=True)
+    done = tool("--otf2", "archive", "run")
+    checked = tool("--check", "archive")
+    say(done.returncode == 0 and checked.returncode == 0 and "%d messages matched" % MESSAGES in checked.stdout,
+        title + ": --otf2 writes a sound archive with all messages", outcome(done) + outcome(checked))
+
+
+def readable_judge(version):
+    """A version that is read as today's is."""
+    directory = "%s/run-%d/" % (SAMPLES, version)
+    for shape in ("rank", "compact"):
+        samples, title = [directory + shape + "%d.mpit.xz" % rank for rank in (0, 1)], "run-%d/%s" % (version, shape)
+        numbers_judge(title, samples, CALLS)
+        text_judge(title)
+        trace_judge(title, samples)
+        before = tool("--events", "run")
+        done = tool("--compact", "run")
+        after = tool("--events", "run")
+        verified = tool("--verify", "run")
+        say(done.returncode == 0 and after.returncode == 0 and before.stdout == after.stdout and
+            verified.returncode == 0, title + ": --compact changes nothing that is shown", outcome(done) + outcome(verified))
+
+
+def refused_judge(sample, kind, version, least, current):
+    """A version that is not read: nothing is shown, nothing is written, and it is said why."""
+    title, run = os.path.relpath(sample, SAMPLES), laid_out([sample])
+    (path,) = glob.glob(run + "/*")
+    words = ("version %d; this mpit reads versions %d to %d" % (version, least, current), "the mpit that")
+    for mode in (["--summary"], ["--json"], ["--events"], ["--csv"], ["--verify"], ["--crash"], ["--analyze"], ["--compact"],
+                 ["--otf2", "refused"], ["--perfetto", "refused"], ["--json", "--analyze"]):
+        done = tool(*mode, "run")
+        alone = tool(*mode, path)
+        good = [one.returncode == 1 and not one.stdout and all(word in one.stderr for word in words) for one in (done, alone)]
+        say(all(good) and not os.path.exists(WORK + "/refused"), "%s of %s names the versions" % (" ".join(mode), title),
+            outcome(done) + outcome(alone))
+    if kind == "run":
+        done = tool("--output", "run", "true", name="mpit-run")
+        say(done.returncode != 0, "mpit-run does not record into its directory", outcome(done))
+    with open(path, "rb") as file:
+        say(file.read() == get(sample) and os.listdir(run) == [os.path.basename(path)], "and the file stays as it is")
+
+
 def older():
-    """Refused with a word that names both versions, or read."""
-    for kind, current in (("run", RUN_VERSION), ("summary", FLAT_VERSION)):
+    """What users have kept."""
+    for version in range(RUN_VERSION_LEAST, RUN_VERSION):
+        say(os.path.isdir("%s/run-%d" % (SAMPLES, version)), "there are samples of RUN_VERSION %d" % version)
+        readable_judge(version)
+    for version in range(FLAT_VERSION_LEAST, FLAT_VERSION):
+        numbers_judge("summary-%d" % version, ["%s/summary-%d/job.summary.xz" % (SAMPLES, version)],
+                      {name: count for name, count in CALLS.items() if name != "MPI_Finalize"})  # it was made in there
+    refused = 0
+    for kind, least, current in (("run", RUN_VERSION_LEAST, RUN_VERSION), ("summary", FLAT_VERSION_LEAST, FLAT_VERSION)):
         for sample in sorted(glob.glob("%s/%s-*/*.xz" % (SAMPLES, kind))):
             version = int(re.search(r"-(\d+)/", sample).group(1))
-            if version == current or not re.search(r"\.(mpit|summary)\.xz$", sample):
-                continue
-            for mode in ("--json", "--events", "--verify", "--crash"):
-                done = dumped(sample, mode)
-                word = "version %d; this mpit reads version %d" % (version, current)
-                say(done.returncode == 1 and word in done.stderr or
-                    mode == "--verify" and done.returncode == 0 and "equals the tallies" in done.stdout,
-                    "%s of %s names both versions" % (mode, os.path.relpath(sample, SAMPLES)), outcome(done))
+            if version < least and re.search(r"\.(mpit|summary)\.xz$", sample):
+                refused += 1
+                refused_judge(sample, kind, version, least, current)
+    say(refused >= 4, "samples of versions that are refused", refused)
 
 
 def main():

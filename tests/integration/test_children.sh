@@ -27,12 +27,6 @@ if got != wanted:
 PYTHON
 }
 
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/checked" 2>&1; then ok "$name"; else not_ok "$name" "$work/checked"; fi
-}
-
 # files RUN TRACE: a summary for each of the jobs (the ranks' and one for each that a rank has started), and a run file
 # for each of their processes if there is a trace; nothing else
 files() {

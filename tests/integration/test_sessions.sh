@@ -7,12 +7,6 @@
 build=$(cd "${1:?usage: test_sessions.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/checked" 2>&1; then ok "$name"; else not_ok "$name" "$work/checked"; fi
-}
-
 # calls RUN CALL: how often it was counted
 calls() {
     mpit-dump --json "$1" | python3 -c '

@@ -36,12 +36,6 @@ smaller() {
     if [ "$2" -gt 0 ] && [ "$2" -le "$3" ]; then ok "$1: $2, at most $3"; else not_ok "$1: $2, at most $3"; fi
 }
 
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/checked" 2>&1; then ok "$name"; else not_ok "$name" "$work/checked"; fi
-}
-
 # bytes RUN: of its run files
 bytes() { cat "$1"/*.mpit | wc -c; }
 

@@ -3,32 +3,15 @@
 # their format and have the calls, regions, samples and messages; filters leave the same in all outputs, and sound archives;
 # a full disk, a limit or a signal leaves no half file.
 # Usage: test_views.sh BUILD_DIRECTORY
-set -u
+. "$(dirname "$0")/verdict.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LC_ALL=C.UTF-8
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export LC_ALL=C.UTF-8
 unset LD_PRELOAD "${!MPIT_@}"
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
 dump=$build/bin/mpit-dump views=$here/views.py
-passed=0 failed=0
 
-# check NAME COMMAND...: ok if it returns 0; what it printed is shown if not
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok - $name"
-    else
-        failed=$((failed + 1))
-        echo "not ok - $name"
-        sed 's/^/#   /' "$work/out" | tail -20
-    fi
-}
 # refused NAME PATTERN COMMAND...: it fails, and says a line like that
 refused() {
     local name=$1 pattern=$2
@@ -179,5 +162,4 @@ for mpi in openmpi mpich; do
     killed $mpi
 done
 [ -n "$any" ] || check "heat is in $build/tests" false
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+verdict

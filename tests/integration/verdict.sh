@@ -2,6 +2,7 @@
 #
 #   ok NAME                     says that a promise was kept
 #   not_ok NAME [FILE]          says that it was not, with what FILE holds
+#   check NAME COMMAND...       one or the other, as the command returns
 #   verdict                     the closing line; fails if anything did
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
 #   sound ARCHIVE               nothing is found in the archive ($build)
@@ -27,6 +28,12 @@ not_ok() {
     failed=$((failed + 1))
     echo "not ok $1"
     if [ $# -gt 1 ] && [ -s "$2" ]; then head -n 40 "$2" | sed 's/^/    /'; fi
+}
+
+check() {
+    local name=$1
+    shift
+    if "$@" >"$work/checked" 2>&1; then ok "$name"; else not_ok "$name" "$work/checked"; fi
 }
 
 verdict() {

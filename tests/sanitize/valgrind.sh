@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: valgrind.sh BUILD_VALGRIND [TEST...]}" && pwd) || exit 2
 shift
 # of a test with arguments: which of its cases have threads
-declare -A cases=([commreuse]='threads_*') chosen=([helgrind]='request book meter windows instrument commreuse' [drd]='request instrument')
+declare -A cases=([commreuse]='threads_*') chosen=([helgrind]='request requestcrowds book meter windows windowraces instrument commreuse' [drd]='request requestcrowds instrument')
 [ $# -gt 0 ] && chosen=([helgrind]="$*" [drd]="$*")
 cd "$work" || exit 2
 

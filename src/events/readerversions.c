@@ -1,0 +1,56 @@
+#include "readerversions.h"
+
+#include "calls.h"
+#include "readercomms.h"
+
+#include <string.h>
+
+enum { VERSION_WITH_FREE = 6, VERSION_WITH_CLOCKS = 7 };
+
+int reader_version_check(struct run_reader *reader)
+{
+    struct run_header *header = &reader->header;
+    if (header->version < RUN_VERSION_LEAST || header->version > RUN_VERSION)
+        return reader_fail(
+            reader,
+            "has format version %u; this mpit reads versions %d to %d: read it with the mpit-dump of the "
+            "mpit that recorded it",
+            header->version, RUN_VERSION_LEAST, RUN_VERSION);
+    if (header->version < VERSION_WITH_CLOCKS)
+        header->clock_syncs = header->first_object = 0;
+    if (header->header_bytes < sizeof *header)
+        header->gaps = 0;
+    if (header->version < VERSION_WITH_FREE)
+        header->trace_policy = TRACE_STOP;
+    return 0;
+}
+
+bool reader_header_is_whole(const struct run_header *header)
+{
+    if (header->version < VERSION_WITH_CLOCKS)
+        return header->header_bytes >= offsetof(struct run_header, clock_syncs);
+    return header->header_bytes >= sizeof *header || header->header_bytes == offsetof(struct run_header, gaps);
+}
+
+int reader_calls_check(struct run_reader *reader)
+{
+    if (reader->header.version == RUN_VERSION)
+        return 0;
+    for (size_t kind = 0; kind < reader->call_count; kind++)
+        if (kind >= CALL_COUNT || strcmp(reader->calls[kind].name, call_table[kind].name) != 0)
+            return reader_fail(reader,
+                               "has format version %u and other calls than this mpit (number %zu is %s): read it with "
+                               "the mpit-dump of the mpit that recorded it",
+                               reader->header.version, kind, reader->calls[kind].name);
+    return 0;
+}
+
+uint32_t reader_columns_kind(uint32_t first_kind)
+{
+    return first_kind == CHUNK_IMAGE - 1 ? CHUNK_COLUMNS - 1 : CHUNK_COLUMNS;
+}
+
+bool reader_tells_turns(const struct run_reader *reader)
+{
+    return reader->header.version >= VERSION_WITH_FREE;
+}

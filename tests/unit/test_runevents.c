@@ -1,0 +1,306 @@
+/* The writer and the reader of run files together: events, in rings and traces. */
+#define _GNU_SOURCE
+#include "writerfixture.h"
+
+/* ---- events ---------------------------------------------------------------------------------------------------------
+ */
+
+static struct fixture recorded;
+
+/* A run of one thread that has emitted `count` events; event n began at n. */
+static void record(uint32_t capacity, uint64_t count, bool traced)
+{
+    fixture_open(&recorded);
+    recorded.run.header->traced = traced;
+    fixture_thread_add(&recorded, 0, capacity);
+    for (uint64_t n = 0; n < count; n++)
+        fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+    fixture_close(&recorded, RUN_FINALIZED);
+    if (run_reader_open(&reader, recorded.run.path) != 0)
+        fail_msg("%s", reader.error);
+}
+
+static int record_teardown(void **state)
+{
+    run_reader_close(&reader);
+    fixture_remove(&recorded);
+    return directory_teardown(state);
+}
+
+/* Events first .. end - 1 come out, the ones before them are missing. */
+static void events_check(uint64_t first, uint64_t end)
+{
+    struct event_cursor cursor;
+    event_cursor_open(&cursor, &reader, 0);
+    for (uint64_t n = first; n < end; n++) {
+        const struct event *event = event_cursor_next(&cursor);
+        assert_non_null(event);
+        assert_int_equal(event->begin, n);
+    }
+    assert_null(event_cursor_next(&cursor));
+    assert_null(event_cursor_next(&cursor));
+    assert_int_equal(cursor.missing, first);
+}
+
+static void ring_keeps_all_until_it_is_full(void **state)
+{
+    (void)state;
+    record(16, 16, false);
+    events_check(0, 16);
+}
+
+static void ring_drops_oldest_when_full(void **state)
+{
+    (void)state;
+    record(16, 21, false);
+    events_check(5, 21);
+}
+
+static void trace_keeps_every_event_in_order(void **state)
+{
+    (void)state;
+    record(16, 16 * 5 + 3, true);
+    events_check(0, 16 * 5 + 3);
+    assert_int_equal(reader.chunk_count, 2 + 5);
+}
+
+static void trace_of_whole_buffers_is_read_once(void **state)
+{
+    (void)state;
+    record(16, 32, true);
+    events_check(0, 32);
+}
+
+static void thread_without_events_has_none(void **state)
+{
+    (void)state;
+    struct event_cursor cursor;
+    record(16, 0, true);
+    events_check(0, 0);
+    event_cursor_open(&cursor, &reader, 17);
+    assert_null(event_cursor_next(&cursor));
+    assert_int_equal(cursor.missing, 0);
+}
+
+static void chunk_of_another_thread_is_missing(void **state)
+{
+    (void)state;
+    record(16, 40, true);
+    int fd = open(recorded.run.path, O_RDWR);
+    for (size_t i = 0; i < reader.chunk_count; i++)
+        if (reader.chunks[i]->kind == CHUNK_TRACE && reader.chunks[i]->first_event == 0) {
+            uint32_t nobody = 99;
+            off_t at = (const char *)&reader.chunks[i]->thread - reader.base;
+            assert_int_equal(pwrite(fd, &nobody, sizeof nobody, at), sizeof nobody);
+        }
+    close(fd);
+    struct event_cursor cursor;
+    uint64_t n = 16;
+    event_cursor_open(&cursor, &reader, 0);
+    for (const struct event *event; (event = event_cursor_next(&cursor)); n++)
+        assert_int_equal(event->begin, n);
+    assert_int_equal(n, 40);
+    assert_int_equal(cursor.missing, 16);
+}
+
+static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
+{
+    (void)state;
+    fixture_open(&recorded);
+    recorded.run.trace_limit = 2 * RUN_PAGE_BYTES;
+    fixture_thread_add(&recorded, 0, 16);
+    for (uint64_t n = 0; n < 100; n++)
+        fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+    assert_int_equal(recorded.run.trace_bytes, 2 * RUN_PAGE_BYTES);
+    assert_int_equal(recorded.run.header->lost[LOSS_TRACE_LIMIT], (100 / 16 - 2) * 16);
+    fixture_close(&recorded, RUN_FINALIZED);
+    assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+    struct event_cursor cursor;
+    uint64_t expected = 0, seen = 0;
+    event_cursor_open(&cursor, &reader, 0);
+    for (const struct event *event; (event = event_cursor_next(&cursor)); seen++) {
+        if (expected == 32)
+            expected = 100 - 16;
+        assert_int_equal(event->begin, expected++);
+    }
+    assert_int_equal(seen, 48);
+    assert_int_equal(cursor.missing, 52);
+}
+
+/* Chunks of all sizes, and other pieces of the file between them: the last ones are there, one behind the other. */
+static void ring_trace_keeps_the_last_within_its_limit(void **state)
+{
+    (void)state;
+    enum { PAGES = 40, ROUNDS = 3000 };
+    static struct event events[16 * RUN_PAGE_BYTES / sizeof(struct event)];
+    uint64_t number = 0, offset, lost = 0;
+    open_with(64 * MEGABYTE, PAGES * RUN_PAGE_BYTES);
+    run_trace_policy(&run, TRACE_RING);
+    srand(11);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint32_t count = 1 + (uint32_t)rand() % (uint32_t)(sizeof events / sizeof *events - 2);
+        if (rand() % 100 == 0)
+            assert_non_null(run_alloc(&run, 300000, &offset));
+        for (uint32_t i = 0; i < count; i++)
+            events[i].begin = number + i;
+        assert_true(run_trace_append(&run, 0, number, events, count));
+        number += count;
+        assert_true(run.trace_bytes <= PAGES * RUN_PAGE_BYTES);
+        if (round % 50)
+            continue;
+        read_back();
+        uint64_t kept = 0, next = 0, bytes = 0;
+        for (size_t i = 0; i < reader.chunk_count; i++) {
+            const struct chunk_header *chunk = reader.chunks[i];
+            bytes += chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_FREE ? chunk->bytes : 0;
+            if (chunk->kind != CHUNK_TRACE)
+                continue;
+            if (kept)
+                assert_int_equal(chunk->first_event, next);
+            for (uint32_t e = 0; e < chunk->capacity; e++)
+                assert_int_equal(((const struct event *)(chunk + 1))[e].begin, chunk->first_event + e);
+            next = chunk->first_event + chunk->capacity;
+            kept += chunk->capacity;
+        }
+        assert_int_equal(next, number);
+        assert_true(bytes <= PAGES * RUN_PAGE_BYTES);
+        lost = run.header->lost[LOSS_TRACE_LIMIT];
+        assert_int_equal(lost, number - kept);
+        run_reader_close(&reader);
+    }
+    assert_true(lost > 0);
+    assert_false(run_trace_append(&run, 0, number, calloc(PAGES * 128, sizeof *events), PAGES * 128));
+    assert_int_equal(run.cause, LOSS_TRACE_LIMIT);
+    run_close(&run, RUN_FINALIZED, true);
+    assert_false(run_trace_append(&run, 0, number, events, 10));
+    read_back();
+}
+
+/* One step of the move of a thread, whichever it needs. False: it has ended, in the one way or the other. */
+static bool move_step(struct trace_move *move)
+{
+    if (!move->taken)
+        return run_trace_take(&run, move, (size_t)rand() % 9000);
+    if (move->done < move->bytes)
+        return run_trace_put(&run, move, (size_t)rand() % 9000);
+    return run_trace_publish(&run, move) && false;
+}
+
+/* How many events of the thread the file has, in order, up to `end`, and that each is what it was. */
+static uint64_t moved_count(uint32_t thread, uint64_t end)
+{
+    uint64_t kept = 0, next = 0;
+    for (size_t i = 0; i < reader.chunk_count; i++) {
+        const struct chunk_header *chunk = reader.chunks[i];
+        if (chunk->kind != CHUNK_TRACE || chunk->thread != thread)
+            continue;
+        assert_true(chunk->first_event >= next);
+        next = chunk->first_event + chunk->capacity;
+        for (uint32_t e = 0; e < chunk->capacity; e++)
+            assert_true(((const struct event *)(chunk + 1))[e].begin ==
+                        (thread + 1) * UINT64_C(1000000000) + chunk->first_event + e);
+        kept += chunk->capacity;
+    }
+    assert_true(next <= end);
+    return kept;
+}
+
+/* Several threads are on their way at the same time; at every moment the file holds whole chunks alone, and what it
+ * does not hold is counted. */
+static void moves_in_pieces(enum trace_policy policy, uint64_t limit)
+{
+    enum { THREADS = 5, EVENTS = 1500, STEPS = 20000 };
+    static struct event events[THREADS][EVENTS];
+    struct trace_move moves[THREADS] = {{.data = NULL}};
+    uint64_t numbers[THREADS] = {0}, under_way = 0, kept = 0, all = 0, offset;
+    open_with(64 * MEGABYTE, limit);
+    run_trace_policy(&run, policy);
+    srand(17);
+    for (unsigned step = 0; step < STEPS; step++) {
+        unsigned t = (unsigned)rand() % THREADS;
+        if (rand() % 2000 == 0)
+            assert_non_null(run_alloc(&run, 300000, &offset));
+        if (!moves[t].data) {
+            uint32_t count = 1 + (uint32_t)rand() % EVENTS;
+            for (uint32_t i = 0; i < count; i++)
+                events[t][i].begin = (t + 1) * UINT64_C(1000000000) + numbers[t] + i;
+            moves[t] = (struct trace_move){
+                .chunk = {.kind = CHUNK_TRACE, .thread = t, .capacity = count, .first_event = numbers[t]},
+                .data = events[t],
+                .bytes = count * sizeof(struct event)};
+            numbers[t] += count;
+        } else if (!move_step(&moves[t])) {
+            moves[t].data = NULL;
+        }
+        assert_true(!limit || run.trace_bytes <= limit);
+        if (step % 500 != 499)
+            continue;
+        read_back();
+        under_way = kept = all = 0;
+        for (unsigned i = 0; i < THREADS; i++) {
+            kept += moved_count(i, numbers[i]);
+            under_way += moves[i].data ? moves[i].chunk.capacity : 0;
+            all += numbers[i];
+        }
+        assert_int_equal(run.header->lost[LOSS_TRACE_LIMIT] + kept + under_way, all);
+        run_reader_close(&reader);
+    }
+    assert_true(kept > 0 && (run.header->lost[LOSS_TRACE_LIMIT] > 0) == (limit > 0));
+    run_close(&run, RUN_FINALIZED, true);
+    assert_int_equal(file_size(run.path), run.header->file_bytes); /* what was made ready for more is cut off */
+}
+
+static void threads_move_their_events_in_pieces(void **state)
+{
+    (void)state;
+    moves_in_pieces(TRACE_STOP, 0);
+    moves_in_pieces(TRACE_STOP, 3 * MEGABYTE);
+    moves_in_pieces(TRACE_RING, 60 * RUN_PAGE_BYTES);
+}
+
+/* The oldest places of a ring may be half of another event when the process dies; not if the ring has just become full.
+ */
+static void killed_process_shows_no_event_that_was_being_written_over(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 200; i++) {
+        uint64_t written = i / 2, turned = i % 2 ? written : 0;
+        bool whole = written % 16 == 0 && written > turned;
+        uint64_t spare = whole ? 0 : RING_SPARE, first = written + spare > 16 ? written + spare - 16 : 0, seen = 0;
+        fixture_open(&recorded);
+        recorded.run.trace_limit = 1;
+        fixture_thread_add(&recorded, 0, 16);
+        for (uint64_t n = 0; n < written; n++)
+            fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+        recorded.threads[0].ring->turned = turned;
+        fixture_close(&recorded, RUN_RUNNING);
+        assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+        struct event_cursor cursor;
+        event_cursor_open(&cursor, &reader, 0);
+        for (const struct event *event; (event = event_cursor_next(&cursor)); seen++)
+            assert_int_equal(event->begin, first + seen);
+        assert_int_equal(seen, written - first);
+        assert_int_equal(cursor.missing, first);
+        run_reader_close(&reader);
+        fixture_remove(&recorded);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
+#define EVENTS_TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, record_teardown)
+    const struct CMUnitTest tests[] = {
+        EVENTS_TEST(ring_keeps_all_until_it_is_full),
+        EVENTS_TEST(ring_drops_oldest_when_full),
+        EVENTS_TEST(trace_keeps_every_event_in_order),
+        EVENTS_TEST(trace_of_whole_buffers_is_read_once),
+        EVENTS_TEST(thread_without_events_has_none),
+        EVENTS_TEST(chunk_of_another_thread_is_missing),
+        EVENTS_TEST(trace_stops_at_its_limit_and_the_ring_goes_on),
+        TEST(ring_trace_keeps_the_last_within_its_limit),
+        TEST(threads_move_their_events_in_pieces),
+        TEST(killed_process_shows_no_event_that_was_being_written_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

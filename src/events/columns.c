@@ -334,11 +334,13 @@ static uint64_t times_take_short(struct columns_cursor *cursor, struct event *la
 static uint64_t times_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
 {
     uint64_t number = unpacked->count;
-    for (;; number++) {
+    while (number < end) {
         number = times_take_short(cursor, unpacked->last, number, end, unpacked->before);
-        if (number == end || !times_get(cursor, unpacked->last, number, number - unpacked->before))
-            return number;
+        if (number < end && !times_get(cursor, unpacked->last, number, number - unpacked->before))
+            break;
+        number += number < end;
     }
+    return number;
 }
 
 size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, size_t most)

@@ -81,7 +81,7 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
         if (!process->first)
             process->first = lane;
         process->lanes_open++;
-        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread]);
+        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], false);
         int got = lane_advance(lanes->analysis, lane);
         if (got < 0)
             return -1;

@@ -15,7 +15,7 @@ static __attribute__((noinline)) void stream_seek(struct call_stream *stream)
     stream->torn = stream->cursor.missing != missing;
 }
 
-/* Reads one record ahead. */
+/* Reads one record ahead. Behind a gap no record is unpacked yet, so that stream_seek says that there is none more. */
 static inline void stream_advance(struct call_stream *stream)
 {
     const struct event *event = event_cursor_plain(&stream->cursor);
@@ -24,13 +24,14 @@ static inline void stream_advance(struct call_stream *stream)
         return;
     }
     stream->ahead = event;
-    stream->torn = false;
 }
 
-void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written)
+void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written,
+                      bool held)
 {
     *stream = (struct call_stream){0};
     event_cursor_open(&stream->cursor, run, thread);
+    stream->cursor.reads = held;
     if (stream->cursor.end > written)
         stream->cursor.end = written;
     stream_advance(stream);
@@ -51,7 +52,8 @@ void call_stream_close(struct call_stream *stream)
 }
 
 /* The extension behind a record that says it has one. */
-static bool extension_take(struct call_stream *stream, const struct event *event, struct event_extension *extension)
+static inline bool extension_take(struct call_stream *stream, const struct event *event,
+                                  struct event_extension *extension)
 {
     if (!(event->kind & EVENT_WIDE) || !stream->ahead || stream->torn || event_kind(stream->ahead) != RECORD_EXTENSION)
         return false;
@@ -60,7 +62,8 @@ static bool extension_take(struct call_stream *stream, const struct event *event
     return true;
 }
 
-static bool call_begins(struct call_stream *stream)
+/* Skips what is no call and belongs to none. */
+static __attribute__((noinline)) bool call_seek(struct call_stream *stream)
 {
     while (stream->ahead) {
         unsigned kind = event_kind(stream->ahead);
@@ -83,19 +86,90 @@ static bool call_begins(struct call_stream *stream)
     return false;
 }
 
+static inline bool call_begins(struct call_stream *stream)
+{
+    return (stream->ahead && event_kind(stream->ahead) - 1 < CALL_COUNT - 1) || call_seek(stream);
+}
+
+static __attribute__((noinline)) bool parts_grow(struct traced_call *call)
+{
+    size_t capacity = call->part_capacity ? call->part_capacity * 2 : 4;
+    struct call_part *parts = realloc(call->parts, capacity * sizeof *parts);
+    if (!parts)
+        return false;
+    call->parts = parts;
+    call->part_capacity = capacity;
+    return true;
+}
+
+/* The fields are the caller's to set; NULL without memory. */
+static inline struct call_part *part_place(struct traced_call *call)
+{
+    if (call->part_count == call->part_capacity && !parts_grow(call))
+        return NULL;
+    return &call->parts[call->part_count++];
+}
+
 struct call_part *call_part_add(struct traced_call *call)
 {
-    if (call->part_count == call->part_capacity) {
-        size_t capacity = call->part_capacity ? call->part_capacity * 2 : 4;
-        struct call_part *parts = realloc(call->parts, capacity * sizeof *parts);
-        if (!parts)
-            return NULL;
-        call->parts = parts;
-        call->part_capacity = capacity;
-    }
-    struct call_part *part = &call->parts[call->part_count++];
-    *part = (struct call_part){0};
+    struct call_part *part = part_place(call);
+    if (part)
+        *part = (struct call_part){0};
     return part;
+}
+
+static inline bool record_posts(unsigned kind)
+{
+    return kind == RECORD_SEND_POSTED || kind == RECORD_RECV_POSTED || kind == RECORD_COLL_POSTED;
+}
+
+/* The records behind a call, as long as they are unpacked and have no extension. */
+static inline bool parts_take_plain(struct call_stream *stream, struct traced_call *call)
+{
+    const struct event *ahead = stream->ahead, *ready = stream->cursor.ready;
+    const struct event *const first = ready, *const end = stream->cursor.ready_end;
+    bool good = true;
+    for (; ready != end; ahead = ready++) {
+        unsigned kind = event_kind(ahead);
+        if (kind < RECORD_FIRST || kind >= RECORD_END || (ahead->kind & EVENT_WIDE))
+            break;
+        struct call_part *part = part_place(call);
+        good = part != NULL;
+        if (!good)
+            break;
+        part->event = *ahead;
+        part->bytes_out = (uint32_t)ahead->tag;
+        part->request = 0;
+        part->object = NULL;
+        call->posts |= record_posts(kind);
+    }
+    stream->ahead = ahead;
+    stream->cursor.next += (uint64_t)(ready - first);
+    stream->cursor.ready = ready;
+    return good;
+}
+
+/* The others. Returns as call_stream_next does. */
+static __attribute__((noinline)) int parts_take(struct call_stream *stream, struct traced_call *call)
+{
+    while (stream->ahead && !stream->torn) {
+        struct event_extension extension;
+        unsigned kind = event_kind(stream->ahead);
+        if (kind < RECORD_FIRST || kind >= RECORD_END)
+            break;
+        struct call_part *part = part_place(call);
+        if (!part)
+            return -1;
+        part->event = *stream->ahead;
+        part->bytes_out = (uint32_t)stream->ahead->tag;
+        part->request = 0;
+        part->object = NULL;
+        call->posts |= record_posts(kind);
+        stream_advance(stream);
+        if (extension_take(stream, &part->event, &extension))
+            part->bytes_out = extension.bytes_out;
+    }
+    return 1;
 }
 
 int call_stream_next(struct call_stream *stream, struct traced_call *call)
@@ -103,33 +177,28 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     struct event_extension extension;
     if (!call_begins(stream))
         return 0;
+    unsigned kind = event_kind(stream->ahead);
+    uint64_t duration = stream->ahead->duration;
     call->event = *stream->ahead;
+    call->shape = kind < CALL_COUNT ? (enum fold_shape)call_table[kind].fold : FOLD_CALL;
+    call->bytes_out = (uint32_t)stream->ahead->tag;
     call->part_count = 0;
     call->request = 0;
     call->object = NULL;
     call->group = NO_GROUP;
-    call->pairs = false;
-    call->posts = false;
+    call->pairs = call->posts = false;
     call->number = stream->calls++;
     stream_advance(stream);
-    bool wide = extension_take(stream, &call->event, &extension);
-    uint64_t duration = event_duration(&call->event, wide ? &extension : NULL);
-    call->bytes_out = wide ? extension.bytes_out : (uint32_t)call->event.tag;
+    if (extension_take(stream, &call->event, &extension)) {
+        duration = extension.duration;
+        call->bytes_out = extension.bytes_out;
+    }
     if (__builtin_add_overflow(call->event.begin, duration, &call->end))
         call->end = UINT64_MAX;
-    while (stream->ahead && !stream->torn) {
-        unsigned kind = event_kind(stream->ahead);
-        if (kind < RECORD_FIRST || kind >= RECORD_END)
-            break;
-        struct call_part *part = call_part_add(call);
-        if (!part)
-            return -1;
-        part->event = *stream->ahead;
-        call->posts =
-            call->posts || kind == RECORD_SEND_POSTED || kind == RECORD_RECV_POSTED || kind == RECORD_COLL_POSTED;
-        stream_advance(stream);
-        wide = extension_take(stream, &part->event, &extension);
-        part->bytes_out = wide ? extension.bytes_out : (uint32_t)part->event.tag;
-    }
-    return 1;
+    if (!stream->ahead || stream->torn)
+        return 1;
+    if (!parts_take_plain(stream, call))
+        return -1;
+    unsigned next = event_kind(stream->ahead);
+    return next < RECORD_FIRST || next >= RECORD_END ? 1 : parts_take(stream, call);
 }

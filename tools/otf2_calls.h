@@ -34,6 +34,7 @@ struct traced_call {
     uint64_t bytes_out;
     uint64_t request;                  /* that the call posted or tested; of an access or transfer: its id; 0 = none */
     const struct trace_object *object; /* window or file that it works on, where that is shown; else NULL */
+    enum fold_shape shape;             /* what the fold makes of it; a mark: FOLD_CALL */
     uint32_t group;                    /* of a window's synchronization: number of the group; NO_GROUP: none */
     bool posts;                        /* there are records of what was posted among its parts */
     bool pairs;                        /* it ends what was seen to begin: a lock, a handle, a window */
@@ -53,8 +54,10 @@ struct call_stream {
     uint64_t unknown; /* kinds that this version does not know */
 };
 
-/* `written`: how many records there were when the conversion began; a living process writes on. */
-void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written);
+/* `written`: how many records there were when the conversion began; a living process writes on. `held`: the file is, by
+ * this thread alone. */
+void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written,
+                      bool held);
 /* The same of the last `most` records; what belongs to a call before them is skipped. */
 void call_stream_open_last(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t most);
 void call_stream_close(struct call_stream *stream);
@@ -71,9 +74,7 @@ static inline bool call_is_mark(const struct traced_call *call)
 
 static inline enum fold_shape call_shape(const struct traced_call *call)
 {
-    if (call_is_mark(call))
-        return FOLD_CALL;
-    return (enum fold_shape)call_table[event_kind(&call->event)].fold;
+    return call->shape;
 }
 
 #endif

@@ -1,49 +1,8 @@
 #include "otf2_events.h"
 
+#include "otf2_collectives.h"
 #include "otf2_io.h"
 #include "otf2_rma.h"
-
-static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
-    [COLLECTIVE_BARRIER] = OTF2_COLLECTIVE_OP_BARRIER,
-    [COLLECTIVE_BCAST] = OTF2_COLLECTIVE_OP_BCAST,
-    [COLLECTIVE_GATHER] = OTF2_COLLECTIVE_OP_GATHER,
-    [COLLECTIVE_GATHERV] = OTF2_COLLECTIVE_OP_GATHERV,
-    [COLLECTIVE_SCATTER] = OTF2_COLLECTIVE_OP_SCATTER,
-    [COLLECTIVE_SCATTERV] = OTF2_COLLECTIVE_OP_SCATTERV,
-    [COLLECTIVE_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
-    [COLLECTIVE_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
-    [COLLECTIVE_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,
-    [COLLECTIVE_ALLTOALLV] = OTF2_COLLECTIVE_OP_ALLTOALLV,
-    [COLLECTIVE_ALLTOALLW] = OTF2_COLLECTIVE_OP_ALLTOALLW,
-    [COLLECTIVE_ALLREDUCE] = OTF2_COLLECTIVE_OP_ALLREDUCE,
-    [COLLECTIVE_REDUCE] = OTF2_COLLECTIVE_OP_REDUCE,
-    [COLLECTIVE_REDUCE_SCATTER] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER,
-    [COLLECTIVE_REDUCE_SCATTER_BLOCK] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
-    [COLLECTIVE_SCAN] = OTF2_COLLECTIVE_OP_SCAN,
-    [COLLECTIVE_EXSCAN] = OTF2_COLLECTIVE_OP_EXSCAN,
-    /* OTF2 has none among neighbours: the ones that they are named after. Their regions' role says that not everybody
-     * gets something from everybody. */
-    [COLLECTIVE_NEIGHBOR_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
-    [COLLECTIVE_NEIGHBOR_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
-    [COLLECTIVE_NEIGHBOR_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,
-    [COLLECTIVE_NEIGHBOR_ALLTOALLV] = OTF2_COLLECTIVE_OP_ALLTOALLV,
-    [COLLECTIVE_NEIGHBOR_ALLTOALLW] = OTF2_COLLECTIVE_OP_ALLTOALLW,
-};
-
-static bool op_has_root(unsigned op)
-{
-    switch (op) {
-    case COLLECTIVE_BCAST:
-    case COLLECTIVE_GATHER:
-    case COLLECTIVE_GATHERV:
-    case COLLECTIVE_SCATTER:
-    case COLLECTIVE_SCATTERV:
-    case COLLECTIVE_REDUCE:
-        return true;
-    default:
-        return false;
-    }
-}
 
 static uint64_t stamp_bounded(const struct trace_process *process, uint64_t ticks)
 {
@@ -133,53 +92,6 @@ static void write_collective_request(struct trace_location *location, uint64_t r
         location_check(location, OTF2_EvtWriter_NonBlockingCollectiveRequest(location->writer, NULL, now, request));
 }
 
-/* The event that names the communicator which the call works on: the one that it freed, else the call's own. */
-static const struct event *call_place(const struct traced_call *call)
-{
-    for (size_t i = 0; i < call->part_count; i++)
-        if (event_kind(&call->parts[i].event) == RECORD_DESTROYED)
-            return &call->parts[i].event;
-    return &call->event;
-}
-
-static bool call_frees(const struct traced_call *call)
-{
-    unsigned kind = event_kind(&call->event);
-    return kind == CALL_MPI_Comm_free || kind == CALL_MPI_Comm_disconnect;
-}
-
-bool call_creates_later(const struct event *event)
-{
-    return event_kind(event) == CALL_MPI_Comm_idup || event_kind(event) == CALL_MPI_Comm_idup_with_info;
-}
-
-/* The communicator that the call has made, or NO_COMM. */
-static uint32_t created_comm(struct trace_process *process, const struct traced_call *call)
-{
-    uint32_t comm = NO_COMM;
-    for (size_t i = 0; i < call->part_count && comm == NO_COMM; i++)
-        if (event_kind(&call->parts[i].event) == RECORD_CREATED)
-            comm = process_comm(process, &call->parts[i].event);
-    return comm;
-}
-
-/* A blocking collective, or the creation or end of a communicator: a collective over its communicator. Over the new one
- * where not all of the parent take part, or there is none. NO_COMM: it is no collective, or not known which. */
-static uint32_t collective_comm(const struct trace_location *location, const struct traced_call *call)
-{
-    enum fold_shape shape = call_shape(call);
-    if ((shape != FOLD_COLL && shape != FOLD_COMM) || (call->event.kind & EVENT_FAILED) ||
-        location->process->job->no_collectives || call_creates_later(&call->event))
-        return NO_COMM;
-    if (call_frees(call) && call_place(call) == &call->event)
-        return NO_COMM; /* which one it freed is not known */
-    bool over_parent = event_kind(&call->event) != CALL_MPI_Comm_create_group;
-    uint32_t comm = over_parent ? process_comm(location->process, call_place(call)) : NO_COMM;
-    if (comm == NO_COMM && shape == FOLD_COMM)
-        comm = created_comm(location->process, call);
-    return comm != NO_COMM && location->process->comms->list[comm].partial ? NO_COMM : comm;
-}
-
 static void write_metric(struct trace_location *location, const struct scheduled *sample, OTF2_TimeStamp now)
 {
     uint32_t type = location->process->job->instruments.metrics[sample->what].record->type;
@@ -255,20 +167,20 @@ static inline unsigned region_kind(const struct traced_call *call)
     return call_is_mark(call) ? CALL_NONE : event_kind(&call->event);
 }
 
-/* What stands behind the call's Enter. */
-static void write_begun(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+/* Calls of which more than a message stands behind their Enter, or before their Leave; and nothing, if no records stand
+ * behind them. */
+enum {
+    BEGINS_OPERATION = 1 << FOLD_POST_COLL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
+    ENDS_OPERATION = 1 << FOLD_CALL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
+    ENDS_NOTHING = 1 << FOLD_SEND | 1 << FOLD_SENDRECV | 1 << FOLD_POST_SEND | 1 << FOLD_POST_RECV | 1 << FOLD_P2P |
+                   1 << FOLD_START | 1 << FOLD_POST_COLL | 1 << FOLD_COLL_INIT,
+};
+
+/* What stands behind the Enter of a call that is not frequent. */
+static __attribute__((noinline)) void write_operation_begin(struct trace_location *location,
+                                                            const struct traced_call *call, OTF2_TimeStamp now)
 {
     switch (call_shape(call)) {
-    case FOLD_SEND:
-    case FOLD_SENDRECV:
-        write_send(location, &call->event, now);
-        break;
-    case FOLD_POST_SEND:
-        write_isend(location, &call->event, call->request, now);
-        break;
-    case FOLD_POST_RECV:
-        write_irecv_request(location, call->request, now);
-        break;
     case FOLD_POST_COLL:
         write_collective_request(location, call->request, now);
         break;
@@ -298,6 +210,21 @@ static void write_begun(struct trace_location *location, const struct traced_cal
     }
 }
 
+/* What stands behind the call's Enter. */
+static inline __attribute__((always_inline)) void write_begun(struct trace_location *location,
+                                                              const struct traced_call *call, OTF2_TimeStamp now)
+{
+    unsigned shape = 1u << call_shape(call);
+    if (shape & (1 << FOLD_SEND | 1 << FOLD_SENDRECV))
+        write_send(location, &call->event, now);
+    else if (shape & 1 << FOLD_POST_SEND)
+        write_isend(location, &call->event, call->request, now);
+    else if (shape & 1 << FOLD_POST_RECV)
+        write_irecv_request(location, call->request, now);
+    if (call->posts || shape & BEGINS_OPERATION)
+        write_operation_begin(location, call, now);
+}
+
 static void schedule_enter(struct trace_location *location, const struct traced_call *call)
 {
     schedule_write(location, call->event.begin, call->end);
@@ -314,7 +241,7 @@ static void schedule_leave(struct trace_location *location, const struct traced_
         location->schedule.floor = location->floors[location->depth];
 }
 
-static inline void call_enter(struct trace_location *location, const struct traced_call *call)
+static void call_enter(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
     if (location->schedule.count)
@@ -331,60 +258,6 @@ static inline void call_enter(struct trace_location *location, const struct trac
     location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, trace_region(job, region_kind(call))));
     if (!job->in_part)
         write_begun(location, call, now);
-}
-
-static uint32_t root_of(struct trace_process *process, const struct event *event, unsigned op)
-{
-    if (!op_has_root(op))
-        return OTF2_COLLECTIVE_ROOT_NONE;
-    if (event->peer >= 0 && event->peer < process_place(process, event)->peers)
-        return (uint32_t)event->peer;
-    return event->peer == PEER_ROOT        ? OTF2_COLLECTIVE_ROOT_SELF
-           : event->peer == PEER_PROC_NULL ? OTF2_COLLECTIVE_ROOT_THIS_GROUP
-                                           : OTF2_COLLECTIVE_ROOT_NONE;
-}
-
-static void write_collective_end(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
-{
-    struct trace_process *process = location->process;
-    unsigned op = call_table[event_kind(&call->event)].op;
-    location_check(location, OTF2_EvtWriter_MpiCollectiveEnd(
-                                 location->writer, NULL, now, collective_op[op], process_comm(process, &call->event),
-                                 root_of(process, &call->event, op), call->event.bytes, call->bytes_out));
-}
-
-/* `part`, if it tells of a new communicator that the archive defines. */
-static void write_created(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
-{
-    struct trace_process *process = location->process;
-    if (event_kind(&part->event) != RECORD_CREATED)
-        return;
-    uint32_t comm = process_comm(process, &part->event);
-    if (comm == NO_COMM || process->comms->list[comm].partial ||
-        process->created[process_number(process, &part->event)])
-        return;
-    process->created[process_number(process, &part->event)] = true;
-    __atomic_store_n(&process->comms->list[comm].has_events, true, __ATOMIC_RELAXED); /* other ranks do, too */
-    location_check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
-}
-
-/* Only what was created before the eyes of the archive is destroyed in it. */
-static void write_comm_end(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
-{
-    struct trace_process *process = location->process;
-    const struct event *place = call_place(call);
-    uint32_t comm = collective_comm(location, call);
-    bool ends = call_frees(call);
-    for (size_t i = 0; i < call->part_count; i++)
-        write_created(location, &call->parts[i], now);
-    if (ends && process->created[process_number(process, place)]) {
-        process->created[process_number(process, place)] = false;
-        location_check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
-    }
-    location_check(location, OTF2_EvtWriter_MpiCollectiveEnd(location->writer, NULL, now,
-                                                             ends ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE
-                                                                  : OTF2_COLLECTIVE_OP_CREATE_HANDLE,
-                                                             comm, OTF2_COLLECTIVE_ROOT_NONE, 0, 0));
 }
 
 static void write_cancelled(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
@@ -410,28 +283,6 @@ static void write_received(struct trace_location *location, const struct call_pa
                                                      (uint32_t)event->tag, event->bytes, part->request));
 }
 
-static void write_collective_done(struct trace_location *location, const struct call_part *part,
-                                  const struct call_part *next, OTF2_TimeStamp now)
-{
-    struct trace_process *process = location->process;
-    const struct event *event = &part->event;
-    if (!part->request)
-        return;
-    if (event->kind & EVENT_FAILED) {
-        write_cancelled(location, part->request, now);
-        return;
-    }
-    unsigned op = event->duration < CALL_COUNT ? call_table[event->duration].op : COLLECTIVE_NONE;
-    bool creates = event_kind(event) == RECORD_COMM_DONE;
-    if (creates && next)
-        write_created(location, next, now);
-    location_check(location,
-                   OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                       location->writer, NULL, now, creates ? OTF2_COLLECTIVE_OP_CREATE_HANDLE : collective_op[op],
-                       process_comm(process, event), creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op),
-                       creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
-}
-
 /* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
 static void write_freed(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
 {
@@ -442,24 +293,14 @@ static void write_freed(struct trace_location *location, const struct call_part 
         location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
 }
 
-static void write_done(struct trace_location *location, const struct call_part *part, const struct call_part *next,
-                       OTF2_TimeStamp now)
+/* What is not frequent. */
+static __attribute__((noinline)) void write_ended(struct trace_location *location, const struct call_part *part,
+                                                  const struct call_part *next, OTF2_TimeStamp now)
 {
     switch (event_kind(&part->event)) {
-    case RECORD_RECEIVE:
-        write_receive(location, &part->event, now);
-        break;
-    case RECORD_SEND_DONE:
-    case RECORD_HALF_DONE:
-        if (part->request)
-            location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
-        break;
-    case RECORD_RECV_DONE:
-        write_received(location, part, now);
-        break;
     case RECORD_COLL_DONE:
     case RECORD_COMM_DONE:
-        write_collective_done(location, part, next, now);
+        collective_part_write(location, part, next, now);
         break;
     case RECORD_CANCELLED:
         part->object ? io_part_write(location, part, now) : write_cancelled(location, part->request, now);
@@ -480,8 +321,29 @@ static void write_done(struct trace_location *location, const struct call_part *
     }
 }
 
+static inline void write_done(struct trace_location *location, const struct call_part *part,
+                              const struct call_part *next, OTF2_TimeStamp now)
+{
+    switch (event_kind(&part->event)) {
+    case RECORD_RECEIVE:
+        write_receive(location, &part->event, now);
+        break;
+    case RECORD_SEND_DONE:
+    case RECORD_HALF_DONE:
+        if (part->request)
+            location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+        break;
+    case RECORD_RECV_DONE:
+        write_received(location, part, now);
+        break;
+    default:
+        write_ended(location, part, next, now);
+    }
+}
+
 /* A test that has failed, of a message's request, or of an access or transfer. */
-static void write_tested(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+static __attribute__((noinline)) void write_tested(struct trace_location *location, const struct traced_call *call,
+                                                   OTF2_TimeStamp now)
 {
     OTF2_EvtWriter *writer = location->writer;
     if (!call->object)
@@ -492,8 +354,27 @@ static void write_tested(struct trace_location *location, const struct traced_ca
         location_check(location, OTF2_EvtWriter_IoOperationTest(writer, NULL, now, call->object->id, call->request));
 }
 
+/* The end of what is no message. */
+static __attribute__((noinline)) void write_operation_end(struct trace_location *location,
+                                                          const struct traced_call *call, OTF2_TimeStamp now)
+{
+    enum fold_shape shape = call_shape(call);
+    if (shape == FOLD_RMA)
+        rma_leave(location, call, now);
+    else if (shape == FOLD_IO || event_kind(&call->event) == CALL_MPI_File_delete)
+        io_leave(location, call, now);
+    else if (shape == FOLD_COLL || shape == FOLD_COMM)
+        collective_leave(location, call, now);
+}
+
+static inline bool call_has_results(const struct traced_call *call)
+{
+    return call->part_count || !(ENDS_NOTHING >> call_shape(call) & 1);
+}
+
 /* What the call has brought about when it returns. */
-static void write_results(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+static __attribute__((noinline)) void write_results(struct trace_location *location, const struct traced_call *call,
+                                                    OTF2_TimeStamp now)
 {
     enum fold_shape shape = call_shape(call);
     if (shape == FOLD_RECV)
@@ -502,19 +383,11 @@ static void write_results(struct trace_location *location, const struct traced_c
         write_tested(location, call, now);
     for (size_t i = 0; i < call->part_count; i++)
         write_done(location, &call->parts[i], i + 1 < call->part_count ? &call->parts[i + 1] : NULL, now);
-    if (shape == FOLD_RMA)
-        rma_leave(location, call, now);
-    else if (shape == FOLD_IO || event_kind(&call->event) == CALL_MPI_File_delete)
-        io_leave(location, call, now);
-    if ((shape == FOLD_COLL || shape == FOLD_COMM) && collective_comm(location, call) != NO_COMM) {
-        if (shape == FOLD_COLL)
-            write_collective_end(location, call, now);
-        else
-            write_comm_end(location, call, now);
-    }
+    if (ENDS_OPERATION >> shape & 1)
+        write_operation_end(location, call, now);
 }
 
-static inline void call_leave(struct trace_location *location, const struct traced_call *call)
+static void call_leave(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
     if (location->schedule.count)
@@ -522,7 +395,7 @@ static inline void call_leave(struct trace_location *location, const struct trac
     if (!call_is_shown(location, call))
         return;
     OTF2_TimeStamp now = advance(location, call->end);
-    if (!job->in_part)
+    if (!job->in_part && call_has_results(call))
         write_results(location, call, now);
     if (event_kind(&call->event) == EVENT_SWITCHED)
         return;
@@ -540,10 +413,35 @@ void location_leave(struct trace_location *location, const struct traced_call *c
     call_leave(location, call);
 }
 
+/* A call where nothing but calls is written, and all of them. */
+static inline void call_write(struct trace_location *location, const struct traced_call *call)
+{
+    struct trace_job *job = location->process->job;
+    unsigned kind = event_kind(&call->event);
+    uint32_t region = trace_region(job, kind);
+    OTF2_TimeStamp now = advance(location, call->event.begin);
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    write_begun(location, call, now);
+    now = advance(location, call->end);
+    if (call_has_results(call))
+        write_results(location, call, now);
+    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+}
+
 void location_call(struct trace_location *location, const struct traced_call *call)
 {
+    if (location->plain && !call_is_mark(call)) {
+        call_write(location, call);
+        return;
+    }
     call_enter(location, call);
     call_leave(location, call);
+}
+
+void location_begin(struct trace_location *location)
+{
+    const struct trace_job *job = location->process->job;
+    location->plain = !location->schedule.count && !job->selection && !job->in_part;
 }
 
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)

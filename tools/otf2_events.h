@@ -65,8 +65,11 @@ struct trace_location {
     struct schedule schedule;     /* regions and samples of other libraries, written between the calls */
     size_t floors[1 << 10];       /* of the calls that are entered, for the schedule */
     size_t depth;
+    bool plain; /* neither a selection nor a schedule has to be asked for each call */
 };
 
+/* Before the first call, once the rest is set. */
+void location_begin(struct trace_location *location);
 void location_enter(struct trace_location *location, const struct traced_call *call);
 void location_leave(struct trace_location *location, const struct traced_call *call);
 /* Both, of a call from inside of which none was made. */

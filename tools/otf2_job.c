@@ -106,22 +106,6 @@ static bool run_has_losses(const struct run_header *header)
     return false;
 }
 
-/* How many of the thread's records lie in no chunk. Looks at the chunks, and not at the events in them. */
-static uint64_t records_missing(const struct run_reader *run, uint32_t thread)
-{
-    struct event_cursor cursor;
-    size_t chunks = 0;
-    event_cursor_open(&cursor, run, thread);
-    while (event_cursor_next(&cursor)) {
-        cursor.next = cursor.current_end;
-        if (++chunks % CHUNKS_BETWEEN_RESTS == 0)
-            run_reader_rest(run);
-    }
-    event_cursor_close(&cursor);
-    run_reader_rest(run);
-    return cursor.missing;
-}
-
 static int rank_place(struct trace_job *job, const struct run_reader *run, struct otf2_report *report)
 {
     const struct run_header *header = &run->header;
@@ -140,7 +124,7 @@ static int rank_place(struct trace_job *job, const struct run_reader *run, struc
         struct event_cursor cursor;
         event_cursor_open(&cursor, run, thread);
         rank->written[thread] = job->in_part && !run_has_trace(run) ? 0 : cursor.end;
-        rank->complete = rank->complete && records_missing(run, thread) == 0;
+        rank->complete = rank->complete && run_reader_events_missing(run, thread) == 0;
     }
     return 0;
 }

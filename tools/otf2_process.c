@@ -120,12 +120,39 @@ static int object_part_match(struct lanes *lanes, struct call_part *part)
     return result == 0 ? 0 : report_no_memory(lanes->report);
 }
 
+/* The end of a request that was not seen posted, though the archive has those of its class. */
+static __attribute__((noinline)) void unmatched_count(struct trace_process *process, const struct event *event,
+                                                      enum request_class class)
+{
+    bool collective = class == REQUEST_IS_COLL || class == REQUEST_IS_COMM;
+    bool written = !process->job->in_part && !process->job->selection &&
+                   !(collective ? process->job->no_collectives : process->job->no_messages);
+    if (written && (collective || event->peer != PEER_PROC_NULL) && process_comm(process, event) != NO_COMM)
+        process->unmatched++;
+}
+
+static inline void request_end(struct lanes *lanes, struct call_part *part, enum request_class class)
+{
+    part->request = trace_requests_take(&lanes->requests, class, &part->event);
+    if (!part->request)
+        unmatched_count(&lanes->process, &part->event, class);
+}
+
 static int part_match(struct lanes *lanes, struct call_part *part)
 {
     const struct event *event = &part->event;
     struct trace_process *process = &lanes->process;
     unsigned kind = event_kind(event);
     switch (kind) {
+    case RECORD_RECEIVE:
+    case RECORD_ARGUMENT:
+        return 0;
+    case RECORD_SEND_DONE:
+        request_end(lanes, part, REQUEST_IS_SEND);
+        return 0;
+    case RECORD_RECV_DONE:
+        request_end(lanes, part, REQUEST_IS_RECV);
+        return 0;
     case RECORD_SEND_POSTED:
         return process_has_message(process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &part->request) : 0;
     case RECORD_RECV_POSTED:
@@ -144,16 +171,8 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         (call_table[event->duration].class == CLASS_RMA || call_table[event->duration].class == CLASS_IO))
         return object_part_match(lanes, part);
     int ended = request_class_ended(event);
-    if (ended < 0)
-        return 0;
-    enum request_class class = (enum request_class)ended;
-    part->request = trace_requests_take(&lanes->requests, class, event);
-    bool collective = class == REQUEST_IS_COLL || class == REQUEST_IS_COMM;
-    bool written = !process->job->in_part && !process->job->selection &&
-                   !(collective ? process->job->no_collectives : process->job->no_messages);
-    if (!part->request && written && (collective || event->peer != PEER_PROC_NULL) &&
-        process_comm(process, event) != NO_COMM)
-        process->unmatched++;
+    if (ended >= 0)
+        request_end(lanes, part, (enum request_class)ended);
     return 0;
 }
 
@@ -235,7 +254,8 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
         if (schedule_open(&lane->location.schedule, &process->job->instruments, rank->run, thread,
                           rank->written[thread]) != 0)
             return report_no_memory(lanes->report);
-        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread]);
+        location_begin(&lane->location);
+        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], true);
         if (lane_advance(lanes, lane) != 0)
             return -1;
     }
@@ -298,6 +318,14 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
     return 0;
 }
 
+static bool lanes_missing(const struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++)
+        if (lanes->list[i].stream.cursor.missing)
+            return true;
+    return false;
+}
+
 static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
 {
     bool complete = lanes->process.rank->complete; /* readers hold what is complete against its partners */
@@ -310,7 +338,7 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
         lane_write(&lanes->list[i]);
     for (size_t i = 0; i < lanes->count; i++)
         location_end(&lanes->list[i].location);
-    if (complete)
+    if (complete && !lanes_missing(lanes)) /* what lies in a chunk may be damaged */
         location_program_end(&lanes->list[0].location);
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,

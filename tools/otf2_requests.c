@@ -4,22 +4,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = UINT32_MAX, FIRST_CAPACITY = 256 };
-
-struct trace_request {
-    uint64_t begin;
-    uint64_t id; /* 0: this one is free */
-    int32_t peer, tag;
-    uint32_t next; /* in the bucket, or of the free ones */
-    uint16_t comm;
-    uint16_t call; /* that posted it, or made it where it is persistent */
-    uint8_t class; /* enum request_class */
-};
-
-static uint32_t *bucket_at(const struct trace_requests *requests, uint64_t begin)
-{
-    return &requests->buckets[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (requests->capacity - 1)];
-}
+enum { FIRST_CAPACITY = 256 };
 
 /* Doubles both arrays; only called when no request is free. */
 static bool requests_grow(struct trace_requests *requests)
@@ -39,13 +24,13 @@ static bool requests_grow(struct trace_requests *requests)
     size_t used = requests->capacity;
     requests->capacity = capacity;
     for (size_t i = 0; i < capacity; i++)
-        buckets[i] = NONE;
+        buckets[i] = NO_REQUEST;
     for (size_t i = 0; i < used; i++) {
-        uint32_t *bucket = bucket_at(requests, all[i].begin);
+        uint32_t *bucket = trace_requests_bucket(requests, all[i].begin);
         all[i].next = *bucket;
         *bucket = (uint32_t)i;
     }
-    requests->free = NONE;
+    requests->free = NO_REQUEST;
     for (size_t i = capacity; i-- > used;) {
         all[i].next = requests->free;
         all[i].id = 0;
@@ -61,7 +46,7 @@ uint64_t trace_requests_add(struct trace_requests *requests, enum request_class 
     uint32_t place = requests->free;
     struct trace_request *request = &requests->requests[place];
     requests->free = request->next;
-    uint32_t *bucket = bucket_at(requests, post->begin);
+    uint32_t *bucket = trace_requests_bucket(requests, post->begin);
     *request =
         (struct trace_request){.begin = post->begin,
                                .id = ++requests->last_id,
@@ -85,17 +70,16 @@ static unsigned fitness(const struct trace_request *request, const struct event 
            tag;
 }
 
-uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class, const struct event *done)
+uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done)
 {
     uint32_t *best = NULL;
     unsigned best_fitness = 0; /* of the best one, once there is another: 0 before */
-    if (!requests->capacity)
-        return 0;
-    for (uint32_t *link = bucket_at(requests, done->begin); *link != NONE; link = &requests->requests[*link].next) {
+    for (uint32_t *link = trace_requests_bucket(requests, done->begin); *link != NO_REQUEST;
+         link = &requests->requests[*link].next) {
         const struct trace_request *request = &requests->requests[*link];
         if (request->begin != done->begin || request->class != class)
             continue;
-        if (!best) { /* nearly always the only one */
+        if (!best) {
             best = link;
             continue;
         }
@@ -108,18 +92,7 @@ uint64_t trace_requests_take(struct trace_requests *requests, enum request_class
             best_fitness = fits;
         }
     }
-    if (!best)
-        return 0;
-    uint32_t place = *best;
-    struct trace_request *request = &requests->requests[place];
-    *best = request->next;
-    requests->taken_tag = request->tag;
-    request->next = requests->free;
-    requests->free = place;
-    requests->count--;
-    uint64_t id = request->id;
-    request->id = 0;
-    return id;
+    return best ? trace_requests_unlink(requests, best) : 0;
 }
 
 static struct event event_of(const struct trace_request *request)
@@ -135,7 +108,8 @@ uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t beg
 {
     if (!requests->capacity)
         return 0;
-    for (uint32_t place = *bucket_at(requests, begin); place != NONE; place = requests->requests[place].next) {
+    for (uint32_t place = *trace_requests_bucket(requests, begin); place != NO_REQUEST;
+         place = requests->requests[place].next) {
         const struct trace_request *request = &requests->requests[place];
         if (request->begin != begin)
             continue;

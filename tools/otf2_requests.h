@@ -24,7 +24,17 @@ enum request_class {
     REQUEST_IS_TRANSFER,
 };
 
-struct trace_request;
+struct trace_request {
+    uint64_t begin;
+    uint64_t id; /* 0: this one is free */
+    int32_t peer, tag;
+    uint32_t next; /* in the bucket, or of the free ones */
+    uint16_t comm;
+    uint16_t call; /* that posted it, or made it where it is persistent */
+    uint8_t class; /* enum request_class */
+};
+
+enum { NO_REQUEST = UINT32_MAX };
 
 struct trace_requests {
     struct trace_request *requests;
@@ -37,13 +47,48 @@ struct trace_requests {
 
 /* Returns the request's id, unique in the process; 0 without memory. */
 uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post);
-/* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted. */
-uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class, const struct event *done);
+/* trace_requests_take where the bucket has several. */
+uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done);
 /* A request that was posted at `begin` and is still under way; 0: none. *post: its class in `kind`, its
  * communicator, peer and tag. */
 uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post);
 /* Those that are under way, in no order; *place is 0 at first. Returns false behind the last one. *post as above. */
 bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post);
 void trace_requests_release(struct trace_requests *requests);
+
+static inline uint32_t *trace_requests_bucket(const struct trace_requests *requests, uint64_t begin)
+{
+    return &requests->buckets[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (requests->capacity - 1)];
+}
+
+/* Takes out the one that *link leads to; its id. */
+static inline uint64_t trace_requests_unlink(struct trace_requests *requests, uint32_t *link)
+{
+    uint32_t place = *link;
+    struct trace_request *request = &requests->requests[place];
+    uint64_t id = request->id;
+    *link = request->next;
+    requests->taken_tag = request->tag;
+    request->next = requests->free;
+    request->id = 0;
+    requests->free = place;
+    requests->count--;
+    return id;
+}
+
+/* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted. */
+static inline uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class,
+                                           const struct event *done)
+{
+    if (!requests->count)
+        return 0;
+    uint32_t *bucket = trace_requests_bucket(requests, done->begin);
+    if (*bucket == NO_REQUEST)
+        return 0;
+    const struct trace_request *request = &requests->requests[*bucket];
+    if (request->next == NO_REQUEST && request->begin == done->begin && request->class == class)
+        return trace_requests_unlink(requests, bucket); /* nearly always */
+    return trace_requests_choose(requests, class, done);
+}
 
 #endif

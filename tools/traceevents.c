@@ -309,7 +309,7 @@ static int calls_write(struct track *track, uint32_t thread)
     struct traced_call call = {0};
     uint64_t missing = 0;
     int got;
-    call_stream_open(&stream, track->rank->run, thread, track->rank->written[thread]);
+    call_stream_open(&stream, track->rank->run, thread, track->rank->written[thread], false);
     while ((got = call_stream_next(&stream, &call)) > 0 && !ferror(track->view->events->out)) {
         bool outermost = !(call.event.kind & EVENT_NESTED);
         uint64_t begin = call.event.begin;

@@ -73,9 +73,7 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         fold_waited(tally, comm);
         break;
     case RECORD_IO_DONE:
-        fold_wait(tally, comm);
-        if (!(event->kind & EVENT_FAILED))
-            cell_add(&comm->cells->io_bytes, event->bytes);
+        fold_transferred(tally, comm, event);
         break;
     case RECORD_CANCELLED:
     case RECORD_FREED:

@@ -327,6 +327,14 @@ FOLD void fold_waited(struct tally *tally, struct comm_tally *comm)
     fold_wait(tally, comm);
 }
 
+/* A request on a file: its bytes are known when it is complete. */
+FOLD void fold_transferred(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    fold_wait(tally, comm);
+    if (!(event->kind & EVENT_FAILED))
+        cell_add(&comm->cells->io_bytes, event->bytes);
+}
+
 /* A region of another library that was left. */
 FOLD void fold_region(struct region_cells *region, const struct event *event, const struct event_extension *more)
 {

@@ -1,8 +1,10 @@
 #include "columns.h"
 
+#include "unpack.h"
+
 #include <string.h>
 
-static bool is_record(const struct event *event)
+static inline bool is_record(const struct event *event)
 {
     return event_kind(event) >= RECORD_FIRST && event_kind(event) < RECORD_END;
 }
@@ -158,108 +160,195 @@ const unsigned char *column_bytes(const struct columns *columns, enum column col
     return begin[column];
 }
 
-/* ---- reading: each function is false where the block ends too early, or says what cannot be */
+/* ---- reading: many events at a time, with all that moves in local variables. Each function is false where the block
+ * ends too early, or says what cannot be. */
 
-static bool byte_get(struct columns_cursor *cursor, enum column column, unsigned *value)
+static inline bool byte_get(struct columns_cursor *from, enum column column, unsigned *value)
 {
-    if (cursor->at[column] >= cursor->end[column])
+    if (from->at[column] >= from->end[column])
         return false;
-    *value = *cursor->at[column]++;
+    *value = *from->at[column]++;
     return true;
 }
 
-static bool back_get(struct columns_cursor *cursor, enum column column, size_t *back)
+static inline bool back_take(const unsigned char **at, const unsigned char *end, size_t *back)
 {
-    unsigned low, high = 0;
-    if (!byte_get(cursor, column, &low) || ((low & 0x80) && !byte_get(cursor, column, &high)))
+    const unsigned char *from = *at;
+    if (from >= end)
         return false;
-    *back = (low & 0x7f) | high << 7;
-    return true;
-}
-
-static bool bits_get(struct columns_cursor *cursor, unsigned count, uint64_t *value)
-{
-    *value = 0;
-    for (unsigned got = 0; got < count;) {
-        unsigned next, some = count - got;
-        if (!cursor->waiting_bits) {
-            if (!byte_get(cursor, COLUMN_BITS, &next))
-                return false;
-            cursor->waiting = next;
-            cursor->waiting_bits = 8;
-        }
-        some = some < cursor->waiting_bits ? some : cursor->waiting_bits;
-        *value |= (cursor->waiting & ((UINT64_C(1) << some) - 1)) << got;
-        cursor->waiting >>= some;
-        cursor->waiting_bits -= some;
-        got += some;
+    unsigned low = *from++;
+    if (low & 0x80) {
+        if (from >= end)
+            return false;
+        low = (low & 0x7f) | (unsigned)*from++ << 7;
     }
+    *at = from;
+    *back = low;
     return true;
 }
 
-static bool number_get(struct columns_cursor *cursor, enum column lengths, uint64_t *value)
+static bool bits_get(struct columns_cursor *from, unsigned count, uint64_t *value)
+{
+    const unsigned char *at = from->at[COLUMN_BITS];
+    unsigned used = from->bits_used;
+    *value = 0;
+    if (count > (size_t)(from->end[COLUMN_BITS] - at) * 8 - used)
+        return false;
+    for (unsigned got = 0, some; got < count; got += some) {
+        some = count - got < 8 - used ? count - got : 8 - used;
+        *value |= (uint64_t)(*at >> used & ((1u << some) - 1)) << got;
+        used += some;
+        at += used / 8;
+        used %= 8;
+    }
+    from->at[COLUMN_BITS] = at;
+    from->bits_used = used;
+    return true;
+}
+
+static bool number_get(struct columns_cursor *from, enum column lengths, uint64_t *value)
 {
     unsigned length;
-    if (!byte_get(cursor, lengths, &length) || length > 64)
+    if (!byte_get(from, lengths, &length) || length > 64)
         return false;
-    if (length == 0) {
-        *value = 0;
-        return true;
+    unsigned some = length != 0, low = length - some;
+    if (!bits_get(from, low, value))
+        return false;
+    *value |= (uint64_t)some << low;
+    return true;
+}
+
+/* All of the next events but their times, which times_take fills in: two walks over a few events take less than one
+ * that has all columns at hand, for which the processor has not enough registers. Returns the number of the first one
+ * that cannot be had. */
+static uint64_t shapes_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
+{
+    const unsigned char *shape = cursor->at[COLUMN_SHAPE], *const shape_end = cursor->end[COLUMN_SHAPE];
+    const unsigned char *fields = cursor->at[COLUMN_FIELDS], *const fields_end = cursor->end[COLUMN_FIELDS];
+    struct event *const last = unpacked->last;
+    const uint64_t before = unpacked->before;
+    uint64_t number = unpacked->count;
+    for (; number < end; number++) {
+        uint64_t what;
+        event_half tail;
+        size_t back;
+        if (!back_take(&shape, shape_end, &back) || back > PACK_BACK_MOST || back > number - before)
+            break;
+        if (back) {
+            const struct event *like = &last[(number - back) & PACK_BACK_MOST];
+            memcpy(&what, &like->duration, sizeof what);
+            memcpy(&tail, &like->peer, sizeof tail);
+        } else {
+            uint32_t duration;
+            if (fields_end - fields < COLUMN_FIELD_BYTES)
+                break;
+            memcpy(&what, fields, sizeof what);
+            memcpy(&tail, fields + sizeof duration, sizeof tail);
+            memcpy(&duration, fields + sizeof duration + sizeof tail, sizeof duration);
+            what = what << 32 | duration;
+            fields += COLUMN_FIELD_BYTES;
+        }
+        struct event *event = &last[number & PACK_BACK_MOST];
+        memcpy(&event->duration, &what, sizeof what);
+        memcpy(&event->peer, &tail, sizeof tail);
     }
-    if (!bits_get(cursor, length - 1, value))
-        return false;
-    *value |= UINT64_C(1) << (length - 1);
-    return true;
+    cursor->at[COLUMN_SHAPE] = shape;
+    cursor->at[COLUMN_FIELDS] = fields;
+    return number;
 }
 
-static bool fields_get(struct columns_cursor *cursor, struct event *event)
+/* The times of any event. */
+static __attribute__((noinline)) bool times_get(struct columns_cursor *from, struct event *last, uint64_t number,
+                                                uint64_t known)
 {
-    const unsigned char *from = cursor->at[COLUMN_FIELDS];
-    if (cursor->end[COLUMN_FIELDS] - from < COLUMN_FIELD_BYTES)
-        return false;
-    memcpy(&event->kind, from, COLUMN_FIELD_BYTES - sizeof event->duration);
-    memcpy(&event->duration, from + COLUMN_FIELD_BYTES - sizeof event->duration, sizeof event->duration);
-    cursor->at[COLUMN_FIELDS] += COLUMN_FIELD_BYTES;
-    return true;
-}
-
-static bool times_get(struct columns_cursor *cursor, const struct unpacked *unpacked, struct event *event)
-{
+    struct event *event = &last[number & PACK_BACK_MOST];
     uint64_t gap, duration;
     if (is_record(event)) {
         size_t back;
-        if (!back_get(cursor, COLUMN_POSTED, &back) || back > PACK_BACK_MOST ||
-            back > unpacked->count - unpacked->before)
+        if (!back_take(&from->at[COLUMN_POSTED], from->end[COLUMN_POSTED], &back) || back > PACK_BACK_MOST ||
+            back > known)
             return false;
-        if (back) {
-            event->begin = unpacked->last[(unpacked->count - back) & PACK_BACK_MOST].begin;
-            return true;
-        }
-    }
-    if (!number_get(cursor, COLUMN_GAPS, &gap))
-        return false;
-    event->begin = cursor->call_end + unzigzag(gap);
-    if (is_record(event))
+        if (!back && !number_get(from, COLUMN_GAPS, &gap))
+            return false;
+        event->begin = back ? last[(number - back) & PACK_BACK_MOST].begin : from->call_end + unzigzag(gap);
         return true;
-    if (!number_get(cursor, COLUMN_DURATIONS, &duration) || duration > UINT32_MAX)
+    }
+    if (!number_get(from, COLUMN_GAPS, &gap) || !number_get(from, COLUMN_DURATIONS, &duration) || duration > UINT32_MAX)
         return false;
+    event->begin = from->call_end + unzigzag(gap);
     event->duration = (uint32_t)duration;
-    cursor->call_end = event->begin + duration;
+    from->call_end = event->begin + duration;
     return true;
 }
 
-const struct event *columns_next(struct columns_cursor *cursor, struct unpacked *unpacked)
+enum { SHORT_BITS = 29 }; /* two such numbers, without their highest bits, and the 7 bits of another before them: 64 */
+
+/* The times that most events have: records whose post lies less than 128 events before them, calls whose gap and
+ * duration are short and not 0, and not at the end of a column. Returns the number of the first one that is another. */
+static uint64_t times_take_short(struct columns_cursor *cursor, struct event *last, uint64_t number, uint64_t end,
+                                 uint64_t before)
 {
-    struct event *event = &unpacked->last[unpacked->count & PACK_BACK_MOST];
-    size_t back;
-    if (!back_get(cursor, COLUMN_SHAPE, &back) || back > PACK_BACK_MOST || back > unpacked->count - unpacked->before)
-        return NULL;
-    if (back)
-        *event = unpacked->last[(unpacked->count - back) & PACK_BACK_MOST];
-    else if (!fields_get(cursor, event))
-        return NULL;
-    if (!times_get(cursor, unpacked, event))
-        return NULL;
-    unpacked->count++;
-    return event;
+    const unsigned char *posted = cursor->at[COLUMN_POSTED], *const posted_end = cursor->end[COLUMN_POSTED];
+    const unsigned char *gaps = cursor->at[COLUMN_GAPS], *durations = cursor->at[COLUMN_DURATIONS];
+    const unsigned char *bits = cursor->at[COLUMN_BITS], *const bits_end = cursor->end[COLUMN_BITS];
+    unsigned used = cursor->bits_used;
+    uint64_t call_end = cursor->call_end, word;
+    size_t lengths = (size_t)(cursor->end[COLUMN_GAPS] - gaps);
+    if ((size_t)(cursor->end[COLUMN_DURATIONS] - durations) < lengths)
+        lengths = (size_t)(cursor->end[COLUMN_DURATIONS] - durations);
+    const unsigned char *const gaps_end = gaps + lengths;
+    for (; number < end; number++) {
+        struct event *event = &last[number & PACK_BACK_MOST];
+        if (is_record(event)) {
+            if (posted >= posted_end || (unsigned)(*posted - 1) >= 0x7f || *posted > number - before)
+                break;
+            event->begin = last[(number - *posted++) & PACK_BACK_MOST].begin;
+            continue;
+        }
+        if (gaps >= gaps_end || (size_t)(bits_end - bits) < sizeof word)
+            break;
+        unsigned gap_low = *gaps - 1u, duration_low = *durations - 1u;
+        if (gap_low >= SHORT_BITS || duration_low >= SHORT_BITS)
+            break;
+        memcpy(&word, bits, sizeof word);
+        word >>= used;
+        uint64_t gap_high = UINT64_C(1) << gap_low, duration_high = UINT64_C(1) << duration_low;
+        uint64_t duration = duration_high | (word >> gap_low & (duration_high - 1));
+        event->begin = call_end + unzigzag(gap_high | (word & (gap_high - 1)));
+        event->duration = (uint32_t)duration;
+        call_end = event->begin + duration;
+        used += gap_low + duration_low;
+        bits += used / 8;
+        used %= 8;
+        gaps++, durations++;
+    }
+    cursor->at[COLUMN_POSTED] = posted;
+    cursor->at[COLUMN_GAPS] = gaps;
+    cursor->at[COLUMN_DURATIONS] = durations;
+    cursor->at[COLUMN_BITS] = bits;
+    cursor->bits_used = used;
+    cursor->call_end = call_end;
+    return number;
+}
+
+static uint64_t times_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
+{
+    uint64_t number = unpacked->count;
+    while (number < end) {
+        number = times_take_short(cursor, unpacked->last, number, end, unpacked->before);
+        if (number < end && !times_get(cursor, unpacked->last, number, number - unpacked->before))
+            break;
+        number += number < end;
+    }
+    return number;
+}
+
+size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, size_t most)
+{
+    uint64_t first = unpacked->count;
+    unpacked->count = times_take(cursor, unpacked, shapes_take(cursor, unpacked, first + most));
+    size_t got = (size_t)(unpacked->count - first);
+    if (got < most) /* nothing comes out of it any more */
+        memcpy(cursor->at, cursor->end, sizeof cursor->at);
+    return got;
 }

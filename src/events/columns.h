@@ -45,12 +45,19 @@ const unsigned char *column_bytes(const struct columns *columns, enum column col
 /* Where reading is. */
 struct columns_cursor {
     const unsigned char *at[COLUMN_COUNT], *end[COLUMN_COUNT];
-    uint64_t waiting; /* bits that were fetched */
-    unsigned waiting_bits;
-    uint64_t call_end; /* of the last call */
+    unsigned bits_used; /* of the byte at at[COLUMN_BITS]: below 8 */
+    uint64_t call_end;  /* of the last call */
 };
 
-/* The next event, into `unpacked`, in which the block was begun; NULL: there is none, or the block is damaged. */
-const struct event *columns_next(struct columns_cursor *cursor, struct unpacked *unpacked);
+/* Takes the next events, at most so many, into `unpacked`, in which the block was begun. Returns how many: fewer where
+ * the block ends, or is damaged, and then no more come. */
+size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, size_t most);
+
+/* One of them; NULL: there is none. */
+static inline const struct event *columns_next(struct columns_cursor *cursor, struct unpacked *unpacked)
+{
+    struct event *event = &unpacked->last[unpacked->count & PACK_BACK_MOST];
+    return columns_take(cursor, unpacked, 1) ? event : NULL;
+}
 
 #endif

@@ -51,6 +51,8 @@ struct compact_codec {
     int (*open)(struct run_reader *reader);
     /* Unpacks a block into the cursor's memory. False: it is damaged, or there is no memory. */
     bool (*enter)(struct event_cursor *cursor, const struct chunk_header *block);
+    /* Gives back what that keeps in cursor->unfolding, which is not NULL. */
+    void (*leave)(struct event_cursor *cursor);
 };
 
 /* Lets run_reader_open of this program read compact files. Before the first of them; from one thread. */

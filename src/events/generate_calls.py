@@ -46,7 +46,7 @@ PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "prob
                   "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_transfer", "file_delete"]
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
-PLAIN_SHAPES = ["send", "recv", "isend", "irecv", "wait", "test", "coll"]
+PLAIN_SHAPES = ["send", "recv", "sendrecv", "sendrecv_replace", "isend", "irecv", "wait", "test", "coll"]
 
 # Shapes of what MPI-4.0 brought, and Open MPI 4 has as an extension under the names MPIX_*.
 EXTENSION_SHAPES = ["coll_init", "neighbor_init"]

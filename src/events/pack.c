@@ -133,5 +133,37 @@ void unpacked_begin(struct unpacked *unpacked)
 
 const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end)
 {
-    return event_unpack_here(unpacked, at, end);
+    struct event *event = &unpacked->last[unpacked->count & PACK_BACK_MOST];
+    return events_unpack(unpacked, at, end, 1) ? event : NULL;
+}
+
+size_t events_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end, size_t most)
+{
+    const unsigned char *from = *at;
+    uint64_t first = unpacked->count, count = first, before = unpacked->last[(count - 1) & PACK_BACK_MOST].begin;
+    for (; count - first < most; count++) {
+        struct event *event = &unpacked->last[count & PACK_BACK_MOST];
+        uint64_t head;
+        if ((size_t)(end - from) < sizeof head)
+            break;
+        memcpy(&head, from, sizeof head);
+        if (head & PACK_LITERAL) {
+            if ((size_t)(end - from) < PACK_MOST)
+                break;
+            memcpy(event, from + sizeof head, sizeof *event);
+            before = event->begin;
+            from += PACK_MOST;
+            continue;
+        }
+        uint64_t back = head >> 1 & PACK_BACK_MOST;
+        if (!back || back > count - unpacked->before)
+            break;
+        before += (uint64_t)(int64_t)(int32_t)(head >> 32);
+        event_repeat(event, &unpacked->last[(count - back) & PACK_BACK_MOST], before,
+                     head >> PACK_DURATION_SHIFT & PACK_DURATION_MOST);
+        from += PACK_LEAST;
+    }
+    *at = from;
+    unpacked->count = count;
+    return (size_t)(count - first);
 }

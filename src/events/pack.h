@@ -51,5 +51,7 @@ void unpacked_begin(struct unpacked *unpacked);
 /* Unpacks the event at *at and moves on; `end`: behind the block. Returns where it lies in `unpacked` until as many
  * more are unpacked as that has room for; NULL: there is none, or it is damaged. */
 const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end);
+/* The same of several, at most so many. Returns how many: fewer where the block ends, or is damaged. */
+size_t events_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end, size_t most);
 
 #endif

@@ -86,13 +86,25 @@ bool reader_chunk_fits(const struct chunk_header *chunk)
            (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
 }
 
-int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk)
+/* `taken`: a copy of its header. */
+int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken)
 {
     const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
-    if (!chunks)
+    reader->chunks = chunks ? chunks : reader->chunks;
+    uint32_t *threads = chunks ? grow(reader->chunk_threads, reader->chunk_count, sizeof *threads) : NULL;
+    reader->chunk_threads = threads ? threads : reader->chunk_threads;
+    if (!threads)
         return reader_fail(reader, "has more chunks than memory can hold");
-    reader->chunks = chunks;
-    reader->chunks[reader->chunk_count++] = chunk;
+    threads[reader->chunk_count] = taken->kind == CHUNK_FREE ? ANY_THREAD : taken->thread; /* it is being written */
+    chunks[reader->chunk_count++] = chunk;
+    bool lasts = taken->kind == CHUNK_TRACE || taken->kind == CHUNK_PACKED || taken->kind == CHUNK_COLUMNS;
+    if (lasts && reader->header.trace_policy != TRACE_RING)
+        return 0;
+    const struct chunk_header **rare = grow(reader->rare, reader->rare_count, sizeof *rare);
+    if (!rare)
+        return reader_fail(reader, "has more chunks than memory can hold");
+    reader->rare = rare;
+    rare[reader->rare_count++] = chunk;
     return 0;
 }
 
@@ -104,13 +116,23 @@ static int chunk_order(const void *one, const void *other)
     return (a->first_event > b->first_event) - (a->first_event < b->first_event);
 }
 
+enum { READ_LEAST = 4 << 20 }; /* of a shorter file the heads of all chunks are looked at where they are */
+
+/* A copy of a chunk's header, since a living process may change it; nothing if there is none. */
+static struct chunk_header chunk_copy(const struct run_reader *reader, const struct chunk_header *there)
+{
+    struct chunk_header chunk = {0};
+    if (there && (reader->bytes < READ_LEAST || !run_reader_read(reader, there, &chunk, sizeof chunk)))
+        memcpy(&chunk, there, sizeof chunk);
+    return chunk;
+}
+
 static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
     while (offset < reader->bytes) {
         const struct chunk_header *there = reader_object(reader, offset, sizeof *there);
-        const struct chunk_header chunk =
-            there ? *there : (struct chunk_header){0}; /* a living process may change it */
+        const struct chunk_header chunk = chunk_copy(reader, there);
         if (chunk.magic != CHUNK_MAGIC)
             return reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)offset);
         if (chunk.bytes < sizeof chunk || chunk.bytes % RUN_PAGE_BYTES || chunk.bytes > reader->bytes - offset)
@@ -122,14 +144,18 @@ static int chunks_find(struct run_reader *reader)
         if (!reader_chunk_fits(&chunk))
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
                                (unsigned long long)offset);
-        if (reader_chunk_add(reader, there) != 0)
+        if (reader_chunk_add(reader, there, &chunk) != 0)
             return -1;
         if (reader->chunk_count % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
         offset += chunk.bytes;
     }
-    if (reader->header.trace_policy == TRACE_RING && reader->chunk_count)
+    if (reader->header.trace_policy == TRACE_RING && reader->chunk_count) {
         qsort(reader->chunks, reader->chunk_count, sizeof *reader->chunks, chunk_order);
+        qsort(reader->rare, reader->rare_count, sizeof *reader->rare, chunk_order);
+        free(reader->chunk_threads);
+        reader->chunk_threads = NULL;
+    }
     return 0;
 }
 
@@ -376,14 +402,24 @@ static bool file_has_grown(const struct run_reader *reader, const char *path)
            (uint64_t)st.st_size >= reader->header.file_bytes;
 }
 
+static void chunks_release(struct run_reader *reader)
+{
+    free(reader->chunks);
+    free(reader->chunk_threads);
+    free(reader->rare);
+    reader->chunks = reader->rare = NULL;
+    reader->chunk_threads = NULL;
+}
+
 /* A living process is just making other chunks of old ones. */
 static bool chunks_move(struct run_reader *reader)
 {
     if (reader->header.trace_policy != TRACE_RING || reader->header.phase != RUN_RUNNING)
         return false;
-    struct run_reader look = {.base = reader->base, .bytes = reader->bytes, .header = reader->header};
+    struct run_reader look = {
+        .base = reader->base, .bytes = reader->bytes, .map = reader->map, .header = reader->header};
     bool moves = header_check(&look) == 0 && chunks_find(&look) != 0;
-    free(look.chunks);
+    chunks_release(&look);
     return moves;
 }
 
@@ -436,6 +472,11 @@ void run_reader_rest(const struct run_reader *reader)
     run_map_rest(reader->map); /* an image stays: it is nowhere else */
 }
 
+bool run_reader_read(const struct run_reader *reader, const void *at, void *to, size_t bytes)
+{
+    return !reader->file && run_map_read(reader->map, at, to, bytes); /* an image is in no file */
+}
+
 const char *run_reader_path(const struct run_reader *reader)
 {
     return reader->map->path;
@@ -464,7 +505,7 @@ void run_reader_close(struct run_reader *reader)
     reader->file = NULL;
     run_map_close(reader->map);
     reader->map = NULL;
-    free(reader->chunks);
+    chunks_release(reader);
     free(reader->threads);
     reader_comms_release(reader);
     free(reader->blocks);
@@ -480,10 +521,9 @@ void run_reader_close(struct run_reader *reader)
     reader->stretches = NULL;
     reader->stretch_count = 0;
     reader->base = NULL;
-    reader->chunks = NULL;
     reader->threads = NULL;
     reader->blocks = NULL;
-    reader->chunk_count = reader->thread_count = reader->block_count = 0;
+    reader->chunk_count = reader->rare_count = reader->thread_count = reader->block_count = 0;
 }
 
 struct clock_scale run_reader_scale(const struct run_reader *reader)

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define ANY_THREAD UINT32_MAX
 enum { RUN_MAPS_MOST = 4096 }; /* of files at rest; Linux allows a process 65,530 maps */
 
 struct run_map;
@@ -37,6 +38,9 @@ struct run_reader {
     struct run_header header; /* a copy, so that a living process cannot change what was checked */
     const struct chunk_header **chunks;
     size_t chunk_count;
+    uint32_t *chunk_threads;          /* by chunk: whose it is, or ANY_THREAD; NULL: that may change */
+    const struct chunk_header **rare; /* those of them that are, or may become, something else than a part of a trace */
+    size_t rare_count;
     const struct thread_record **threads; /* by index; NULL where the file has none */
     size_t thread_count;
     /* Communicators by number: below slot_count that is the slot of one that has it, the others have lost theirs. In
@@ -74,6 +78,9 @@ int run_reader_wake(const struct run_reader *reader, char error[128]);
 /* A file that is awake stays so, even when it is put to rest, until it is let go as often as it was held. */
 void run_reader_hold(const struct run_reader *reader);
 void run_reader_let_go(const struct run_reader *reader);
+/* Reads what lies at `at` in a file that is awake and in the hands of one thread (runmap.h). False: it has to
+ * be looked at where it is. */
+bool run_reader_read(const struct run_reader *reader, const void *at, void *to, size_t bytes);
 const char *run_reader_path(const struct run_reader *reader);
 
 /* What reads compact run files; NULL: this program does not. */
@@ -116,21 +123,31 @@ struct event_cursor {
     uint64_t current_first, current_end;
     const unsigned char *packed, *packed_end; /* in a packed chunk: what is still packed */
     uint64_t packed_number;                   /* of the event that comes out of it next */
-    bool plain;                               /* it is packed, nobody changes it, and all of it belongs to the trace */
+    bool plain; /* it is packed or by column, nobody changes it, and all of it belongs to the trace: several events are
+                   unpacked at a time, */
+    const struct event *ready, *ready_end; /* those that are next */
     struct unpacked unpacked;
     struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */
-    void *memory;
+    void *memory;                  /* or a chunk that was read */
     size_t memory_bytes;
-    bool whole;   /* of a trace that was switched, show what belongs to no stretch, too */
-    bool belongs; /* TRACED_IN_PART: the last call did, and what follows it does */
-    uint64_t gap; /* events that are missing right before the last one that was returned */
+    void *unfolding; /* what the codec of compact files keeps from block to block */
+    bool reads;      /* chunks into `memory`, and does not look at them in the map; set by who has the file alone */
+    bool skims;      /* looks at the heads of chunks alone */
+    bool whole;      /* of a trace that was switched, show what belongs to no stretch, too */
+    bool belongs;    /* TRACED_IN_PART: the last call did, and what follows it does */
+    uint64_t gap;    /* events that are missing right before the last one that was returned */
 };
 
 /* The cursor needs closing; it may be closed twice. */
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
+/* How many of a thread's events lie in no chunk. Looks at the chunks, and not at the events in them; from one thread.
+ */
+uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thread);
 /* Goes on with event `number`, or the first one behind it that was kept; what lies before is not missing. */
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number);
-/* The next record, or NULL at the end. Valid until PACK_BACK_MOST more have been asked for. */
+/* So many events are unpacked at a time, and so many stay where they are when more are asked for. */
+enum { EVENTS_READY_MOST = (PACK_BACK_MOST + 1) / 4, EVENTS_KEPT = PACK_BACK_MOST - EVENTS_READY_MOST };
+/* The next record, or NULL at the end. Valid until EVENTS_KEPT more have been asked for. */
 const struct event *event_cursor_next(struct event_cursor *cursor);
 void event_cursor_close(struct event_cursor *cursor);
 

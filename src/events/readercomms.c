@@ -132,8 +132,8 @@ struct place {
 static uint64_t records_appended(const struct run_reader *reader)
 {
     uint64_t end = 0;
-    for (size_t i = 0; i < reader->chunk_count; i++) {
-        const struct chunk_header *chunk = reader->chunks[i];
+    for (size_t i = 0; i < reader->rare_count; i++) {
+        const struct chunk_header *chunk = reader->rare[i];
         if (chunk->kind == CHUNK_COMMS && chunk->first_event + chunk->capacity > end)
             end = chunk->first_event + chunk->capacity;
     }
@@ -276,9 +276,9 @@ int reader_comms_find(struct run_reader *reader)
         seen ? slots_find(reader, &found, seen) : reader_fail(reader, "has more communicators than memory can hold");
     free(seen);
     size_t current = found.count;
-    for (size_t i = 0; result == 0 && i < reader->chunk_count; i++) {
-        if (reader->chunks[i]->kind == CHUNK_COMMS)
-            result = chunk_take(reader, reader->chunks[i], &found);
+    for (size_t i = 0; result == 0 && i < reader->rare_count; i++) {
+        if (reader->rare[i]->kind == CHUNK_COMMS)
+            result = chunk_take(reader, reader->rare[i], &found);
         if (i % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
     }

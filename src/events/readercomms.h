@@ -18,10 +18,12 @@ __attribute__((format(printf, 2, 3))) int reader_fail(struct run_reader *reader,
 int reader_comms_find(struct run_reader *reader);
 int reader_objects_find(struct run_reader *reader);
 void reader_comms_release(struct run_reader *reader);
-int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk);
+int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken);
 /* The object of `size` bytes at `offset`, or NULL when it does not lie in a chunk's place. */
 const void *reader_object(const struct run_reader *reader, uint64_t offset, uint64_t size);
 /* Whether what the chunk's header says to be in it fits into its size. */
 bool reader_chunk_fits(const struct chunk_header *chunk);
+/* Room for so many bytes, until the cursor enters the next chunk; NULL: no memory. */
+void *cursor_memory(struct event_cursor *cursor, size_t bytes);
 
 #endif

@@ -20,7 +20,8 @@ static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *c
 {
     const struct run_reader *reader = cursor->reader;
     uint64_t offset = (uint64_t)((const char *)chunk - reader->base);
-    memcpy(&cursor->header, chunk, sizeof cursor->header);
+    if (!cursor->reads || !run_reader_read(reader, chunk, &cursor->header, sizeof cursor->header))
+        memcpy(&cursor->header, chunk, sizeof cursor->header);
     const struct chunk_header *header = &cursor->header;
     if (reader->file && header->kind == reader->columns_kind) { /* was checked, and nobody changes it */
         cursor->header.kind = CHUNK_COLUMNS;
@@ -30,17 +31,39 @@ static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *c
            header->bytes <= reader->bytes - offset && reader_chunk_fits(header);
 }
 
-static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
+void *cursor_memory(struct event_cursor *cursor, size_t bytes)
+{
+    if (bytes > cursor->memory_bytes) {
+        void *memory = realloc(cursor->memory, bytes);
+        if (!memory)
+            return NULL;
+        cursor->memory = memory;
+        cursor->memory_bytes = bytes;
+    }
+    return cursor->memory;
+}
+
+enum { READ_MOST = 1 << 20 };
+
+/* Where the packed events of a chunk lie. Its header said that it is one before they were read, so they are all there.
+ */
+static const unsigned char *packed_take(struct event_cursor *cursor, const struct chunk_header *chunk)
+{
+    uint64_t bytes = cursor->header.packed_bytes;
+    if (!cursor->reads || !cursor->plain || bytes > READ_MOST)
+        return (const unsigned char *)(chunk + 1);
+    void *memory = cursor_memory(cursor, bytes);
+    return memory && run_reader_read(cursor->reader, chunk + 1, memory, bytes) ? memory
+                                                                               : (const unsigned char *)(chunk + 1);
+}
+
+/* For events that are packed, or stand by column. */
+static void chunk_begin(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first)
 {
     const struct chunk_header *header = &cursor->header;
-    cursor->current = chunk;
-    cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
-    cursor->current_end = end < cursor->end ? end : cursor->end;
-    cursor->plain = header->kind == CHUNK_PACKED && cursor->reader->header.traced != TRACED_IN_PART &&
-                    cursor->reader->header.trace_policy != TRACE_RING;
     if (header->kind == CHUNK_PACKED) {
         unpacked_begin(&cursor->unpacked);
-        cursor->packed = (const unsigned char *)(chunk + 1);
+        cursor->packed = packed_take(cursor, chunk);
         cursor->packed_end = cursor->packed + header->packed_bytes;
         cursor->packed_number = first;
     }
@@ -50,6 +73,19 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
         if (!reader_compact->enter(cursor, chunk))
             cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
     }
+}
+
+static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
+{
+    const struct chunk_header *header = &cursor->header;
+    cursor->current = chunk;
+    cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
+    cursor->current_end = end < cursor->end ? end : cursor->end;
+    cursor->plain = cursor->reader->header.traced != TRACED_IN_PART &&
+                    (header->kind == CHUNK_COLUMNS ||
+                     (header->kind == CHUNK_PACKED && cursor->reader->header.trace_policy != TRACE_RING));
+    if (!cursor->skims)
+        chunk_begin(cursor, chunk, first);
     if (first > cursor->next) {
         if (cursor->reader->header.traced != TRACED_IN_PART) {
             cursor->missing += first - cursor->next;
@@ -77,6 +113,13 @@ static bool kind_has_trace(uint32_t kind)
     return kind == CHUNK_TRACE || kind == CHUNK_PACKED || kind == CHUNK_COLUMNS;
 }
 
+/* False: it is another thread's, without a look at it. */
+static bool chunk_may_belong(const struct event_cursor *cursor, size_t chunk)
+{
+    const uint32_t *threads = cursor->reader->chunk_threads;
+    return !threads || threads[chunk] == cursor->thread || threads[chunk] == ANY_THREAD;
+}
+
 /* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in order, and
  * then the ring. */
 static bool cursor_seek(struct event_cursor *cursor)
@@ -86,8 +129,8 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if (!(kind_has_trace(chunk->kind) || (reader->file && chunk->kind == reader->columns_kind)) ||
-            chunk->thread != cursor->thread || !chunk_take(cursor, chunk) || !kind_has_trace(cursor->header.kind))
+        if (!chunk_may_belong(cursor, cursor->chunk) || !chunk_take(cursor, chunk) ||
+            !kind_has_trace(cursor->header.kind))
             continue;
         uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)
@@ -95,10 +138,8 @@ static bool cursor_seek(struct event_cursor *cursor)
         cursor_enter(cursor, chunk, first, end);
         return true;
     }
-    for (size_t i = 0; i < reader->chunk_count; i++) {
-        const struct chunk_header *ring = reader->chunks[i];
-        if (i % CHUNKS_BETWEEN_RESTS == 0)
-            run_reader_rest(reader);
+    for (size_t i = 0; i < reader->rare_count; i++) {
+        const struct chunk_header *ring = reader->rare[i];
         if (ring->kind != CHUNK_RING || ring->thread != cursor->thread || !chunk_take(cursor, ring) ||
             cursor->header.kind != CHUNK_RING)
             continue;
@@ -124,8 +165,26 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
 
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
 {
-    if (number > cursor->next)
-        cursor->next = number;
+    if (number <= cursor->next)
+        return;
+    uint64_t ready = (uint64_t)(cursor->ready_end - cursor->ready);
+    cursor->ready += number - cursor->next < ready ? number - cursor->next : ready;
+    cursor->next = number;
+}
+
+uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thread)
+{
+    struct event_cursor cursor;
+    event_cursor_open(&cursor, reader, thread);
+    cursor.reads = cursor.skims = true;
+    for (size_t chunks = 1; cursor_seek(&cursor); chunks++) {
+        cursor.next = cursor.current_end;
+        cursor.chunk += cursor.chunk < reader->chunk_count;
+        if (chunks % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
+    }
+    event_cursor_close(&cursor);
+    return cursor.missing;
 }
 
 /* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
@@ -212,12 +271,32 @@ static const struct event *event_next(struct event_cursor *cursor)
     }
 }
 
+/* Unpacks the next events of the current chunk, as many as lie side by side. False: there are none, or not that way. */
+static bool events_ready(struct event_cursor *cursor)
+{
+    struct unpacked *unpacked = &cursor->unpacked;
+    if (!cursor->plain || cursor->next >= cursor->current_end || cursor->packed_number != cursor->next)
+        return false;
+    size_t place = unpacked->count & PACK_BACK_MOST, most = EVENTS_READY_MOST - place % EVENTS_READY_MOST;
+    if (cursor->current_end - cursor->next < most)
+        most = (size_t)(cursor->current_end - cursor->next);
+    size_t got = cursor->header.kind == CHUNK_COLUMNS
+                     ? columns_take(&cursor->columns, unpacked, most)
+                     : events_unpack(unpacked, &cursor->packed, cursor->packed_end, most);
+    cursor->ready = &unpacked->last[place];
+    cursor->ready_end = cursor->ready + got;
+    cursor->packed_number += got;
+    return got > 0;
+}
+
 const struct event *event_cursor_next(struct event_cursor *cursor)
 {
     const struct event *event = event_cursor_plain(cursor);
     if (event)
         return event;
     cursor->gap = 0;
+    if (events_ready(cursor))
+        return event_cursor_plain(cursor);
     event = event_next(cursor);
     while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
         event = event_next(cursor);
@@ -226,6 +305,8 @@ const struct event *event_cursor_next(struct event_cursor *cursor)
 
 void event_cursor_close(struct event_cursor *cursor)
 {
+    if (cursor->unfolding)
+        reader_compact->leave(cursor);
     free(cursor->memory);
     cursor->memory = NULL;
     cursor->memory_bytes = 0;

@@ -48,15 +48,23 @@ struct run_map *run_map_open(const char *path, char error[512])
         free(map);
         return NULL;
     }
-    *map = (struct run_map){base, (size_t)st.st_size, st.st_dev, st.st_ino, 0, 0, true};
+    *map = (struct run_map){base, (size_t)st.st_size, st.st_dev, st.st_ino, 0, 0, true, -1};
     memcpy(map->path, path, length);
     return map;
+}
+
+static void map_read_end(struct run_map *map)
+{
+    if (map->fd >= 0)
+        close(map->fd);
+    map->fd = -1;
 }
 
 void run_map_close(struct run_map *map)
 {
     if (!map)
         return;
+    map_read_end(map);
     if (map->place)
         resting[map->place - 1] = NULL;
     munmap(map->base, map->bytes);
@@ -85,6 +93,7 @@ static void resting_add(struct run_map *map)
 
 void run_map_rest(struct run_map *map)
 {
+    map_read_end(map);
     if (map->awake)
         madvise(map->base, map->bytes, MADV_DONTNEED);
     if (map->awake && !map->holds && !map->place)
@@ -99,6 +108,28 @@ void run_map_hold(struct run_map *map, bool held)
     map->place = held ? 0 : map->place;
 }
 
+/* Is the open file the one that was mapped? */
+static bool map_is_of(const struct run_map *map, const struct stat *st)
+{
+    return st->st_dev == map->device && st->st_ino == map->inode && (size_t)st->st_size >= map->bytes;
+}
+
+bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
+{
+    struct stat st;
+    char error[128];
+    size_t offset = (size_t)((const char *)at - map->base);
+    if (map->fd < 0 && (map->fd = file_open(map->path, &st, error, sizeof error)) >= 0 && !map_is_of(map, &st))
+        map_read_end(map);
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = map->fd < 0 ? -1 : pread(map->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
+        if (got <= 0 && !(got < 0 && map->fd >= 0 && errno == EINTR))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
 int run_map_wake(struct run_map *map, char error[128])
 {
     struct stat st;
@@ -107,7 +138,7 @@ int run_map_wake(struct run_map *map, char error[128])
     int fd = file_open(map->path, &st, error, 128);
     if (fd < 0)
         return -1;
-    if (st.st_dev != map->device || st.st_ino != map->inode || (size_t)st.st_size < map->bytes)
+    if (!map_is_of(map, &st))
         snprintf(error, 128, "has become another file while it was read");
     else if (mmap(map->base, map->bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
         snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));

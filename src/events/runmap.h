@@ -23,6 +23,7 @@ struct run_map {
     size_t place;   /* in resting[], + 1; 0: not in it */
     unsigned holds; /* by so many */
     bool awake;
+    int fd; /* for run_map_read; -1: not open */
     char path[];
 };
 
@@ -32,6 +33,10 @@ struct run_map *run_map_open(const char *path, char error[512]);
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);
 int run_map_wake(struct run_map *map, char error[128]);
+/* Reads what lies at `at` in the map, which costs less than to look at so many pages of it for the first time. From one
+ * thread, of a file that is held; what it opens is closed when the file is put to rest. False: it has to be looked at.
+ */
+bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes);
 /* false: one hold less. */
 void run_map_hold(struct run_map *map, bool held);
 

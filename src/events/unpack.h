@@ -1,4 +1,4 @@
-/* event_unpack for whoever unpacks very many. */
+/* What unpacking has in common: the words of a packed event, and storing what comes out of them. */
 #ifndef MPIT_EVENTS_UNPACK_H
 #define MPIT_EVENTS_UNPACK_H
 
@@ -16,42 +16,21 @@ typedef uint64_t event_half __attribute__((vector_size(16)));
 _Static_assert(offsetof(struct event, duration) == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the duration is the lower half of the second word");
 
-/* A copy with other times. Each half is stored at once: who copies the event next then has it from the processor's
- * store buffer, which does not put together what was stored in pieces. */
+/* Each half is stored at once: who copies the event next then has it from the processor's store buffer, which does not
+ * put together what was stored in pieces. */
+static inline void event_store(struct event *event, event_half head, event_half tail)
+{
+    memcpy(event, &head, sizeof head);
+    memcpy(&event->peer, &tail, sizeof tail);
+}
+
+/* A copy with other times. */
 static inline void event_repeat(struct event *event, const struct event *like, uint64_t begin, uint64_t duration)
 {
     event_half head, tail;
     memcpy(&head, like, sizeof head);
     memcpy(&tail, &like->peer, sizeof tail);
-    head = (event_half){begin, (head[1] & ~(uint64_t)UINT32_MAX) | duration};
-    memcpy(event, &head, sizeof head);
-    memcpy(&event->peer, &tail, sizeof tail);
-}
-
-static inline const struct event *event_unpack_here(struct unpacked *unpacked, const unsigned char **at,
-                                                    const unsigned char *end)
-{
-    uint64_t head, count = unpacked->count;
-    struct event *event = &unpacked->last[count & PACK_BACK_MOST];
-    if ((size_t)(end - *at) < sizeof head)
-        return NULL;
-    memcpy(&head, *at, sizeof head);
-    if (head & PACK_LITERAL) {
-        if ((size_t)(end - *at) < PACK_MOST)
-            return NULL;
-        memcpy(event, *at + sizeof head, sizeof *event);
-        *at += PACK_MOST;
-    } else {
-        uint64_t back = head >> 1 & PACK_BACK_MOST, before = unpacked->last[(count - 1) & PACK_BACK_MOST].begin;
-        if (!back || back > count - unpacked->before)
-            return NULL;
-        event_repeat(event, &unpacked->last[(count - back) & PACK_BACK_MOST],
-                     before + (uint64_t)(int64_t)(int32_t)(head >> 32),
-                     head >> PACK_DURATION_SHIFT & PACK_DURATION_MOST);
-        *at += PACK_LEAST;
-    }
-    unpacked->count++;
-    return event;
+    event_store(event, (event_half){begin, (head[1] & ~(uint64_t)UINT32_MAX) | duration}, tail);
 }
 
 #endif

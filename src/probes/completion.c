@@ -44,7 +44,7 @@ static void *completion_memory(struct completion *c, size_t bytes)
     return c->own;
 }
 
-static void completion_memory_release(struct completion *c)
+void completion_memory_release(struct completion *c)
 {
     if (c->saved == &c->one_saved || c->saved == c->few.saved)
         return;
@@ -98,9 +98,8 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     return true;
 }
 
-/* One request: its handle before the call, and what it stood for under MPI_THREAD_MULTIPLE. */
-static void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
-                               struct request *taken)
+void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
+                        struct request *taken)
 {
     c->kind = kind;
     c->handles = handle;
@@ -161,10 +160,27 @@ HOT bool single_ended(struct probe *probe, enum call kind, struct request *reque
     request->active = !request->persistent;
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
     request_record(log, request, status, false);
+    comm_completed(log, request, status, MPI_SUCCESS);
     if (request->persistent)
         request_put_back(request, request->handle);
     else
         request_release(log, request);
+    return true;
+}
+
+/* The same for one in front. Whoever looks at requests while a callback of MPI runs still finds it there. */
+HOT bool single_in_front(struct probe *probe, enum call kind, uint64_t handle, const MPI_Request *where,
+                         const MPI_Status *status)
+{
+    struct log *log = probe->log;
+    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    struct front_place *place = probe->mode || book.concurrent || !handle ? NULL : front_find(handle, where);
+    if (!place || place->posted.view->thread != log->own.index || (place->posted.type & POSTED_IDLE) ||
+        RELAXED_LOAD(&listeners) || !ended_simply(&place->posted, status))
+        return false;
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    posted_record(log, &place->posted, status);
+    front_end(place);
     return true;
 }
 
@@ -173,8 +189,11 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
 {
     struct completion c;
     if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
-        if (taken == LEFT_THERE)
+        if (taken == LEFT_THERE) {
+            if (single_in_front(probe, kind, saved, handle, status))
+                return;
             taken = request_left(probe->log, saved, handle);
+        }
         if (single_ended(probe, kind, taken, status))
             return;
     }
@@ -200,27 +219,39 @@ static void quiet_done(struct completion *c, struct request *request, const MPI_
     }
 }
 
-/* A request that lived in front and ended as nearly all do stands in `done` as its place, whose address is odd there:
- * that is free, and holds what was posted until the thread posts something else. */
-HOT bool done_in_front(const struct request *done)
+HOT void front_add(struct completion *c, struct front_place *place, const MPI_Status *status)
 {
-    return (uintptr_t)done & 1;
+    int count = c->done_count;
+    c->done[count] = (struct request *)((uintptr_t)place + 1);
+    c->status[count] = status;
+    c->done_count = count + 1;
 }
 
-HOT const struct posted *done_posted(const struct request *done)
+/* One that is no message which was posted once. */
+static __attribute__((noinline)) bool front_other_done(struct completion *c, struct front_place *place,
+                                                       const MPI_Status *status)
 {
-    return &((const struct front_place *)(uintptr_t)((uintptr_t)done - 1))->posted;
-}
-
-HOT bool front_done(struct completion *c, uint64_t saved, const MPI_Request *where, const MPI_Status *status)
-{
-    struct front_place *place = front_place(saved);
-    if (c->taken || book.concurrent || place->handle != saved || !saved || c->probe.mode ||
-        (place->posted.where != where && place->overflow) || !front_is_simple(c->probe.log, &place->posted, status))
+    if (place->posted.type & POSTED_IDLE)
+        return true; /* an inactive persistent request completes nothing */
+    if (!ended_simply(&place->posted, status))
         return false;
-    place->handle = 0;
-    c->done[c->done_count] = (struct request *)((uintptr_t)place + 1);
-    c->status[c->done_count++] = status;
+    front_end(place);
+    front_add(c, place, status);
+    return true;
+}
+
+HOT bool front_done(struct completion *c, int index, const MPI_Status *status)
+{
+    uint64_t saved = c->saved[index];
+    struct front_place *place = saved ? front_find(saved, &c->handles[index]) : NULL;
+    if (!place || place->posted.view->thread != c->probe.log->own.index)
+        return false;
+    if (__builtin_expect(place->posted.type > REQUEST_RECV, 0))
+        return front_other_done(c, place, status);
+    if (place->posted.type == REQUEST_RECV && !received_simply(&place->posted, status))
+        return false;
+    front_free(place);
+    front_add(c, place, status);
     return true;
 }
 
@@ -238,7 +269,7 @@ void completion_done(struct completion *c, int index, int result, const MPI_Stat
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
         return;
-    if (result == MPI_SUCCESS && front_done(c, c->saved[index], &c->handles[index], status))
+    if (completion_is_usual(c, result) && front_done(c, index, status))
         return;
     struct request *request = request_ended(c, index);
     if (!request) {
@@ -274,7 +305,18 @@ bool completion_ended(const struct completion *c, int index, int result)
     return receive_arrived_slow(result); /* a persistent request keeps its handle */
 }
 
-void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
+/* All that a call which is as usual has completed. */
+HOT void completion_done_usual(struct completion *c, const MPI_Status *statuses)
+{
+    const MPI_Status *status = statuses;
+    for (int i = 0, count = c->count; i < count; i++) {
+        if (!front_done(c, i, status))
+            completion_done(c, i, MPI_SUCCESS, status);
+        status += statuses != NULL;
+    }
+}
+
+static void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
 {
     int class = MPI_SUCCESS;
     if (result != MPI_SUCCESS)
@@ -308,15 +350,7 @@ bool receive_arrived_slow(int result)
     return class == MPI_ERR_TRUNCATE;
 }
 
-static void completion_end(struct completion *c)
-{
-    completion_memory_release(c);
-    c->probe.log->scratch_lent -= c->lent;
-    if (!probe_is_quiet(&c->probe) || c->done_count)
-        raise_finish(c->probe.log);
-}
-
-static void untaken_put_back(struct completion *c)
+void untaken_put_back(struct completion *c)
 {
     for (int i = 0; c->taken && i < c->count; i++)
         if (c->taken[i])
@@ -364,115 +398,125 @@ HOT void flush_begin(struct completion *c, int result)
 static void quiet_finish(struct completion *c, int result)
 {
     for (int i = c->count - c->quiet_count; i < c->count; i++) {
-        struct request *request = c->done[i];
-        if (!request_failed(c->status[i], result))
-            comm_completed(c->probe.log, request_view(c->probe.log, request), request);
-        request_release(c->probe.log, request);
+        comm_completed(c->probe.log, c->done[i], c->status[i], result);
+        request_release(c->probe.log, c->done[i]);
     }
 }
 
-void completion_flush(struct completion *c, int result)
+/* What the records of requests have said is over for them, too. */
+static void done_release(struct completion *c, int result)
 {
-    if (c->taken)
-        untaken_put_back(c);
-    flush_begin(c, result);
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
-        if (done_in_front(request)) {
-            front_record(c->probe.log, done_posted(request), c->status[i]);
+        if (done_in_front(request))
             continue;
-        }
-        request_record(c->probe.log, request, c->status[i],
-                       result != MPI_SUCCESS && request_failed(c->status[i], result));
+        comm_completed(c->probe.log, request, c->status[i], result);
         if (request->persistent)
             request_put_back(request, request->handle);
         else
             request_release(c->probe.log, request);
     }
+}
+
+/* The record of a message in front. False: it is a rare one, or no message. */
+HOT bool front_record(struct log *log, struct tally *tally, const struct posted *posted, const MPI_Status *status)
+{
+    struct view *view = posted->view;
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .kind = RECORD_SEND_DONE,
+                          .comm = (uint16_t)view->slot,
+                          .peer = posted->peer,
+                          .tag = posted->tag,
+                          .bytes = posted->bytes};
+    if (__builtin_expect(tally->end - event.begin >= COMPARED_LOAD(&knob_rare_ticks) || event.begin == 0, 0))
+        return false;
+    if (posted->type == REQUEST_SEND) {
+        fold_send_done(tally, &view->tally, &event);
+        log_commit(log, &event);
+        return true;
+    }
+    if (__builtin_expect(posted->type != REQUEST_RECV, 0))
+        return false;
+    event.kind = RECORD_RECV_DONE;
+    event.peer = status->MPI_SOURCE;
+    event.tag = status->MPI_TAG;
+    event.bytes = abi_status_bytes(status);
+    if (__builtin_expect(event.peer < 0 || !plain_small(event.bytes), 0))
+        return false;
+    view_page_select(view, event.peer);
+    fold_recv_done(tally, &view->tally, &event);
+    log_commit(log, &event);
+    return true;
+}
+
+/* The records of those in front, as far as there are no others; returns how many. Threads do not run at once, so that a
+ * tally on the stack says all that the folds need. */
+HOT int front_records(struct completion *c)
+{
+    struct log *log = c->probe.log;
+    struct tally *own = &log->own.tally;
+    struct tally tally = {.cells = own->cells,
+                          .end = own->end,
+                          .share = own->share,
+                          .remainder = own->remainder,
+                          .stall_share = own->stall_share,
+                          .stall_remainder = own->stall_remainder,
+                          .message_weight = 1};
+    int i = 0;
+    for (; i < c->done_count && done_in_front(c->done[i]); i++) {
+        const struct posted *posted = &done_place(c->done[i])->posted;
+        if (front_record(log, &tally, posted, c->status[i]))
+            continue;
+        own->remainder = tally.remainder;
+        own->stall_remainder = tally.stall_remainder;
+        posted_record(log, posted, c->status[i]);
+        tally.remainder = tally.stall_remainder = 0; /* the first one has had it */
+    }
+    own->remainder = tally.remainder;
+    own->stall_remainder = tally.stall_remainder;
+    return i;
+}
+
+/* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
+ * more. */
+void completion_flush(struct completion *c, int result)
+{
+    struct log *log = c->probe.log;
+    if (c->taken)
+        untaken_put_back(c);
+    flush_begin(c, result);
+    int in_front = front_records(c);
+    for (int i = in_front; i < c->done_count; i++) {
+        struct request *request = c->done[i];
+        if (done_in_front(request))
+            posted_record(log, &done_place(request)->posted, c->status[i]);
+        else
+            request_record(log, request, c->status[i], result != MPI_SUCCESS && request_failed(c->status[i], result));
+    }
+    if (in_front != c->done_count)
+        done_release(c, result);
     if (c->quiet_count)
         quiet_finish(c, result);
     completion_end(c);
 }
 
-static void started_record(struct completion *c, struct request *request)
+void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
 {
-    struct log *log = c->probe.log;
-    struct tally *tally = &log->own.tally;
-    struct view *view = request_view(log, request);
-    struct event event = {.begin = c->probe.begin, .duration = request->posted.kind, .peer = request->posted.peer};
-    if (request->posted.type == REQUEST_COLL) { /* its bytes are counted when it is complete */
-        event.kind = RECORD_COLL_POSTED;
-    } else {
-        bool send = request->posted.type == REQUEST_SEND;
-        event.kind = send ? RECORD_SEND_POSTED | size_flag(request->posted.bytes) : RECORD_RECV_POSTED;
-        event.tag = request->posted.tag;
-        event.bytes = request->posted.bytes;
-        if (view && event.peer >= 0)
-            view_page_select(view, event.peer);
-    }
-    uint64_t weight = probe_weight(&c->probe);
-    request->lot = weight > 1 ? request_lot(weight) : 0;
-    request->posted.begin = weight > 1 && !request->lot ? 0 : c->probe.begin;
-    request->active = true;
-    request->quiet = false;
-    if (request->posted.type == REQUEST_COLL)
-        LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
-    else if (request->posted.type == REQUEST_SEND)
-        LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
-    else
-        LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
-}
-
-void starting_announce(enum call kind, int count, const MPI_Request *requests)
-{
-    struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
-    for (int i = 0; log && requests && i < count; i++) {
-        uint64_t handle = abi_handle_of_request(requests[i]);
-        struct request request;
-        if (request_look(handle, &request) && request.posted.type == REQUEST_COLL)
-            raise_begin(log, request_view(log, &request), request.posted.kind);
-    }
-}
-
-/* Open MPI starts a persistent request whose last message is not quite gone as a new one, under a new handle. */
-static void handle_follow(struct completion *c, int index)
-{
-    uint64_t now = abi_handle_of_request(c->handles[index]);
-    if (now == c->saved[index])
+    if (!completion_is_usual(c, result)) {
+        completion_done_all(c, result, statuses);
+        completion_flush(c, result);
         return;
-    if (!c->taken) {
-        struct request *request = request_take(c->probe.log, c->saved[index], &c->handles[index]);
-        if (request)
-            request_put(request, now);
     }
-    c->saved[index] = now;
-}
-
-/* Started by a call that is not recorded. */
-static void started_quiet(struct request *request)
-{
-    request->posted.begin = 0;
-    request->active = request->quiet = true;
-}
-
-void completion_started(struct completion *c, int result)
-{
-    for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
-        handle_follow(c, i);
-        struct request *request = c->taken ? c->taken[i] : request_peek(c->saved[i]);
-        if (!request)
-            run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
-        else if (request->persistent)
-            c->done[c->done_count++] = request;
-    }
-    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
-    probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
+    completion_done_usual(c, statuses);
     for (int i = 0; i < c->done_count; i++)
-        if (probe_is_quiet(&c->probe))
-            started_quiet(c->done[i]);
-        else
-            started_record(c, c->done[i]);
-    untaken_put_back(c);
+        if (__builtin_expect(!done_in_front(c->done[i]), 0)) {
+            completion_flush(c, result);
+            return;
+        }
+    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    front_records(c);
     completion_end(c);
 }
 

@@ -8,6 +8,7 @@
 #ifndef MPIT_PROBES_COMPLETION_H
 #define MPIT_PROBES_COMPLETION_H
 
+#include "raising.h"
 #include "request.h"
 
 enum { COMPLETION_FEW = 4 };
@@ -45,17 +46,55 @@ bool completion_enter_one(struct completion *completion, enum call kind, MPI_Req
 
 /* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
 void completion_done(struct completion *completion, int index, int result, const MPI_Status *status);
-/* All of them; an error in some statuses leaves those that are pending. */
-void completion_done_all(struct completion *completion, int result, const MPI_Status *statuses);
 /* The ones that `indices` names. */
 void completion_done_some(struct completion *completion, int result, int outcount, const int *indices,
                           const MPI_Status *statuses);
 
 /* Leaves the call. */
 void completion_flush(struct completion *completion, int result);
+/* Leaves one that has completed all of them; an error in some statuses leaves those that are pending. */
+void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses);
 
-/* Leaves MPI_Start or MPI_Startall: the requests are under way. */
+/* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);
+
+/* The same for MPI_Start; `taken` as of single_leave. */
+void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                 int result);
+
+/* ---- for the above ----------------------------------------------------------------------------------------------- */
+
+/* Fills in a call on one request: its handle before the call, and what it stood for under MPI_THREAD_MULTIPLE. */
+void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
+                        struct request *taken);
+void completion_memory_release(struct completion *c);
+void untaken_put_back(struct completion *c);
+
+/* A request in front stands in `done` as its place, whose address is odd there. One that has ended as nearly all do is
+ * free already, and holds what was posted until the thread posts something else. */
+HOT bool done_in_front(const struct request *done)
+{
+    return (uintptr_t)done & 1;
+}
+
+HOT struct front_place *done_place(const struct request *done)
+{
+    return (struct front_place *)((uintptr_t)done - 1);
+}
+
+/* May requests in front be left there? */
+HOT bool completion_is_usual(const struct completion *c, int result)
+{
+    return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.mode;
+}
+
+HOT void completion_end(struct completion *c)
+{
+    completion_memory_release(c);
+    c->probe.log->scratch_lent -= c->lent;
+    if (!probe_is_quiet(&c->probe) || c->done_count)
+        raise_finish(c->probe.log);
+}
 
 /* Behind a call that posted something: what of requests has ended, or begun, without being kept. */
 void displaced_record(struct log *log);

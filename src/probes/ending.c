@@ -25,12 +25,6 @@ static bool was_cancelled(const struct request *request, const MPI_Status *statu
            abi_status_cancelled(status);
 }
 
-HOT void timeout_mark(struct event *event, const struct tally *tally)
-{
-    if (event->begin && tally->end - event->begin > RELAXED_LOAD(&knob_timeout_ticks))
-        event->kind |= EVENT_TIMEOUT;
-}
-
 /* What a completed receive brought stands in its status; without one nothing is known of it. A partitioned one brings
  * what it was made for. */
 static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
@@ -59,12 +53,12 @@ static void received_fill(struct event *event, const struct request *request, co
     event->kind |= size_flag(event->bytes);
 }
 
-void comm_completed(struct log *log, struct view *parent, const struct request *request)
+void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result)
 {
     struct request_more *more = request->posted.type == REQUEST_COMM ? request_more(request) : NULL;
-    if (more && more->newcomm) {
+    if (more && more->newcomm && !request_failed(status, result)) {
         struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null};
-        comm_created(log, parent, &origin, *more->newcomm, request->quiet);
+        comm_created(log, request_view(log, request), &origin, *more->newcomm, request->quiet);
     }
 }
 
@@ -143,13 +137,6 @@ static uint64_t ended_fill(struct event *event, const struct request *request, c
     }
 }
 
-/* A receive that ended as nearly all do: its status says what it brought. */
-HOT bool received_simply(const struct posted *posted, const MPI_Status *status)
-{
-    return posted->peer != PEER_PROC_NULL && posted->kind != CALL_MPI_Precv_init && status && status->MPI_SOURCE >= 0 &&
-           !abi_status_cancelled(status);
-}
-
 HOT void received_simply_fill(struct event *event, const MPI_Status *status)
 {
     uint64_t bytes = abi_status_bytes(status);
@@ -159,76 +146,74 @@ HOT void received_simply_fill(struct event *event, const MPI_Status *status)
     event->kind = RECORD_RECV_DONE | size_flag(event->bytes);
 }
 
-/* The record of a message, as most requests are one. */
-HOT void message_record(struct log *log, struct view *view, const struct posted *posted, const MPI_Status *status)
+static void other_record(struct log *log, const struct posted *posted, const MPI_Status *status)
 {
     struct tally *tally = &log->own.tally;
+    struct view *view = posted->view;
+    struct event event = {.begin = posted->begin, .duration = posted->kind, .peer = posted->peer, .tag = posted->tag};
+    timeout_mark(&event, tally);
+    switch (posted->type & POSTED_TYPE) {
+    case REQUEST_COLL:
+        event.kind |= RECORD_COLL_DONE;
+        event.bytes = posted->bytes;
+        LOG_RECORD(log, view, &event, (uint32_t)event.tag, fold_coll_done(tally, &view->tally, &event, NULL));
+        return;
+    case REQUEST_RMA:
+        event.kind |= RECORD_RMA_DONE;
+        event.bytes = posted->bytes;
+        LOG_RECORD(log, view, &event, 0, fold_waited(tally, &view->tally));
+        return;
+    default:
+        event.kind |= RECORD_IO_DONE;
+        event.bytes = status ? abi_status_bytes(status) : 0;
+        LOG_RECORD(log, view, &event, 0, fold_transferred(tally, &view->tally, &event));
+    }
+}
+
+void posted_record(struct log *log, const struct posted *posted, const MPI_Status *status)
+{
+    struct tally *tally = &log->own.tally;
+    struct view *view = posted->view;
+    unsigned type = posted->type & POSTED_TYPE;
     struct event event = {.begin = posted->begin,
                           .duration = posted->kind,
                           .kind = RECORD_SEND_DONE,
                           .peer = posted->peer,
                           .tag = posted->tag,
                           .bytes = posted->bytes};
-    if (posted->type == REQUEST_SEND) {
+    if (type == REQUEST_SEND) {
         timeout_mark(&event, tally);
         LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
-        return;
+    } else if (type == REQUEST_RECV) {
+        received_simply_fill(&event, status);
+        timeout_mark(&event, tally);
+        view_page_select(view, event.peer);
+        LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
+    } else {
+        other_record(log, posted, status);
     }
-    received_simply_fill(&event, status);
-    timeout_mark(&event, tally);
-    view_page_select(view, event.peer);
-    LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
-}
-
-bool front_is_simple(const struct log *log, const struct posted *posted, const MPI_Status *status)
-{
-    return posted->view->thread == log->own.index && (posted->type == REQUEST_SEND || received_simply(posted, status));
-}
-
-void front_record(struct log *log, const struct posted *posted, const MPI_Status *status)
-{
-    message_record(log, posted->view, posted, status);
-}
-
-/* The same for collectives and for operations on windows. */
-static void plain_record(struct log *log, struct view *view, const struct request *request, uint64_t bytes_out)
-{
-    struct tally *tally = &log->own.tally;
-    struct event event = {.begin = request->posted.begin,
-                          .duration = request->posted.kind,
-                          .kind = RECORD_COLL_DONE,
-                          .peer = request->posted.peer,
-                          .bytes = request->posted.bytes};
-    timeout_mark(&event, tally);
-    if (request->posted.type == REQUEST_COLL) {
-        event.tag = (int32_t)bytes_out;
-        LOG_RECORD(log, view, &event, bytes_out, fold_coll_done(tally, &view->tally, &event, NULL));
-        return;
-    }
-    event.kind = RECORD_RMA_DONE | (event.kind & EVENT_TIMEOUT);
-    event.tag = request->posted.tag;
-    LOG_RECORD(log, view, &event, 0, fold_waited(tally, &view->tally));
 }
 
 /* The requests that end as nearly all do, each with the fold of its kind alone. False: it is another one. */
 HOT bool record_simply(struct log *log, struct view *view, const struct request *request, const MPI_Status *status)
 {
-    if (request->posted.type <= REQUEST_RECV) {
-        struct posted posted = {.begin = request->posted.begin,
-                                .bytes = request->posted.bytes,
-                                .peer = request->posted.peer,
-                                .tag = request->posted.tag,
-                                .kind = request->posted.kind,
-                                .type = request->posted.type};
-        if (posted.type == REQUEST_RECV && !received_simply(&posted, status))
+    struct posted posted = {.view = view,
+                            .begin = request->posted.begin,
+                            .bytes = request->posted.bytes,
+                            .peer = request->posted.peer,
+                            .kind = request->posted.kind,
+                            .type = request->posted.type};
+    if (posted.type == REQUEST_COLL) {
+        uint64_t bytes_out = request_more(request)->bytes_out;
+        if (bytes_out > INT32_MAX)
             return false;
-        message_record(log, view, &posted, status);
-        return true;
+        posted.tag = (int32_t)bytes_out;
+    } else if (posted.type < REQUEST_MORE) {
+        posted.tag = request->posted.tag;
     }
-    uint64_t bytes_out = request->posted.type == REQUEST_COLL ? request_more(request)->bytes_out : 0;
-    if ((request->posted.type != REQUEST_COLL && request->posted.type != REQUEST_RMA) || bytes_out > INT32_MAX)
+    if (!ended_simply(&posted, status))
         return false;
-    plain_record(log, view, request, bytes_out);
+    posted_record(log, &posted, status);
     return true;
 }
 
@@ -253,8 +238,6 @@ void request_record(struct log *log, struct request *request, const MPI_Status *
     timeout_mark(&event, &log->own.tally);
     record_emit(log, view, &event, bytes_out);
     log->own.tally.message_weight = 1;
-    if (!failed)
-        comm_completed(log, view, request);
 }
 
 void gone_record(struct log *log, const struct request *request, uint16_t flags)

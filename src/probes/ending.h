@@ -12,15 +12,37 @@
 bool request_failed(const MPI_Status *status, int result);
 bool request_receives(const struct request *request);
 
-/* Its record, and the communicator that it has made. `status` may be NULL: what it brought is not known. */
+/* Its record. `status` may be NULL: what it brought is not known. */
 void request_record(struct log *log, struct request *request, const MPI_Status *status, bool failed);
-/* One that lived in front and has ended as nearly all do, so that it need not become a request first. */
-bool front_is_simple(const struct log *log, const struct posted *posted, const MPI_Status *status);
-void front_record(struct log *log, const struct posted *posted, const MPI_Status *status);
 /* The record of one that is active, and whose end will not be seen: its levels go down. */
 void gone_record(struct log *log, const struct request *request, uint16_t flags);
-/* Takes the communicator in that the request has made, if it makes one; of one that is not recorded nothing else is
- * kept. */
-void comm_completed(struct log *log, struct view *parent, const struct request *request);
+/* Takes the communicator in that a request has made, if it makes one and did not fail. Behind all records of the call:
+ * a communicator that is made may take the place of one that nothing but a request in front referred to. */
+void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result);
+
+HOT void timeout_mark(struct event *event, const struct tally *tally)
+{
+    if (event->begin && tally->end - event->begin > COMPARED_LOAD(&knob_timeout_ticks))
+        event->kind |= EVENT_TIMEOUT;
+}
+
+/* A receive that ended as nearly all do: its status says what it brought. */
+HOT bool received_simply(const struct posted *posted, const MPI_Status *status)
+{
+    return posted->peer != PEER_PROC_NULL && posted->kind != CALL_MPI_Precv_init && status && status->MPI_SOURCE >= 0 &&
+           !abi_status_cancelled(status);
+}
+
+/* Is the record of this request, which has ended, one that posted_record can write? */
+HOT bool ended_simply(const struct posted *posted, const MPI_Status *status)
+{
+    unsigned type = posted->type & POSTED_TYPE;
+    if (__builtin_expect(type == REQUEST_RECV, 1))
+        return received_simply(posted, status);
+    return type <= REQUEST_IO || type == REQUEST_COLL;
+}
+
+/* The record of what has ended as nearly all do, each with the fold of its kind alone. */
+void posted_record(struct log *log, const struct posted *posted, const MPI_Status *status);
 
 #endif

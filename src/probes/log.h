@@ -310,7 +310,8 @@ void log_record(struct log *log, struct view *view, struct event *event, uint64_
 #define LOG_RECORD(log, view, event, bytes_out, folded)                                                                \
     do {                                                                                                               \
         if (__builtin_expect(RELAXED_LOAD(&listeners) != 0 || !(view), 0)) {                                           \
-            log_record(log, view, event, bytes_out);                                                                   \
+            __typeof__(*(event)) rare_event = *(event); /* else it would have to be in memory for all of them */       \
+            log_record(log, view, &rare_event, bytes_out);                                                             \
             break;                                                                                                     \
         }                                                                                                              \
         (event)->comm = (uint16_t)(view)->slot;                                                                        \

@@ -67,9 +67,12 @@ void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, c
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number};
     struct posted posted =
         posted_of(probe, on->view, kind, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
-    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
-    if (made)
-        request_keep(probe, made, abi_handle_of_request(*request));
+    uint64_t key = result == MPI_SUCCESS ? abi_handle_of_request(*request) : 0;
+    if (result == MPI_SUCCESS && !front_keeps(probe, &posted, key)) {
+        struct request *made = request_of(probe, &posted);
+        if (made)
+            request_keep(probe, made, key);
+    }
     leave(probe, shape, kind, on, result, peer, bytes);
     bytes_record(probe, on, result, asked, 0);
     posted_finish(probe->log);

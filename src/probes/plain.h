@@ -202,6 +202,66 @@ HOT bool plain_received(bool timed, struct log *log, uint64_t begin, enum call k
         return result;                                                                                                 \
     } while (0)
 
+void plain_exchanged_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                          int dest, int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount,
+                          MPI_Datatype recvtype, const MPI_Status *status);
+
+HOT bool plain_exchanged(bool timed, struct log *log, uint64_t begin, enum call kind, struct view *view, int result,
+                         int dest, int tag, int64_t count, MPI_Datatype type, const MPI_Status *status)
+{
+    struct event sent = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
+    if (__builtin_expect(result != MPI_SUCCESS || !plain_small_bytes(log, count, type, &sent.bytes), 0))
+        return false;
+    struct event received = {.kind = RECORD_RECEIVE, .peer = status->MPI_SOURCE, .tag = status->MPI_TAG};
+    received.bytes = abi_status_bytes(status);
+    if (__builtin_expect(received.peer < 0 || !plain_small(received.bytes), 0))
+        return false;
+    struct tally tally = plain_tally(log);
+    uint64_t duration = timed ? clock_counter() - begin : 0;
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
+        return false;
+    if (timed && begin == 0) /* for the compiler: a call that is timed has begun */
+        __builtin_unreachable();
+    sent.begin = timed ? begin : cell_load(&log->own.tally.end);
+    sent.duration = (uint32_t)duration;
+    received.begin = timed ? begin : 0;
+    sent.comm = received.comm = (uint16_t)view->slot;
+    view_page_select(view, dest);
+    fold_call(FOLD_SENDRECV, 0, &tally, &view->tally, &sent, NULL, timed);
+    view_page_select(view, received.peer);
+    fold_receive(&tally, &view->tally, &received);
+    plain_folded(log, &tally);
+    log_commit_two(log, &sent, &received);
+    RELAXED_STORE(&log->state->partner, 0);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+#define PLAIN_SENDRECV(timed, kind, name, detail, large, call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,   \
+                       recvcount, recvtype, source, recvtag, comm, status)                                             \
+    do {                                                                                                               \
+        struct log *log = thread_log;                                                                                  \
+        MPI_Status own;                                                                                                \
+        int32_t peer;                                                                                                  \
+        if (__builtin_expect(dest < 0, 0) || !plain_source(source, &peer) || !plain_comm(timed, log, comm))            \
+            return wrapper_entered(), GENERAL(name) call;                                                              \
+        struct view *view = log->own.last.view;                                                                        \
+        if (status == MPI_STATUS_IGNORE)                                                                               \
+            status = &own;                                                                                             \
+        uint64_t begin = plain_begin(timed, log, kind, view->slot, peer);                                              \
+        RELAXED_STORE(&log->state->partner, dest + 1);                                                                 \
+        int result = (*next.name)call;                                                                                 \
+        if (!plain_exchanged(timed, log, begin, kind, view, result, dest, sendtag, sendcount, sendtype, status))       \
+            plain_exchanged_rare(log, begin, kind, comm, view, result, dest, sendtag, sendcount, sendtype, source,     \
+                                 recvcount, recvtype, status);                                                         \
+        return result;                                                                                                 \
+    } while (0)
+
+#define PLAIN_SENDRECV_REPLACE(timed, kind, name, detail, large, call, buf, count, type, dest, sendtag, source,        \
+                               recvtag, comm, status)                                                                  \
+    PLAIN_SENDRECV(timed, kind, name, detail, large, call, buf, count, type, dest, sendtag, buf, count, type, source,  \
+                   recvtag, comm, status)
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* Makes the compiler keep the address instead of finding it again. */
@@ -211,11 +271,13 @@ HOT struct front_place *front_kept(struct front_place *place)
     return place;
 }
 
-/* The place for the request that a call has just posted; NULL: it is taken. */
+struct front_place *plain_place_rare(const MPI_Request *where);
+
+/* The place for the request that a call has just posted; NULL: there is none. */
 HOT struct front_place *plain_place(const MPI_Request *where)
 {
     struct front_place *place = front_kept(front_place(abi_handle_of_request(*where)));
-    return __builtin_expect((place->handle | place->overflow) == 0, 1) ? place : NULL;
+    return __builtin_expect((place->handle | place->overflow) == 0, 1) ? place : plain_place_rare(where);
 }
 
 HOT void plain_post(struct front_place *place, uint64_t begin, enum call kind, enum request_type type,
@@ -246,7 +308,7 @@ HOT bool plain_isent(bool timed, struct log *log, uint64_t begin, enum call kind
         return false;
     view_page_select(view, dest);
     if (!plain_leave(timed, log, begin, FOLD_POST_SEND, 0, view, event))
-        return false;
+        return beside_give_back(), false;
     plain_post(place, begin, kind, REQUEST_SEND, view, &event, request);
     return true;
 }
@@ -274,8 +336,10 @@ HOT bool plain_ireceive(bool timed, struct log *log, uint64_t begin, enum call k
     if (__builtin_expect(result != MPI_SUCCESS || !plain_bytes(log, count, type, &event.bytes), 0))
         return false;
     struct front_place *place = plain_place(request);
-    if (!place || !plain_leave(timed, log, begin, FOLD_POST_RECV, 0, view, event))
+    if (!place)
         return false;
+    if (!plain_leave(timed, log, begin, FOLD_POST_RECV, 0, view, event))
+        return beside_give_back(), false;
     plain_post(place, begin, kind, REQUEST_RECV, view, &event, request);
     return true;
 }

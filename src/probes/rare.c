@@ -84,12 +84,8 @@ void request_post(struct probe *probe, struct view *view, enum call kind, enum r
 {
     uint64_t handle = abi_handle_of_request(*where);
     struct posted posted = posted_of(probe, view, kind, type, event, where);
-    /* the plain path asks for no view, and in front there is no room for what is said beside it */
-    struct posted *place = view && !probe_is_quiet(probe) && probe_weight(probe) <= 1 ? front_post(handle) : NULL;
-    if (place) {
-        *place = posted;
+    if (front_keeps(probe, &posted, handle))
         return;
-    }
     struct request *request = request_of(probe, &posted);
     if (request)
         request_keep(probe, request, handle);
@@ -239,6 +235,35 @@ void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin
     probe_finish(probe);
 }
 
+void icollective_keep(struct probe *probe, const struct posted *posted, uint64_t bytes_out, MPI_Request request)
+{
+    struct request *made = request_of(probe, posted);
+    if (!made)
+        return;
+    request_more(made)->bytes_out = bytes_out;
+    request_keep(probe, made, abi_handle_of_request(request));
+}
+
+void persistent_keep(struct probe *probe, const struct posted *posted, uint64_t bytes_out, MPI_Request request)
+{
+    struct posted idle = *posted;
+    uint64_t handle = abi_handle_of_request(request);
+    bool partitioned = posted->kind == CALL_MPI_Psend_init || posted->kind == CALL_MPI_Precv_init;
+    idle.type |= POSTED_PERSISTENT | POSTED_IDLE;
+    if (posted->type == REQUEST_COLL)
+        idle.tag = (int32_t)bytes_out;
+    if (!partitioned && bytes_out <= INT32_MAX && front_keeps(probe, &idle, handle))
+        return;
+    struct request *made = request_of(probe, posted);
+    if (!made)
+        return;
+    if (posted->type == REQUEST_COLL)
+        request_more(made)->bytes_out = bytes_out;
+    made->persistent = true;
+    made->active = false;
+    request_keep(probe, made, handle);
+}
+
 void persistent_leave(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, struct view *view,
                       int result, int peer, int tag, uint64_t bytes, const MPI_Request *request)
 {
@@ -246,12 +271,8 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
     struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(peer), .tag = tag};
     struct posted posted = posted_of(probe, view, kind, type, &event, request);
     posted.bytes = bytes;
-    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
-    if (made) {
-        made->persistent = true;
-        made->active = false;
-        request_keep(probe, made, abi_handle_of_request(*request));
-    }
+    if (result == MPI_SUCCESS)
+        persistent_keep(probe, &posted, 0, *request);
     probe_leave(probe, FOLD_P2P, 0, view, result, event, 0);
     posted_finish(probe->log);
 }
@@ -282,6 +303,11 @@ void local_leave(struct probe *probe, enum call kind, int result)
         .log = log, .begin = begin, .outer.call = CALL_NONE, .mode = begin ? 0 : MODE_UNTIMED                          \
     }
 
+struct front_place *plain_place_rare(const MPI_Request *where)
+{
+    return beside_post(abi_handle_of_request(*where), where);
+}
+
 void plain_sent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                      int dest, int tag, int64_t count, MPI_Datatype type)
 {
@@ -294,6 +320,14 @@ void plain_received_rare(struct log *log, uint64_t begin, enum call kind, MPI_Co
 {
     struct probe probe = PROBE_OF_PLAIN;
     received_leave(&probe, kind, comm, view, result, source, count, type, status);
+}
+
+void plain_exchanged_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                          int dest, int tag, int64_t count, MPI_Datatype type, int source, int64_t recvcount,
+                          MPI_Datatype recvtype, const MPI_Status *status)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    exchanged_leave(&probe, kind, comm, view, result, dest, tag, count, type, source, recvcount, recvtype, status);
 }
 
 void plain_isent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,

@@ -16,8 +16,6 @@ struct shard {
     uint32_t *buckets; /* numbers of requests; 0 = empty */
 };
 
-struct front_place request_front[FRONT_PLACES];
-
 static struct shard shards[SHARDS];
 static uint32_t first_buckets[SHARDS][FIRST_BUCKETS];
 
@@ -130,10 +128,18 @@ void request_spare_give(struct log *log)
     log->spare_count = 0;
 }
 
+static bool place_has(const struct front_place *place, const struct comm *comm)
+{
+    return place->handle && place->posted.view && place->posted.view->comm == comm;
+}
+
 bool request_front_has(const struct comm *comm)
 {
     for (unsigned i = 0; i < FRONT_PLACES; i++)
-        if (request_front[i].handle && request_front[i].posted.view && request_front[i].posted.view->comm == comm)
+        if (place_has(&request_front[i], comm))
+            return true;
+    for (uint32_t i = request_beside[0].younger; i; i = request_beside[i].younger)
+        if (place_has(&request_beside[i], comm))
             return true;
     return false;
 }
@@ -270,7 +276,7 @@ void request_put(struct request *request, uint64_t handle)
 {
     struct request *others;
     if (!book.concurrent)
-        front_place(handle)->overflow++;
+        front_place(handle)->behind++;
     behind_put(request, handle, PUT_BESIDE, &others);
 }
 
@@ -292,34 +298,79 @@ uint64_t request_weight(const struct request *request)
     return request->lot ? __atomic_load_n(&lots[request->lot], __ATOMIC_RELAXED) : 1;
 }
 
-/* What lives in front becomes a request of its own. */
-static struct request *front_take(struct log *log, struct front_place *place)
+static struct request *make_surely(struct log *log)
 {
     struct request *request = request_make(log);
     if (!request && reserve) {
         request = reserve;
         reserve = request->spare;
     }
-    if (request) {
-        request->handle = place->handle;
-        request_fill(request, &place->posted);
-    }
-    place->handle = 0;
     return request;
+}
+
+/* What lives in front becomes a request of its own, as it was posted. */
+static struct request *front_copy(struct log *log, const struct front_place *place)
+{
+    struct posted posted = place->posted;
+    struct request *request = make_surely(log), *more = NULL;
+    bool collective = (posted.type & POSTED_TYPE) == REQUEST_COLL;
+    if (request && collective && (more = make_surely(log)) == NULL) {
+        request_release_one(log, request);
+        request = NULL;
+    }
+    if (!request)
+        return NULL;
+    posted.type &= POSTED_TYPE;
+    if (!front_is_beside(place) && place->apart)
+        posted.where = front_complement(posted.where);
+    request->handle = place->handle;
+    request_fill(request, &posted);
+    request->persistent = request->holds = place->posted.type & POSTED_PERSISTENT;
+    request->active = !(place->posted.type & POSTED_IDLE);
+    if (collective) {
+        request->posted.more = request_number(more);
+        *request_more(request) = (struct request_more){.bytes_out = (uint32_t)posted.tag};
+    }
+    return request;
+}
+
+static struct request *front_take(struct log *log, struct front_place *place)
+{
+    struct request *request = front_copy(log, place);
+    if (!request && (place->posted.type & POSTED_PERSISTENT))
+        comm_let_go(place->posted.view->comm);
+    front_free(place);
+    return request;
+}
+
+static void place_leave(struct log *log, struct front_place *place)
+{
+    uint64_t handle = place->handle;
+    struct request *request = handle ? front_take(log, place) : NULL, *others;
+    if (!request)
+        return;
+    if (!request->holds && request->comm)
+        comm_hold(book.comms[request->comm]);
+    request->holds = request->comm != 0;
+    behind_put(request, handle, PUT_OLDEST, &others);
 }
 
 void request_front_leave(struct log *log)
 {
-    for (unsigned i = 0; i < FRONT_PLACES; i++) {
-        uint64_t handle = request_front[i].handle;
-        struct request *request = handle ? front_take(log, &request_front[i]) : NULL, *others;
-        if (!request)
-            continue;
-        request->holds = request->comm != 0;
-        if (request->holds)
-            comm_hold(book.comms[request->comm]);
-        behind_put(request, handle, PUT_OLDEST, &others);
-    }
+    while (request_beside[0].older) /* the youngest first: what comes later gets older than all */
+        place_leave(log, &request_beside[request_beside[0].older]);
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        place_leave(log, &request_front[i]);
+}
+
+void request_front_yield(struct log *log, uint64_t handle)
+{
+    struct front_place *place = front_place(handle);
+    if (book.concurrent || !handle || place->handle != handle || !(place->posted.type & POSTED_PERSISTENT))
+        return;
+    struct request *request = front_take(log, place);
+    if (request)
+        request_put(request, handle);
 }
 
 static void displaced_add(struct log *log, struct request *request)
@@ -331,28 +382,28 @@ static void displaced_add(struct log *log, struct request *request)
 void request_put_new(struct log *log, struct request *request, uint64_t handle)
 {
     struct front_place *place = front_place(handle);
+    struct front_place *there = book.concurrent ? NULL : front_oldest(handle);
     struct request *others;
-    bool in_front = !book.concurrent && place->handle == handle;
-    if (!in_front && behind_put(request, handle, PUT_IF_NONE, &others)) {
-        place->overflow += !book.concurrent;
+    if (!there && behind_put(request, handle, PUT_IF_NONE, &others)) {
+        place->behind += !book.concurrent;
         return;
     }
     if (abi_request_is_shared(handle)) {
         request_put(request, handle);
         return;
     }
-    struct request *front = in_front ? front_take(log, place) : NULL;
+    struct request *front = there ? front_take(log, there) : NULL;
     if (front)
         displaced_add(log, front);
     behind_put(request, handle, PUT_INSTEAD, &others);
-    uint64_t displaced = 0;
+    uint32_t displaced = 0;
     for (struct request *r = others, *next; r; r = next) {
         next = request_at(r->younger) == others ? NULL : request_at(r->younger);
         displaced_add(log, r);
         displaced++;
     }
     if (!book.concurrent)
-        place->overflow += 1 - displaced;
+        place->behind += 1 - displaced;
 }
 
 enum { SEARCH_MOST = 64 }; /* so many requests of one handle are looked through for their variable */
@@ -404,21 +455,22 @@ static struct request *behind_take(uint64_t handle, const void *where, enum take
         return NULL;
     request->stays = stays;
     if (!book.concurrent)
-        front_place(handle)->overflow -= !stays;
+        front_place(handle)->behind -= !stays;
     return request;
 }
 
 static struct request *take(struct log *log, uint64_t handle, const void *where, enum take how)
 {
-    struct front_place *place = front_place(handle);
-    if (book.concurrent || !handle || place->handle != handle)
+    if (book.concurrent || !handle)
         return behind_take(handle, where, how);
-    if (place->posted.where != where && place->overflow) {
-        struct request *request = behind_take(handle, where, TAKE_IF_THERE);
-        if (request)
-            return request;
-    }
-    return front_take(log, place); /* it is older than what overflowed */
+    struct front_place *place = front_find(handle, where);
+    if (place)
+        return front_take(log, place);
+    place = front_oldest(handle);
+    if (!place)
+        return behind_take(handle, where, how);
+    struct request *request = behind_take(handle, where, TAKE_IF_THERE);
+    return request ? request : front_take(log, place);
 }
 
 struct request *request_take(struct log *log, uint64_t handle, const void *where)
@@ -467,8 +519,21 @@ struct request *request_peek(uint64_t handle)
     return request;
 }
 
+static bool front_look(uint64_t handle, struct request *copy)
+{
+    const struct front_place *place = front_place(handle);
+    if (book.concurrent || !handle || place->handle != handle || !(place->posted.type & POSTED_IDLE))
+        return false;
+    request_fill(copy, &place->posted);
+    copy->posted.type &= POSTED_TYPE;
+    copy->active = false;
+    return true;
+}
+
 bool request_look(uint64_t handle, struct request *copy)
 {
+    if (front_look(handle, copy))
+        return true;
     struct holding held = shard_lock(hash_of(handle));
     const struct request *request = inactive_find(handle);
     if (request)
@@ -479,9 +544,9 @@ bool request_look(uint64_t handle, struct request *copy)
 
 uint64_t request_begin(uint64_t handle)
 {
-    const struct front_place *place = front_place(handle);
-    if (handle && place->handle == handle)
-        return place->posted.begin;
+    const struct front_place *place = handle ? front_oldest(handle) : NULL;
+    if (place)
+        return place->posted.type & POSTED_IDLE ? 0 : place->posted.begin;
     const struct request *youngest = behind_find(handle);
     const struct request *oldest = youngest ? request_at(youngest->younger) : NULL;
     return oldest && oldest->active ? oldest->posted.begin : 0;
@@ -502,15 +567,21 @@ static void request_count(const struct comm *comm, const struct request *r, stru
         pending_add(pending, r->posted.peer);
 }
 
+static void place_count(const struct comm *comm, const struct front_place *place, struct umq_pending *pending)
+{
+    const struct posted *posted = &place->posted;
+    if (place->handle && (posted->type & ~POSTED_PERSISTENT) == REQUEST_RECV && posted->view &&
+        posted->view->comm == comm && posted->peer != PEER_PROC_NULL)
+        pending_add(pending, posted->peer);
+}
+
 /* A signal may have interrupted a change of the table: what is linked is whole, and what is not is not there. */
 void request_pending_count(const struct comm *comm, struct umq_pending *pending)
 {
-    for (unsigned i = 0; i < FRONT_PLACES; i++) {
-        const struct posted *posted = &request_front[i].posted;
-        if (request_front[i].handle && posted->type == REQUEST_RECV && posted->view && posted->view->comm == comm &&
-            posted->peer != PEER_PROC_NULL)
-            pending_add(pending, posted->peer);
-    }
+    for (unsigned i = 0; i < FRONT_PLACES; i++)
+        place_count(comm, &request_front[i], pending);
+    for (unsigned i = 1; i <= FRONT_PLACES; i++)
+        place_count(comm, &request_beside[i], pending);
     for (unsigned s = 0; s < SHARDS; s++)
         for (uint32_t i = 0; shards[s].used && i <= shards[s].mask; i++)
             for (uint32_t chain = shards[s].buckets[i]; chain; chain = request_at(chain)->chain) {

@@ -10,9 +10,7 @@
  * posted. Then the one comes out that was posted into the same variable of the program, else the oldest. Any other
  * handle that is posted again has ended out of mpit's sight: what it stood for is dropped, and counted as lost.
  *
- * In front of it, while threads do not run at once, lies a table with one place for each hash: most requests live and
- * die there, without a list. A place that has overflowed is not used until what went past it has been taken, so that
- * the order holds.
+ * In front of it, while threads do not run at once, lies a table with one place for each hash (front.h).
  *
  * Posting, taking and putting back are O(1). Under MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few
  * instructions; else there is no lock. A completion call takes its requests out before it calls MPI (so that a handle
@@ -27,33 +25,10 @@
 #define MPIT_PROBES_REQUEST_H
 
 #include "commreuse.h"
+#include "front.h"
 #include "log.h"
 
-enum request_type {
-    REQUEST_SEND,
-    REQUEST_RECV,
-    REQUEST_RMA,
-    REQUEST_IO,
-    REQUEST_GENERAL, /* completed by the program itself: no message, on no communicator */
-    REQUEST_MATCHED, /* no request, but a message that a matched probe has found */
-    REQUEST_MORE,    /* from here on: with a struct request_more */
-    REQUEST_COLL = REQUEST_MORE,
-    REQUEST_COMM,
-    REQUEST_PAIR, /* a send and a receive; `posted` is of the receive */
-};
-
 struct comm_origin;
-
-/* What was posted. */
-struct posted {
-    struct view *view; /* of the thread that posted it; NULL: its figures are lost */
-    uint64_t begin;    /* ticks when it was posted */
-    const void *where; /* the program's variable that the handle was put into */
-    uint64_t bytes;
-    int32_t peer, tag;
-    uint16_t kind; /* of the posting call */
-    uint8_t type;  /* enum request_type */
-};
 
 /* The same in a request, which names the communicator by its slot. */
 struct posted_request {
@@ -138,34 +113,7 @@ HOT struct request_more *request_more(const struct request *request)
 uint8_t request_lot(uint64_t weight);
 uint64_t request_weight(const struct request *request);
 
-enum { FRONT_BITS = 8, FRONT_PLACES = 1 << FRONT_BITS };
-
-struct front_place {
-    uint64_t handle; /* 0 = free */
-    struct posted posted;
-    uint64_t overflow; /* requests of this hash that are in the table behind */
-};
-
-_Static_assert(sizeof(struct front_place) == 64, "a shift finds the place");
-
-extern LIBRARY_LOCAL struct front_place request_front[FRONT_PLACES];
-
 enum { SPARE_MOST = 512 };
-
-HOT struct front_place *front_place(uint64_t handle)
-{
-    return &request_front[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - FRONT_BITS)];
-}
-
-/* A place for a plain request of this handle, or NULL: it goes into the table behind. */
-HOT struct posted *front_post(uint64_t handle)
-{
-    struct front_place *place = front_place(handle);
-    if (__builtin_expect(!book.plain || (place->handle | place->overflow), 0))
-        return NULL;
-    place->handle = handle;
-    return &place->posted;
-}
 
 /* Slow parts, out of line. */
 struct request *request_make_slow(struct log *log);
@@ -244,6 +192,8 @@ HOT void request_put_back(struct request *request, uint64_t handle)
 /* The inactive persistent request of this handle, left in the table. For calls that have begun while threads did not
  * run at once; under MPI_THREAD_MULTIPLE a request is taken out first. */
 struct request *request_peek(uint64_t handle);
+/* Before that: if it is in front, it goes behind. */
+void request_front_yield(struct log *log, uint64_t handle);
 /* A copy of the inactive persistent request of this handle; false: there is none. */
 bool request_look(uint64_t handle, struct request *copy);
 struct umq_pending;

@@ -38,17 +38,19 @@ HOT void collective_leave(struct probe *probe, enum call kind, struct view *view
     probe_leave(probe, FOLD_COLL, call_table[kind].op, view, result, event, bytes.out);
 }
 
+/* Keeps a collective that the call has posted, when it cannot be in front. */
+void icollective_keep(struct probe *probe, const struct posted *posted, uint64_t bytes_out, MPI_Request request);
+
 static inline void icollective_leave(struct probe *probe, enum call kind, struct view *view, int result, int32_t root,
                                      struct coll_bytes bytes, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = root};
     struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event, request);
     posted.bytes = bytes.in;
-    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
-    if (made) {
-        request_more(made)->bytes_out = bytes.out;
-        request_keep(probe, made, abi_handle_of_request(*request));
-    }
+    posted.tag = (int32_t)bytes.out;
+    if (result == MPI_SUCCESS &&
+        (bytes.out > INT32_MAX || !front_keeps(probe, &posted, abi_handle_of_request(*request))))
+        icollective_keep(probe, &posted, bytes.out, *request);
     probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, view, result, event, 0);
     posted_finish(probe->log);
 }
@@ -60,13 +62,8 @@ static inline void coll_init_leave(struct probe *probe, enum call kind, struct v
     struct event event = {.kind = (uint16_t)kind, .peer = root};
     struct posted posted = posted_of(probe, view, kind, REQUEST_COLL, &event, request);
     posted.bytes = bytes.in;
-    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
-    if (made) {
-        request_more(made)->bytes_out = bytes.out;
-        made->persistent = true;
-        made->active = false;
-        request_keep(probe, made, abi_handle_of_request(*request));
-    }
+    if (result == MPI_SUCCESS)
+        persistent_keep(probe, &posted, bytes.out, *request);
     probe_leave(probe, FOLD_COLL_INIT, call_table[kind].op, view, result, event, 0);
     posted_finish(probe->log);
 }

@@ -67,8 +67,7 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
             return NEXT(name) call;                                                                                    \
         statuses = statuses_wanted(&c, statuses);                                                                      \
         int result = (*next.name)call;                                                                                 \
-        completion_done_all(&c, result, statuses_known(statuses));                                                     \
-        completion_flush(&c, result);                                                                                  \
+        completion_flush_all(&c, result, statuses_known(statuses));                                                    \
         return result;                                                                                                 \
     } while (0)
 
@@ -81,8 +80,9 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
         statuses = statuses_wanted(&c, statuses);                                                                      \
         int result = (*next.name)call;                                                                                 \
         if (result != MPI_SUCCESS || *flag)                                                                            \
-            completion_done_all(&c, result, statuses_known(statuses));                                                 \
-        completion_flush(&c, result);                                                                                  \
+            completion_flush_all(&c, result, statuses_known(statuses));                                                \
+        else                                                                                                           \
+            completion_flush(&c, result);                                                                              \
         return result;                                                                                                 \
     } while (0)
 

@@ -19,6 +19,16 @@ HOT struct posted posted_of(const struct probe *probe, struct view *view, enum c
                            .type = (uint8_t)type};
 }
 
+/* Puts into the front what the call has posted under that handle. False: it goes behind. The front asks for no view,
+ * and has no room for what is said beside it. */
+HOT bool front_keeps(const struct probe *probe, const struct posted *posted, uint64_t handle)
+{
+    return posted->view && !probe_is_quiet(probe) && probe_weight(probe) <= 1 && front_keep(posted, handle);
+}
+
+/* Keeps a persistent request that the call has made. `bytes_out`: what a collective will get out. */
+void persistent_keep(struct probe *probe, const struct posted *posted, uint64_t bytes_out, MPI_Request request);
+
 /* A request that the call has returned, for the table; the caller puts it in. NULL: counted as lost. */
 struct request *request_of(struct probe *probe, const struct posted *posted);
 /* Puts it into the table, once the call has returned that handle. The call's leave ends with posted_finish. */
@@ -125,14 +135,15 @@ void starting_announce(enum call kind, int count, const MPI_Request *requests);
 
 #define SHAPE_START(kind, name, detail, large, call, request)                                                          \
     do {                                                                                                               \
-        struct completion c;                                                                                           \
+        struct probe probe;                                                                                            \
         if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                                           \
             starting_announce(kind, 1, request);                                                                       \
-        wrapper_entered();                                                                                             \
-        if (!completion_enter_one(&c, kind, request))                                                                  \
+        if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
+        uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
+        struct request *taken = single_take(probe.log, saved, request);                                                \
         int result = (*next.name)call;                                                                                 \
-        completion_started(&c, result);                                                                                \
+        start_leave(&probe, kind, request, saved, taken, result);                                                      \
         return result;                                                                                                 \
     } while (0)
 

@@ -84,7 +84,7 @@ void poll_end(struct log *log, bool found)
         if (!stall->since)
             stall_begin(log);
     } else if (stall->since) {
-        stall_pause(log, stall->poll);
+        stall_pause(log, stall->since > stall->poll ? clock_now() : stall->poll); /* it slept inside of this poll */
     }
 }
 

@@ -38,24 +38,41 @@ static void columns_read(const uint8_t *data, size_t size)
             abort();
 }
 
+static struct columns_cursor columns_begin(const struct columns *columns)
+{
+    struct columns_cursor cursor = {0};
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        cursor.at[i] = column_bytes(columns, i);
+        cursor.end[i] = cursor.at[i] + columns->bytes[i];
+    }
+    return cursor;
+}
+
 static void there_and_back(const uint8_t *data, size_t size)
 {
     static struct event events[COLUMNS_EVENTS];
     static struct columns columns;
     static struct packer table;
     static unsigned char packed[COLUMNS_EVENTS * PACK_MOST];
+    size_t some;
     uint32_t count = (uint32_t)(size / sizeof *events < COLUMNS_EVENTS ? size / sizeof *events : COLUMNS_EVENTS);
     memcpy(events, data, count * sizeof *events);
     columns_write(&columns, events, count);
-    struct columns_cursor cursor = {0};
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        cursor.at[i] = column_bytes(&columns, i);
-        cursor.end[i] = cursor.at[i] + columns.bytes[i];
-    }
+    struct columns_cursor cursor = columns_begin(&columns);
     unpacked_begin(&unpacked);
     for (uint32_t i = 0; i < count; i++) {
         const struct event *event = columns_next(&cursor, &unpacked);
         if (!event || memcmp(event, &events[i], sizeof *event) != 0)
+            abort();
+    }
+    cursor = columns_begin(&columns);
+    unpacked_begin(&unpacked);
+    for (uint32_t done = 0; done < count; done += some) { /* several at a time */
+        size_t place = unpacked.count & PACK_BACK_MOST;
+        some = place % 128 ? 128 - place % 128 : 128;
+        some = some < count - done ? some : count - done;
+        if (columns_take(&cursor, &unpacked, some) != some ||
+            memcmp(&unpacked.last[place], &events[done], some * sizeof *events) != 0)
             abort();
     }
     const unsigned char *at = packed, *end = packed + events_pack(&table, events, count, packed);

@@ -58,6 +58,16 @@ static size_t round_trip(uint32_t count)
         assert_memory_equal(event, &events[i], sizeof *event);
     }
     assert_null(columns_next(&cursor, &unpacked));
+    cursor = columns_open();
+    for (uint32_t done = 0; done < count;) { /* several at a time */
+        size_t place = unpacked.count & PACK_BACK_MOST, most = 1 + draw(PACK_BACK_MOST / 2);
+        most = most > PACK_BACK_MOST + 1 - place ? PACK_BACK_MOST + 1 - place : most;
+        size_t got = columns_take(&cursor, &unpacked, most);
+        assert_int_equal(got, most < count - done ? most : count - done);
+        assert_memory_equal(&unpacked.last[place], &events[done], got * sizeof *events);
+        done += (uint32_t)got;
+    }
+    assert_int_equal(columns_take(&cursor, &unpacked, 1), 0);
     return sum;
 }
 

@@ -344,6 +344,137 @@ static void limit_holds_and_what_lives_in_front_is_found(void **state)
     book.run.header->lost[LOSS_NO_MEMORY] = lost;
 }
 
+/* A handle that a library gives to all requests which are complete when they are posted. */
+static uint64_t shared_handle(void)
+{
+#if defined(OPEN_MPI)
+    return (uint64_t)(uintptr_t)&own_log; /* an object, and not of the heap */
+#else
+    return UINT64_C(1) << 30 | 0x2c00001;
+#endif
+}
+
+static bool keep(uint64_t handle, uint64_t mark, const MPI_Request *where, unsigned type)
+{
+    return front_keep(&(struct posted){.begin = mark, .bytes = mark, .where = where, .type = (uint8_t)type}, handle);
+}
+
+static void kept_check(uint64_t handle, const MPI_Request *where, uint64_t mark, unsigned type)
+{
+    struct request *request = request_take(own_log, handle, where);
+    assert_non_null(request);
+    assert_int_equal(request->posted.begin, mark);
+    assert_int_equal(request->posted.type, type);
+    assert_int_equal(request->handle, handle);
+    request_release(own_log, request);
+}
+
+/* Requests of one handle lie beside by their variables; one whose variable is not known is the oldest. */
+static void shared_handle_goes_beside_by_its_variable(void **state)
+{
+    (void)state;
+    MPI_Request variables[8], elsewhere;
+    uint64_t handle = shared_handle();
+    for (uint64_t i = 0; i < 8; i++)
+        assert_true(keep(handle, i + 1, &variables[i], i % 2 ? REQUEST_RMA : REQUEST_SEND));
+    assert_int_equal(front_place(handle)->beside, 7);
+    assert_null(front_post(handle));
+    kept_check(handle, &variables[5], 6, REQUEST_RMA);
+    kept_check(handle, &variables[0], 1, REQUEST_SEND);
+    assert_true(
+        keep(handle, 9, &variables[0], REQUEST_RECV)); /* the place in front is not used before the rest is gone */
+    assert_int_equal(front_place(handle)->handle, 0);
+    assert_int_equal(request_begin(handle), 2);
+    kept_check(handle, &elsewhere, 2, REQUEST_RMA);
+    kept_check(handle, &elsewhere, 3, REQUEST_SEND);
+    kept_check(handle, &variables[0], 9, REQUEST_RECV);
+    for (uint64_t i = 4; i <= 8; i++)
+        if (i != 6)
+            kept_check(handle, &elsewhere, i, i % 2 ? REQUEST_SEND : REQUEST_RMA);
+    assert_null(request_take(own_log, handle, &elsewhere));
+    assert_int_equal(front_place(handle)->overflow, 0);
+}
+
+/* While one is behind nothing goes beside, so that those beside are older than all behind. */
+static void what_is_behind_keeps_the_order(void **state)
+{
+    (void)state;
+    MPI_Request variable, other, third, elsewhere;
+    uint64_t handle = shared_handle();
+    assert_true(keep(handle, 1, &variable, REQUEST_SEND));
+    assert_true(keep(handle, 2, &other, REQUEST_SEND));
+    post(handle, 3);
+    assert_false(keep(handle, 4, &third, REQUEST_SEND));
+    post(handle, 4);
+    for (uint64_t i = 1; i <= 4; i++)
+        kept_check(handle, &elsewhere, i, REQUEST_SEND);
+    assert_int_equal(front_place(handle)->overflow, 0);
+}
+
+/* A place given, and given back: the call that was to fill it went another way. */
+static void place_beside_is_given_back(void **state)
+{
+    (void)state;
+    MPI_Request variable, other;
+    struct view view = {.slot = 0};
+    uint64_t handle = shared_handle();
+    assert_true(keep(handle, 1, &variable, REQUEST_SEND));
+    assert_non_null(beside_post(handle, &other));
+    beside_give_back();
+    assert_int_equal(front_place(handle)->beside, 0);
+    struct front_place *place = beside_post(handle, &other);
+    assert_non_null(place);
+    place->posted = (struct posted){.begin = 2, .view = &view, .where = &other};
+    beside_give_back(); /* that one is filled */
+    assert_int_equal(front_place(handle)->beside, 1);
+    place->posted.view = NULL;
+    kept_check(handle, &variable, 1, REQUEST_SEND);
+    kept_check(handle, &other, 2, REQUEST_SEND);
+}
+
+/* What the plain path does not complete is found by its variable alone where others share its place. */
+static void request_set_apart_is_found(void **state)
+{
+    (void)state;
+    MPI_Request variable, neighbours;
+    uint64_t handle = 0xd000, neighbour = neighbour_of(handle);
+    assert_true(keep(handle, 1, &variable, REQUEST_COLL));
+    assert_true(front_place(handle)->overflow);
+    assert_true(front_place(handle)->posted.where != &variable);
+    assert_true(keep(neighbour, 2, &neighbours, REQUEST_SEND));
+    assert_false(keep(neighbour, 3, &variable, REQUEST_SEND)); /* that one may have ended unseen */
+    kept_check(handle, &variable, 1, REQUEST_COLL);
+    kept_check(neighbour, &neighbours, 2, REQUEST_SEND);
+    assert_int_equal(front_place(handle)->overflow, 0);
+}
+
+/* A persistent request in front holds its communicator, and is one behind when something asks for more. */
+static void persistent_request_holds_its_communicator(void **state)
+{
+    (void)state;
+    struct comm comm = {.slot = 1, .holds = 1}, *comms[] = {NULL, &comm};
+    struct view view = {.slot = 1, .comm = &comm};
+    struct request copy;
+    MPI_Request variable;
+    book.comms = comms;
+    struct posted posted = {
+        .view = &view, .where = &variable, .tag = 77, .type = REQUEST_COLL | POSTED_PERSISTENT | POSTED_IDLE};
+    assert_true(front_keep(&posted, 0xe000));
+    assert_int_equal(comm.holds, 2);
+    assert_true(request_front_has(&comm));
+    assert_int_equal(request_begin(0xe000), 0);
+    assert_true(request_look(0xe000, &copy) && !copy.active && copy.comm == 1);
+    request_front_yield(own_log, 0xe000);
+    assert_int_equal(front_place(0xe000)->handle, 0);
+    struct request *request = request_peek(0xe000);
+    assert_non_null(request);
+    assert_true(request->persistent && !request->active && request_more(request)->bytes_out == 77);
+    assert_ptr_equal(request_take(own_log, 0xe000, &variable), request);
+    request_release(own_log, request);
+    assert_int_equal(comm.holds, 1);
+    book.comms = NULL;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, front_is_clean)
@@ -364,6 +495,11 @@ int main(void)
         TEST(requests_have_unlike_numbers),
         TEST(limit_holds_and_what_lives_in_front_is_found),
         TEST(handle_that_comes_again_displaces_what_it_stood_for),
+        TEST(shared_handle_goes_beside_by_its_variable),
+        TEST(what_is_behind_keeps_the_order),
+        TEST(place_beside_is_given_back),
+        TEST(request_set_apart_is_found),
+        TEST(persistent_request_holds_its_communicator),
         TEST(shared_handle_displaces_nothing),
     };
     return cmocka_run_group_tests(tests, run_setup, NULL);

@@ -78,23 +78,29 @@ static void stalls_print(const struct summary *summary, FILE *out)
                                                      [MPIT_STATE_STALL_WAIT] = "completion",
                                                      [MPIT_STATE_STALL_OTHER] = "others"};
     char text[UNIT_TEXT_BYTES];
+    uint64_t stall_ns[STATE_COUNT];
     double all = 0, stalled = 0;
-    for (unsigned i = 1; i < CALL_COUNT && !is_never_timed(summary); i++)
-        all += (double)summary->calls[i].time_ns;
+    memcpy(stall_ns, summary->stall_ns, sizeof stall_ns);
+    for (unsigned i = 1; i < CALL_COUNT && !is_never_timed(summary); i++) {
+        if (i != CALL_MPI_Init && i != CALL_MPI_Init_thread && i != CALL_MPI_Finalize)
+            all += (double)summary->calls[i].time_ns;
+        else if (summary->call_stall_ns[i] <= stall_ns[MPIT_STATE_STALL_OTHER]) /* they lie outside of the run time */
+            stall_ns[MPIT_STATE_STALL_OTHER] -= summary->call_stall_ns[i];
+    }
     if (all <= 0)
         return;
     for (unsigned i = 0; i < STATE_COUNT; i++)
-        stalled += (double)summary->stall_ns[i];
+        stalled += (double)stall_ns[i];
     fprintf(out, "  stalled    ");
     if (!summary->stall_known) {
         fprintf(out, "not known: mpit does not know how this MPI makes progress\n");
         return;
     }
-    fprintf(out, "%s of all time in MPI", text_of_share(text, stalled, all));
+    fprintf(out, "%s of that", text_of_share(text, stalled, all));
     const char *between = "   (";
     for (unsigned i = MPIT_STATE_STALL_SEND; i < STATE_COUNT; i++)
-        if (summary->stall_ns[i]) {
-            fprintf(out, "%s%s in %s", between, text_of_share(text, (double)summary->stall_ns[i], all), reasons[i]);
+        if (stall_ns[i]) {
+            fprintf(out, "%s%s in %s", between, text_of_share(text, (double)stall_ns[i], all), reasons[i]);
             between = "; ";
         }
     fprintf(out, "%s\n", between[0] == ';' ? ")" : "");

@@ -53,10 +53,10 @@ static json_t *losses_json(const struct summary *summary)
     return losses;
 }
 
-/* null: no process could tell stalls from work */
-static json_t *stall_json(const struct summary *summary, uint64_t ns)
+/* null: no process could tell stalls from work, or could do so of this call */
+static json_t *stall_json(const struct summary *summary, unsigned kind, uint64_t ns)
 {
-    return summary->stall_known ? count_json(ns) : json_null();
+    return summary_tells_stalls(summary, kind) ? count_json(ns) : json_null();
 }
 
 static json_t *calls_json(const struct summary *summary)
@@ -67,15 +67,16 @@ static json_t *calls_json(const struct summary *summary)
             json_object_set_new(calls, call_table[i].name,
                                 json_pack("{s:o, s:o, s:o}", "count", count_json(summary->calls[i].count), "time_ns",
                                           count_json(summary->calls[i].time_ns), "stall_ns",
-                                          stall_json(summary, summary->call_stall_ns[i])));
+                                          stall_json(summary, (unsigned)i, summary->call_stall_ns[i])));
     return calls;
 }
 
 /* By reason, as the enumeration mpit_state has it; null likewise. */
 static json_t *stalls_json(const struct summary *summary)
 {
-    json_t *stalls = summary->stall_known ? json_object() : json_null();
-    for (size_t i = MPIT_STATE_STALL_SEND; summary->stall_known && i < STATE_COUNT; i++)
+    bool told = summary_tells_stalls(summary, CALL_NONE);
+    json_t *stalls = told ? json_object() : json_null();
+    for (size_t i = MPIT_STATE_STALL_SEND; told && i < STATE_COUNT; i++)
         json_object_set_new(stalls, variable_slot_name(NAMES_STATE, i), count_json(summary->stall_ns[i]));
     return stalls;
 }
@@ -116,7 +117,7 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     json_object_set_new(json, "merged", count_json(comm->merged));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         json_object_set_new(json, counts[i].name, count_json(counts[i].value));
-    json_object_set_new(json, "stall_ns", stall_json(summary, comm->stall_ns));
+    json_object_set_new(json, "stall_ns", stall_json(summary, CALL_NONE, comm->stall_ns));
     json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));
     json_object_set_new(json, "recv_sizes", sizes_json(comm->recv_size_count, comm->recv_size_bytes));
     return json;

@@ -93,7 +93,7 @@ static void stalls_print(const struct summary *summary, FILE *out)
         stalled += (double)stall_ns[i];
     fprintf(out, "  stalled    ");
     if (!summary->stall_known) {
-        fprintf(out, "not known: mpit does not know how this MPI makes progress\n");
+        fprintf(out, "not known: how MPI makes progress was not watched\n");
         return;
     }
     fprintf(out, "%s of that", text_of_share(text, stalled, all));
@@ -194,8 +194,9 @@ static void calls_print(const struct summary *summary, FILE *out)
     for (unsigned i = 0; i < used; i++) {
         const struct summary_call *call = &summary->calls[order[i]];
         if (i < TOP_CALLS) {
-            call_print(call_table[order[i]].name, call, summary->stall_known ? &summary->call_stall_ns[order[i]] : NULL,
-                       whole, untimed, true, out);
+            call_print(call_table[order[i]].name, call,
+                       summary_tells_stalls(summary, order[i]) ? &summary->call_stall_ns[order[i]] : NULL, whole,
+                       untimed, true, out);
             continue;
         }
         rest.count += call->count;
@@ -241,19 +242,22 @@ static void label_print(const struct summary_comm *comm, FILE *out)
     text_show(label_quote(quoted, comm->label), out);
 }
 
-static void comm_print(const struct summary_comm *comm, const char *name, bool untimed, FILE *out)
+static void comm_print(const struct summary_comm *comm, const char *name, bool untimed, bool stalls, FILE *out)
 {
     char size[UNIT_TEXT_BYTES], time[UNIT_TEXT_BYTES], p2p[UNIT_TEXT_BYTES], coll[UNIT_TEXT_BYTES],
         wait[UNIT_TEXT_BYTES];
-    char messages[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES];
+    char messages[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], stalled[UNIT_TEXT_BYTES];
     if (comm->merged > 1 || comm->size <= 0)
         strcpy(size, "-");
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
-    fprintf(out, "  %-*s %6s %8s %8s %8s %8s %11s %9s", COMM_NAME_COLUMNS, name, size,
-            known_ns(time, comm->comm_time_ns, untimed), known_ns(p2p, comm->p2p_time_ns, untimed),
-            known_ns(coll, comm->coll_time_ns, untimed), known_ns(wait, comm->wait_time_ns, untimed),
-            text_of_count(messages, comm->send_count), text_of_bytes(bytes, comm->send_bytes));
+    fprintf(out, "  %-*s %6s %8s %8s %8s %8s %8s %11s %9s", COMM_NAME_COLUMNS, name, size,
+            known_ns(time, comm->comm_time_ns, untimed),
+            stalls && comm->comm_time_ns ? text_of_share(stalled, (double)comm->stall_ns, (double)comm->comm_time_ns)
+                                         : "-",
+            known_ns(p2p, comm->p2p_time_ns, untimed), known_ns(coll, comm->coll_time_ns, untimed),
+            known_ns(wait, comm->wait_time_ns, untimed), text_of_count(messages, comm->send_count),
+            text_of_bytes(bytes, comm->send_bytes));
     label_print(comm, out);
     if (comm->sum)
         fprintf(out, "  %" PRIu64 " freed", comm->merged);
@@ -277,14 +281,14 @@ static void comms_print(const struct summary *summary, const struct summary_comm
 {
     if (!summary->comm_count)
         return;
-    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %6s %8s %8s %8s %8s %11s %9s\n", COMM_NAME_COLUMNS,
-            "", "size", "time", "p2p", "coll", "wait", "messages", "sent");
+    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %6s %8s %8s %8s %8s %8s %11s %9s\n",
+            COMM_NAME_COLUMNS, "", "size", "time", "stalled", "p2p", "coll", "wait", "messages", "sent");
     struct summary_comm rest = {.merged = 0};
     for (size_t i = 0; i < summary->comm_count; i++) {
         const struct summary_comm *comm = comms[i];
         char fitted[COMM_NAME_COLUMNS + 1];
         if (i < TOP_COMMS) {
-            comm_print(comm, name_fit(comm->name, fitted), is_untimed(summary), out);
+            comm_print(comm, name_fit(comm->name, fitted), is_untimed(summary), summary->stall_known, out);
             continue;
         }
         rest.merged += comm->merged ? comm->merged : 1;
@@ -292,13 +296,14 @@ static void comms_print(const struct summary *summary, const struct summary_comm
         rest.p2p_time_ns += comm->p2p_time_ns;
         rest.coll_time_ns += comm->coll_time_ns;
         rest.wait_time_ns += comm->wait_time_ns;
+        rest.stall_ns += comm->stall_ns;
         rest.send_count += comm->send_count;
         rest.send_bytes += comm->send_bytes;
     }
     if (rest.merged) {
         char name[UNIT_TEXT_BYTES];
         snprintf(name, sizeof name, "%" PRIu64 " other%s", rest.merged, rest.merged == 1 ? "" : "s");
-        comm_print(&rest, name, is_untimed(summary), out);
+        comm_print(&rest, name, is_untimed(summary), summary->stall_known, out);
     }
 }
 

@@ -98,6 +98,14 @@ struct summary {
     uint64_t stall_known; /* processes in which stalls were told from work */
 };
 
+/* Was it told of the calls of this kind how long they were stalled? The ways in which MPI_Init waits are not watched.
+ */
+static inline bool summary_tells_stalls(const struct summary *summary, unsigned kind)
+{
+    return summary->stall_known && (summary->sampling || summary->sampling_mixed) && kind != CALL_MPI_Init &&
+           kind != CALL_MPI_Init_thread && kind != CALL_MPI_Session_init;
+}
+
 /* This process's part. Returns 0, or -1 without memory. */
 int summary_of_book(struct summary *summary, uint64_t end_ticks);
 

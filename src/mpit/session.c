@@ -206,6 +206,7 @@ static int handle_bind(struct session *session, struct handle *handle, const str
     PUT(handle->window, own.window);
     PUT(handle->component, own.component);
     PUT(handle->begun.inside, own.begun.inside);
+    PUT(handle->begun.stalled, own.begun.stalled);
     PUT(handle->begun.alive, own.begun.alive);
     return result;
 }

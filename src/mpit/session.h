@@ -142,6 +142,7 @@ static inline bool handle_copy(const struct handle *handle, uint32_t generation,
     own->meter.timer = GET(handle->timer);
     own->window = GET(handle->window);
     own->begun.inside = GET(handle->begun.inside);
+    own->begun.stalled = GET(handle->begun.stalled);
     own->begun.alive = GET(handle->begun.alive);
     own->component = GET(handle->component);
     own->unexpected = (struct unexpected *)(uintptr_t)&handle->unexpected;

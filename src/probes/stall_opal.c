@@ -10,6 +10,7 @@
 
 typedef int (*progress_function)(void);
 extern void opal_progress(void);
+extern int ompi_sync_wait_mt(void *sync);
 extern int opal_progress_register(progress_function function);
 extern int opal_progress_register_lp(progress_function function);
 extern int opal_progress_unregister(progress_function function);
@@ -91,6 +92,23 @@ bool stall_opal_here(void)
     if (!next_progress)
         next_progress = (void (*)(void))native_symbol_behind("opal_progress", "libopen-pal.so");
     return next_progress != NULL;
+}
+
+/* Of threads that wait at once one makes progress, and the others sleep until it wakes them up. */
+GATE(ompi_sync_wait_mt);
+int ompi_sync_wait_mt(void *sync)
+{
+    static int (*behind)(void *);
+    int (*wait)(void *) = __atomic_load_n(&behind, __ATOMIC_RELAXED);
+    if (__builtin_expect(!wait, 0)) {
+        wait = (int (*)(void *))native_symbol_behind("ompi_sync_wait_mt", "libopen-pal.so");
+        __atomic_store_n(&behind, wait, __ATOMIC_RELAXED);
+    }
+    struct log *log = sleep_begin();
+    int result = wait(sync);
+    if (log)
+        sleep_end(log);
+    return result;
 }
 
 GATE(opal_progress);

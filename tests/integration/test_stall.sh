@@ -58,6 +58,7 @@ for mpi in openmpi mpich; do
         # shellcheck disable=SC2086
         recorded "$way" "$work/$way" mpirun.$mpi ${ways[$way]:-} -n 2 "$build/tests/stall-$mpi" 50 && told "$work/$way" "$way"
     done
+    recorded "$mpi: threads" "$work/threads-$mpi" mpirun.$mpi -n 2 "$build/tests/stallthreads-$mpi" 100
     recorded "$mpi: sampled" "$work/sampled-$mpi" mpirun.$mpi -n 2 "$build/tests/collector-$mpi" 200
 done
 [ "$any" ] || not_ok "no MPI to test with"

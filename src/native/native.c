@@ -84,31 +84,48 @@ void *native_symbol(const char *name)
     return symbol;
 }
 
-struct library_wanted {
-    const char *begin;
-    char path[4096];
-};
-
-static int library_match(struct dl_phdr_info *info, size_t size, void *found)
+/* The library that the caller lies in sees what it needs. Its handle stays open: its function may be called from now
+ * on. */
+static void *scope_look(const char *name, const void *caller)
 {
-    struct library_wanted *wanted = found;
-    const char *base = strrchr(info->dlpi_name, '/');
-    (void)size;
-    if (!base || strncmp(base + 1, wanted->begin, strlen(wanted->begin)) != 0)
-        return 0;
-    snprintf(wanted->path, sizeof wanted->path, "%s", info->dlpi_name);
-    return 1;
+    Dl_info info;
+    void *symbol = NULL;
+    if (dladdr(caller, &info) && info.dli_fname) {
+        void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+        symbol = handle ? dlsym(handle, name) : NULL;
+    }
+    return symbol ? symbol : native_symbol(name);
 }
 
-void *native_symbol_behind(const char *name, const char *library_name)
+/* A scope that is written is not changed: first its symbol, then its caller. */
+void *native_symbol_behind(struct native_behind *behind, const void *caller)
 {
-    void *symbol = dlsym(RTLD_NEXT, name);
-    if (symbol)
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    void *symbol = __atomic_load_n(&behind->global, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(symbol != NULL, 1))
         return symbol;
-    struct library_wanted wanted = {.begin = library_name, .path = ""};
-    dl_iterate_phdr(library_match, &wanted);
-    void *handle = wanted.path[0] ? dlopen(wanted.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    return handle ? dlsym(handle, name) : NULL; /* the handle keeps it loaded as long as its function may be called */
+    for (size_t i = 0; i < SCOPES; i++) {
+        const void *known = __atomic_load_n(&behind->scopes[i].caller, __ATOMIC_ACQUIRE);
+        if (known == caller)
+            return behind->scopes[i].symbol;
+        if (!known)
+            break;
+    }
+    symbol = dlsym(RTLD_NEXT, behind->name);
+    if (symbol) {
+        __atomic_store_n(&behind->global, symbol, __ATOMIC_RELEASE);
+        return symbol;
+    }
+    symbol = scope_look(behind->name, caller);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; symbol && i < SCOPES; i++)
+        if (!behind->scopes[i].caller) {
+            behind->scopes[i].symbol = symbol;
+            __atomic_store_n(&behind->scopes[i].caller, caller, __ATOMIC_RELEASE);
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return symbol;
 }
 
 /* The program may hold the library's data objects itself (copy relocations): the global definition is the one in use.

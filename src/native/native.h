@@ -92,8 +92,20 @@ bool native_find(void);
 /* The definition of the function `name` behind this library's own, or NULL. */
 void *native_symbol(const char *name);
 
-/* The same for one of a library that MPI is built on, whose file's name begins so; only those that need it may see it. */
-void *native_symbol_behind(const char *name, const char *library_name);
+/*
+ * The same for a function that whoever calls with this return address would have called without this library: of a library
+ * that MPI is built on, and that only those may see which need it. There may be several of them, each with its callers.
+ */
+enum { SCOPES = 32 };
+struct native_behind {
+    const char *name;
+    void *global; /* seen by all; NULL: not known to be there */
+    struct {
+        const void *caller;
+        void *symbol;
+    } scopes[SCOPES];
+};
+void *native_symbol_behind(struct native_behind *behind, const void *caller);
 
 /* Whether the last part of the path begins with one of the words (each with a space behind it). */
 bool native_library_named(const char *path, const char *words);

@@ -81,6 +81,11 @@ static bool is_second(void)
     return true;
 }
 
+bool recorder_is_here(void)
+{
+    return __atomic_load_n(&mpit_recorder_here, __ATOMIC_ACQUIRE) == (const void *)&next;
+}
+
 bool recorder_came_by(void)
 {
     return started || mpit_recorder_here;

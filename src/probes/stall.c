@@ -15,7 +15,7 @@ static bool waits(const char *name)
         "MPI_Test",     "MPI_I",      "MPI_Start",  "MPI_Request_get_status", "MPI_Pready", "MPI_Parrived",
         "MPI_Win_test", "MPI_File_i", "MPI_Comm_i", "MPI_Session_init",       "MPI_Cancel", "MPI_Request_free",
         "MPI_Grequest"};
-    if (strcmp(name, "MPI_Intercomm_create") == 0 || strcmp(name, "MPI_Intercomm_merge") == 0)
+    if (strncmp(name, "MPI_Intercomm_", strlen("MPI_Intercomm_")) == 0)
         return true;
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
         if (strncmp(name, never[i], strlen(never[i])) == 0)
@@ -85,7 +85,7 @@ void poll_end(struct log *log, bool found)
         if (!stall->since)
             stall_begin(log);
     } else if (stall->since) {
-        stall_pause(log, stall->since > stall->poll ? clock_now() : stall->poll); /* it slept inside of this poll */
+        stall_pause(log, stall->poll);
     }
 }
 
@@ -104,12 +104,16 @@ struct log *sleep_begin(void)
     if (!log || log->stall.since)
         return NULL;
     stall_begin(log);
-    return log->stall.depth ? NULL : log;
+    return log;
 }
 
 void sleep_end(struct log *log)
 {
-    if (log->stall.since)
+    if (!log->stall.since)
+        return;
+    if (log->stall.depth)
+        log->stall.poll = clock_now(); /* what it finds, it finds from now on */
+    else
         stall_pause(log, clock_now());
 }
 

@@ -55,7 +55,7 @@ bool stall_end(struct log *log, const struct probe *probe, const struct event *c
 /* The call was left by a jump, or with its thread. */
 void stall_forget(struct log *log);
 
-/* ---- the probes: each says whether what it watches is in this process ---- */
+/* ---- the probes: each says whether what it watches is what MPI uses ---- */
 
 bool stall_ucx_here(void);
 bool stall_opal_here(void);

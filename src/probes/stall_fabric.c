@@ -7,6 +7,7 @@
  * above providers (rxm above tcp); polls inside of each other are told apart by poll_begin.
  */
 #include "gate.h"
+#include "recorder.h"
 #include "cells.h"
 #include "stall.h"
 
@@ -23,41 +24,40 @@
 enum { TABLES = 64 };
 
 struct fabric_table {
-    struct fi_ops_fabric ops;
     struct fi_ops_fabric *behind;
+    struct fi_ops_fabric ops; /* the last: it may be longer */
 };
 
 struct domain_table {
-    struct fi_ops_domain ops;
     struct fi_ops_domain *behind;
+    struct fi_ops_domain ops;
 };
 
 struct queue_table {
-    struct fi_ops_cq ops;
     struct fi_ops_cq *behind;
+    struct fi_ops_cq ops;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The provider's table may be shorter (an older library) or longer (a newer one) than what this was compiled with: what
- * is not there must not be asked for, and what we do not know the library does not ask for at a table of this size. */
+/* The provider's table may be shorter (an older library: what is not there must not be asked for) or longer (a newer
+ * one) than what this was compiled with. */
 #define TABLE_OF(type, operations)                                                                                     \
     static struct type *type##_of(operations *behind, void (*replace)(operations *))                                   \
     {                                                                                                                  \
         static struct type *tables[TABLES];                                                                            \
         struct type *table = NULL;                                                                                     \
+        size_t more = behind->size > sizeof(operations) ? behind->size - sizeof(operations) : 0;                       \
         pthread_mutex_lock(&lock);                                                                                     \
         for (size_t i = 0; i < TABLES && !table; i++) {                                                                \
             if (tables[i] && (tables[i]->behind == behind || &tables[i]->ops == behind)) {                             \
                 table = tables[i];                                                                                     \
             } else if (!tables[i]) {                                                                                   \
-                table = tables[i] = calloc(1, sizeof *table);                                                          \
+                table = tables[i] = calloc(1, sizeof *table + more);                                                   \
                 if (!table)                                                                                            \
                     break;                                                                                             \
                 table->behind = behind;                                                                                \
-                memcpy(&table->ops, behind, behind->size < sizeof table->ops ? behind->size : sizeof table->ops);      \
-                if (table->ops.size > sizeof table->ops)                                                               \
-                    table->ops.size = sizeof table->ops;                                                               \
+                memcpy(&table->ops, behind, behind->size);                                                             \
                 replace(&table->ops);                                                                                  \
             }                                                                                                          \
         }                                                                                                              \
@@ -69,8 +69,8 @@ TABLE_OF(fabric_table, struct fi_ops_fabric)
 TABLE_OF(domain_table, struct fi_ops_domain)
 TABLE_OF(queue_table, struct fi_ops_cq)
 
-/* The table is the object's first operations, so that it is found from there. */
-#define BEHIND_OF(object, type) (((struct type *)(void *)(object)->ops)->behind)
+/* Around the object's operations lies the table. */
+#define BEHIND_OF(object, type) (((struct type *)(void *)((char *)(object)->ops - offsetof(struct type, ops)))->behind)
 
 /* Neither is an error progress: a look for a message that is not there ends with one, and MPI_Probe is made of those.
  */
@@ -155,12 +155,17 @@ bool stall_fabric_here(void)
     return RELAXED_LOAD(&seen);
 }
 
+/* Of two copies of this library the one that records looks, and the other's tables would be between it and the object.
+ */
 GATE(fi_fabric);
 int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
-    __typeof__(&fi_fabric) behind = (__typeof__(&fi_fabric))native_symbol_behind("fi_fabric", "libfabric.so");
-    int result = behind ? behind(attr, fabric, context) : -FI_ENOSYS;
-    struct fabric_table *table = result == 0 ? fabric_table_of((*fabric)->ops, fabric_replace) : NULL;
+    static struct native_behind open_fabric = {.name = "fi_fabric"};
+    __typeof__(&fi_fabric) behind =
+        (__typeof__(&fi_fabric))native_symbol_behind(&open_fabric, __builtin_return_address(0));
+    int result = behind(attr, fabric, context);
+    struct fabric_table *table =
+        result == 0 && recorder_is_here() ? fabric_table_of((*fabric)->ops, fabric_replace) : NULL;
     if (table) {
         (*fabric)->ops = &table->ops;
         RELAXED_STORE(&seen, true);

@@ -2,7 +2,9 @@
  * Open MPI: opal_progress returns nothing, but the components that it asks do. They register functions that return how
  * many things have moved on; each is registered here instead as one that asks it and notes the answer.
  */
+#include "cells.h"
 #include "gate.h"
+#include "recorder.h"
 #include "stall.h"
 
 #include <pthread.h>
@@ -20,7 +22,10 @@ enum { RELAYS = 32 };
 
 static progress_function asked[RELAYS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void (*next_progress)(void);
+static struct native_behind progress = {.name = "opal_progress"}, wait_many = {.name = "ompi_sync_wait_mt"};
+static struct native_behind add = {.name = "opal_progress_register"}, add_low = {.name = "opal_progress_register_lp"},
+                            remove_one = {.name = "opal_progress_unregister"};
+static bool polled;
 
 static int ask(size_t i)
 {
@@ -62,50 +67,44 @@ static progress_function relay_of(progress_function function, bool add)
     return relay;
 }
 
-/* Its place stays its own: another thread may be in the relay. */
-static int pass_on(const char *name, progress_function function, bool add)
+/* Its place stays its own: another thread may be in the relay. Where this copy of the library does not record, nothing
+ * is asked; what has a relay keeps it. */
+static int pass_on(struct native_behind *call, const void *caller, progress_function function, bool adds)
 {
-    int (*behind)(progress_function) = (int (*)(progress_function))native_symbol_behind(name, "libopen-pal.so");
-    return behind ? behind(function ? relay_of(function, add) : NULL) : -1;
+    int (*behind)(progress_function) = (int (*)(progress_function))native_symbol_behind(call, caller);
+    return behind(function ? relay_of(function, adds && recorder_is_here()) : NULL);
 }
 
 GATE(opal_progress_register);
 int opal_progress_register(progress_function function)
 {
-    return pass_on("opal_progress_register", function, true);
+    return pass_on(&add, __builtin_return_address(0), function, true);
 }
 
 GATE(opal_progress_register_lp);
 int opal_progress_register_lp(progress_function function)
 {
-    return pass_on("opal_progress_register_lp", function, true);
+    return pass_on(&add_low, __builtin_return_address(0), function, true);
 }
 
 GATE(opal_progress_unregister);
 int opal_progress_unregister(progress_function function)
 {
-    return pass_on("opal_progress_unregister", function, false);
+    return pass_on(&remove_one, __builtin_return_address(0), function, false);
 }
 
 bool stall_opal_here(void)
 {
-    if (!next_progress)
-        next_progress = (void (*)(void))native_symbol_behind("opal_progress", "libopen-pal.so");
-    return next_progress != NULL;
+    return RELAXED_LOAD(&polled);
 }
 
 /* Of threads that wait at once one makes progress, and the others sleep until it wakes them up. */
 GATE(ompi_sync_wait_mt);
 int ompi_sync_wait_mt(void *sync)
 {
-    static int (*behind)(void *);
-    int (*wait)(void *) = __atomic_load_n(&behind, __ATOMIC_RELAXED);
-    if (__builtin_expect(!wait, 0)) {
-        wait = (int (*)(void *))native_symbol_behind("ompi_sync_wait_mt", "libopen-pal.so");
-        __atomic_store_n(&behind, wait, __ATOMIC_RELAXED);
-    }
+    int (*behind)(void *) = (int (*)(void *))native_symbol_behind(&wait_many, __builtin_return_address(0));
     struct log *log = sleep_begin();
-    int result = wait(sync);
+    int result = behind(sync);
     if (log)
         sleep_end(log);
     return result;
@@ -114,10 +113,11 @@ int ompi_sync_wait_mt(void *sync)
 GATE(opal_progress);
 void opal_progress(void)
 {
-    if (__builtin_expect(!next_progress, 0) && !stall_opal_here())
-        return;
+    void (*behind)(void) = (void (*)(void))native_symbol_behind(&progress, __builtin_return_address(0));
     struct log *log = poll_begin();
-    next_progress();
+    behind();
     if (log)
         poll_end(log, false);
+    if (__builtin_expect(!RELAXED_LOAD(&polled), 0))
+        RELAXED_STORE(&polled, true);
 }

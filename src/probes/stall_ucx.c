@@ -2,35 +2,30 @@
  * UCX: ucp_worker_progress returns how many things have moved on, and 0 is a poll in vain. MPICH's ch4:ucx waits by it,
  * and so do Open MPI's pml ucx and osc ucx.
  */
+#include "cells.h"
 #include "gate.h"
 #include "stall.h"
 
-#include <stddef.h>
-
 extern unsigned ucp_worker_progress(void *worker);
 
-static unsigned (*next_progress)(void *worker);
+static struct native_behind progress = {.name = "ucp_worker_progress"};
+static bool polled;
 
-static bool find(void)
-{
-    if (!next_progress)
-        next_progress = (unsigned (*)(void *))native_symbol_behind("ucp_worker_progress", "libucp.so");
-    return next_progress != NULL;
-}
-
+/* A job of one process may not have polled yet; then it is enough that the MPI library sees it. */
 bool stall_ucx_here(void)
 {
-    return find();
+    return RELAXED_LOAD(&polled) || native_symbol(progress.name);
 }
 
 GATE(ucp_worker_progress);
 unsigned ucp_worker_progress(void *worker)
 {
-    if (__builtin_expect(!next_progress, 0) && !find())
-        return 0; /* nobody can have called it without having it */
+    unsigned (*behind)(void *) = (unsigned (*)(void *))native_symbol_behind(&progress, __builtin_return_address(0));
     struct log *log = poll_begin();
-    unsigned moved = next_progress(worker);
+    unsigned moved = behind(worker);
     if (log)
         poll_end(log, moved != 0);
+    if (__builtin_expect(!RELAXED_LOAD(&polled), 0))
+        RELAXED_STORE(&polled, true);
     return moved;
 }

@@ -2,7 +2,6 @@
  * Open MPI: opal_progress returns nothing, but the components that it asks do. They register functions that return how
  * many things have moved on; each is registered here instead as one that asks it and notes the answer.
  */
-#include "cells.h"
 #include "gate.h"
 #include "recorder.h"
 #include "stall.h"
@@ -25,7 +24,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct native_behind progress = {.name = "opal_progress"}, wait_many = {.name = "ompi_sync_wait_mt"};
 static struct native_behind add = {.name = "opal_progress_register"}, add_low = {.name = "opal_progress_register_lp"},
                             remove_one = {.name = "opal_progress_unregister"};
-static bool polled;
 
 static int ask(size_t i)
 {
@@ -93,9 +91,10 @@ int opal_progress_unregister(progress_function function)
     return pass_on(&remove_one, __builtin_return_address(0), function, false);
 }
 
+/* A process may not have polled when MPI_Init returns; then it is enough that the MPI library sees it. */
 bool stall_opal_here(void)
 {
-    return RELAXED_LOAD(&polled);
+    return native_symbol(progress.name) != NULL;
 }
 
 /* Of threads that wait at once one makes progress, and the others sleep until it wakes them up. */
@@ -118,6 +117,4 @@ void opal_progress(void)
     behind();
     if (log)
         poll_end(log, false);
-    if (__builtin_expect(!RELAXED_LOAD(&polled), 0))
-        RELAXED_STORE(&polled, true);
 }

@@ -2,19 +2,19 @@
  * UCX: ucp_worker_progress returns how many things have moved on, and 0 is a poll in vain. MPICH's ch4:ucx waits by it,
  * and so do Open MPI's pml ucx and osc ucx.
  */
-#include "cells.h"
 #include "gate.h"
 #include "stall.h"
+
+#include <stddef.h>
 
 extern unsigned ucp_worker_progress(void *worker);
 
 static struct native_behind progress = {.name = "ucp_worker_progress"};
-static bool polled;
 
-/* A job of one process may not have polled yet; then it is enough that the MPI library sees it. */
+/* A process may not have polled when MPI_Init returns; it is enough that the MPI library sees it. */
 bool stall_ucx_here(void)
 {
-    return RELAXED_LOAD(&polled) || native_symbol(progress.name);
+    return native_symbol(progress.name) != NULL;
 }
 
 GATE(ucp_worker_progress);
@@ -25,7 +25,5 @@ unsigned ucp_worker_progress(void *worker)
     unsigned moved = behind(worker);
     if (log)
         poll_end(log, moved != 0);
-    if (__builtin_expect(!RELAXED_LOAD(&polled), 0))
-        RELAXED_STORE(&polled, true);
     return moved;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 28, BAR_COLUMNS = 40 };
+enum { TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 26, BAR_COLUMNS = 40 };
 
 /* Are there calls that were not timed? Then no time is not 0 s, but none that is known. */
 static bool is_untimed(const struct summary *summary)
@@ -251,7 +251,7 @@ static void comm_print(const struct summary_comm *comm, const char *name, bool u
         strcpy(size, "-");
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
-    fprintf(out, "  %-*s %6s %8s %8s %8s %8s %8s %11s %9s", COMM_NAME_COLUMNS, name, size,
+    fprintf(out, "  %-*s %5s %8s %8s %8s %8s %8s %10s %9s", COMM_NAME_COLUMNS, name, size,
             known_ns(time, comm->comm_time_ns, untimed),
             stalls && comm->comm_time_ns ? text_of_share(stalled, (double)comm->stall_ns, (double)comm->comm_time_ns)
                                          : "-",
@@ -281,7 +281,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
 {
     if (!summary->comm_count)
         return;
-    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %6s %8s %8s %8s %8s %8s %11s %9s\n",
+    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s %10s %9s\n",
             COMM_NAME_COLUMNS, "", "size", "time", "stalled", "p2p", "coll", "wait", "messages", "sent");
     struct summary_comm rest = {.merged = 0};
     for (size_t i = 0; i < summary->comm_count; i++) {

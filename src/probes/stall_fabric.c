@@ -163,7 +163,7 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *con
     static struct native_behind open_fabric = {.name = "fi_fabric"};
     __typeof__(&fi_fabric) behind =
         (__typeof__(&fi_fabric))native_symbol_behind(&open_fabric, __builtin_return_address(0));
-    int result = behind(attr, fabric, context);
+    int result = behind ? behind(attr, fabric, context) : -FI_ENOSYS;
     struct fabric_table *table =
         result == 0 && recorder_is_here() ? fabric_table_of((*fabric)->ops, fabric_replace) : NULL;
     if (table) {

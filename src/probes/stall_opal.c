@@ -70,6 +70,8 @@ static progress_function relay_of(progress_function function, bool add)
 static int pass_on(struct native_behind *call, const void *caller, progress_function function, bool adds)
 {
     int (*behind)(progress_function) = (int (*)(progress_function))native_symbol_behind(call, caller);
+    if (!behind) /* it is nowhere: a weak reference, which finds this one */
+        return -1;
     return behind(function ? relay_of(function, adds && recorder_is_here()) : NULL);
 }
 
@@ -102,6 +104,8 @@ GATE(ompi_sync_wait_mt);
 int ompi_sync_wait_mt(void *sync)
 {
     int (*behind)(void *) = (int (*)(void *))native_symbol_behind(&wait_many, __builtin_return_address(0));
+    if (__builtin_expect(!behind, 0))
+        return -1;
     struct log *log = sleep_begin();
     int result = behind(sync);
     if (log)
@@ -113,6 +117,8 @@ GATE(opal_progress);
 void opal_progress(void)
 {
     void (*behind)(void) = (void (*)(void))native_symbol_behind(&progress, __builtin_return_address(0));
+    if (__builtin_expect(!behind, 0))
+        return;
     struct log *log = poll_begin();
     behind();
     if (log)

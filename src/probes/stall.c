@@ -75,6 +75,18 @@ struct log *poll_begin(void)
     return log;
 }
 
+enum { PATIENCE = 16 };
+
+static bool patience_ends(struct log *log)
+{
+    struct stall *stall = &log->stall;
+    if (stall->call != log->state->since) {
+        stall->call = log->state->since;
+        stall->vain = 0;
+    }
+    return ++stall->vain >= PATIENCE;
+}
+
 void poll_end(struct log *log, bool found)
 {
     struct stall *stall = &log->stall;
@@ -82,10 +94,12 @@ void poll_end(struct log *log, bool found)
     if (stall->depth == 0 || --stall->depth)
         return;
     if (!stall->found) {
-        if (!stall->since)
+        if (!stall->since && patience_ends(log))
             stall_begin(log);
-    } else if (stall->since) {
-        stall_pause(log, stall->poll);
+    } else {
+        stall->vain = 0;
+        if (stall->since)
+            stall_pause(log, stall->poll);
     }
 }
 

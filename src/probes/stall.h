@@ -5,8 +5,9 @@
  *                                                                                                    │
  *   wrapper ── leave: stalled at all? ──> probe_leave_rare ── stall_end ──> RECORD_STALL ────────────┘
  *
- * A call that may wait is at work until a poll has found nothing; from then on it is stalled until a poll finds
- * something. The first empty poll reads the clock when it returns. Later ones read it when they begin, so that the one
+ * A call that may wait is at work until PATIENCE polls in a row have found nothing (about a microsecond: an answer of a
+ * neighbour comes sooner, and would come later if each such wait were measured); from then on it is stalled until a poll
+ * finds something. The last of these polls reads the clock when it returns. Later ones read it when they begin, so that the one
  * that finds something, which may go on to move a large message, belongs to the work. Polls may lie inside of each
  * other (Open MPI's progress calls UCX's): the outermost reads the clock, and has found what those inside of it found.
  *
@@ -32,6 +33,8 @@ struct stall {
     uint64_t ticks; /* the stalls that have ended */
     uint64_t poll;  /* when the outermost poll began, of those in a stall */
     uint32_t times; /* how many stalls; 0: none, and nothing has to be done when it returns */
+    uint32_t vain;  /* polls in vain while at work, of the call that began then: */
+    uint64_t call;
     uint16_t depth; /* polls, one inside of the other */
     bool found;     /* one inside of the outermost has found something */
 };

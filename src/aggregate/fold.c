@@ -70,7 +70,7 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         break;
     case RECORD_COMM_DONE:
     case RECORD_RMA_DONE:
-        fold_waited(tally, comm);
+        fold_wait(tally, comm);
         break;
     case RECORD_IO_DONE:
         fold_transferred(tally, comm, event);

@@ -321,12 +321,6 @@ FOLD void fold_coll_done(struct tally *tally, struct comm_tally *comm, const str
     fold_span_posted(tally, comm, event);
 }
 
-/* A request that brings nothing to count but its share of the wait. */
-FOLD void fold_waited(struct tally *tally, struct comm_tally *comm)
-{
-    fold_wait(tally, comm);
-}
-
 /* A request on a file: its bytes are known when it is complete. */
 FOLD void fold_transferred(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {

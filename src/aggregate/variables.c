@@ -146,8 +146,7 @@ const struct variable variables[] = {
           "call to their end."),
     OTHER("mpit_stall_fraction", PERCENTAGE, "", 0, 1, SOURCE_STALL_FRACTION, NAMES_NONE,
           "Share of time stalled inside recorded MPI calls since the handle was allocated, 0 .. 1: time stalled over "
-          "time "
-          "elapsed, each summed over the threads that have called MPI, from their first call to their end."),
+          "time elapsed, each summed over the threads that have called MPI, from their first call to their end."),
     OTHER(
         "mpit_stall_known", GENERIC, "", 0, 1, SOURCE_STALL_KNOWN, NAMES_NONE,
         "1: the progress of the MPI library is watched, and stalls are told from work. 0: it is none that mpit knows, "

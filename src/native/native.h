@@ -93,8 +93,9 @@ bool native_find(void);
 void *native_symbol(const char *name);
 
 /*
- * The same for a function that whoever calls with this return address would have called without this library: of a library
- * that MPI is built on, and that only those may see which need it. There may be several of them, each with its callers.
+ * The same for a function that whoever calls with this return address would have called without this library: of a
+ * library that MPI is built on, and that only those may see which need it. There may be several of them, each with its
+ * callers.
  */
 enum { SCOPES = 32 };
 struct native_behind {

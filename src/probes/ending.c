@@ -161,7 +161,7 @@ static void other_record(struct log *log, const struct posted *posted, const MPI
     case REQUEST_RMA:
         event.kind |= RECORD_RMA_DONE;
         event.bytes = posted->bytes;
-        LOG_RECORD(log, view, &event, 0, fold_waited(tally, &view->tally));
+        LOG_RECORD(log, view, &event, 0, fold_wait(tally, &view->tally));
         return;
     default:
         event.kind |= RECORD_IO_DONE;

@@ -6,10 +6,11 @@
  *   wrapper ── leave: stalled at all? ──> probe_leave_rare ── stall_end ──> RECORD_STALL ────────────┘
  *
  * A call that may wait is at work until PATIENCE polls in a row have found nothing (about a microsecond: an answer of a
- * neighbour comes sooner, and would come later if each such wait were measured); from then on it is stalled until a poll
- * finds something. The last of these polls reads the clock when it returns. Later ones read it when they begin, so that the one
- * that finds something, which may go on to move a large message, belongs to the work. Polls may lie inside of each
- * other (Open MPI's progress calls UCX's): the outermost reads the clock, and has found what those inside of it found.
+ * neighbour comes sooner, and would come later if each such wait were measured); from then on it is stalled until a
+ * poll finds something. The last of these polls reads the clock when it returns. Later ones read it when they begin, so
+ * that the one that finds something, which may go on to move a large message, belongs to the work. Polls may lie inside
+ * of each other (Open MPI's progress calls UCX's): the outermost reads the clock, and has found what those inside of it
+ * found.
  *
  * A call that does not wait (a test, the posting of a request) is at work, whatever its poll finds: a program that
  * polls by itself is not stalled in MPI.

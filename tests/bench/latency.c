@@ -92,8 +92,9 @@ int main(int argc, char **argv)
             sum += medians[place] * ns;
         }
     printf("median %.0f p99 %.0f p99.9 %.0f p99.99 %.0f longest %.0f place %.0f slow %zu sum %.0f fresh %zu of %.0f\n",
-           median * ns, took[count - count / 100 - 1] * ns, took[count - count / 1000 - 1] * ns, took[count - count / 10000 - 1] * ns,
-           took[count - 1] * ns, longest * ns, slow, sum, fresh, fresh ? firsts[fresh / 2] * ns : 0);
+           median * ns, took[count - count / 100 - 1] * ns, took[count - count / 1000 - 1] * ns,
+           took[count - count / 10000 - 1] * ns, took[count - 1] * ns, longest * ns, slow, sum, fresh,
+           fresh ? firsts[fresh / 2] * ns : 0);
     MPI_Finalize();
     free(took);
     free(column);

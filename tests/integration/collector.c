@@ -12,6 +12,8 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 
+#include "stalls.h"
+
 #include "mpit/collector.h"
 
 #include <dlfcn.h>
@@ -30,19 +32,6 @@ static MPI_T_pvar_session session;
 static MPI_T_pvar_handle state_handle, stall_handle;
 static volatile sig_atomic_t stretch, ticks[STRETCHES][STATES], other_values, differ;
 static pthread_t sampled;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void compute(double seconds)
-{
-    for (double until = now() + seconds; now() < until;)
-        ;
-}
 
 /* MPI makes threads of its own, which may get the signal: it is sent on. */
 static void tick(int signal)
@@ -70,18 +59,6 @@ static void *stranger(void *seen)
 {
     *(int *)seen = state_of(NULL);
     return NULL;
-}
-
-static MPI_T_pvar_handle handle_of(const char *name, int class)
-{
-    int index, count;
-    MPI_T_pvar_handle handle;
-    if (MPI_T_pvar_get_index(name, class, &index) != MPI_SUCCESS ||
-        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS) {
-        fprintf(stderr, "no %s\n", name);
-        exit(1);
-    }
-    return handle;
 }
 
 /* Ticks at the edges, and those that came while the kernel was late. */
@@ -146,9 +123,8 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_T_pvar_session_create(&session);
-    state_handle = handle_of("mpit_state", MPI_T_PVAR_CLASS_STATE);
-    stall_handle = handle_of("mpit_stall_time", MPI_T_PVAR_CLASS_TIMER);
-    MPI_T_pvar_start(session, stall_handle);
+    state_handle = handle_of(session, "mpit_state", MPI_T_PVAR_CLASS_STATE);
+    stall_handle = handle_of(session, "mpit_stall_time", MPI_T_PVAR_CLASS_TIMER);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         pthread_t thread;

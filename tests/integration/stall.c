@@ -10,6 +10,8 @@
  */
 #include <mpi.h>
 
+#include "stalls.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,32 +27,6 @@ static MPI_T_pvar_handle stall_handle, work_handle, known_handle;
 static MPI_Win window;
 static int *memory;
 static char *large;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void compute(double seconds)
-{
-    for (double until = now() + seconds; now() < until;)
-        ;
-}
-
-static MPI_T_pvar_handle handle_of(const char *name, int class, int slots)
-{
-    int index, count;
-    MPI_T_pvar_handle handle;
-    if (MPI_T_pvar_get_index(name, class, &index) != MPI_SUCCESS)
-        exit(77);
-    if (MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS || count != slots)
-        exit(1);
-    if (class == MPI_T_PVAR_CLASS_TIMER)
-        MPI_T_pvar_start(session, handle);
-    return handle;
-}
 
 struct times {
     unsigned long long stall[SLOTS], work;
@@ -255,9 +231,9 @@ int main(int argc, char **argv)
     if (argc > 1)
         late = atof(argv[1]) / 1e3;
     MPI_T_pvar_session_create(&session);
-    stall_handle = handle_of("mpit_stall_time", MPI_T_PVAR_CLASS_TIMER, SLOTS);
-    work_handle = handle_of("mpit_work_time", MPI_T_PVAR_CLASS_TIMER, 1);
-    known_handle = handle_of("mpit_stall_known", MPI_T_PVAR_CLASS_GENERIC, 1);
+    stall_handle = handle_of(session, "mpit_stall_time", MPI_T_PVAR_CLASS_TIMER);
+    work_handle = handle_of(session, "mpit_work_time", MPI_T_PVAR_CLASS_TIMER);
+    known_handle = handle_of(session, "mpit_stall_known", MPI_T_PVAR_CLASS_GENERIC);
     unsigned long long known = 0;
     MPI_T_pvar_read(session, known_handle, &known);
     if (!known)

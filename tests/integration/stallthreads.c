@@ -8,6 +8,8 @@
  */
 #include <mpi.h>
 
+#include "stalls.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,30 +19,11 @@ enum { THREADS = 3, SLOTS = 7, STALL_RECV = 3, TRIES = 10 };
 
 static MPI_T_pvar_session session;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void *receive(void *tag)
 {
     int one;
     MPI_Recv(&one, 1, MPI_INT, 1, *(int *)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return NULL;
-}
-
-static MPI_T_pvar_handle handle_of(const char *name, int class)
-{
-    int index, count;
-    MPI_T_pvar_handle handle;
-    if (MPI_T_pvar_get_index(name, class, &index) != MPI_SUCCESS ||
-        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS) {
-        fprintf(stderr, "no %s\n", name);
-        exit(1);
-    }
-    return handle;
 }
 
 /* Of all threads together, in waits; and the fraction beside what it has to be. */
@@ -49,10 +32,9 @@ static double receivers(double *fraction, double *share)
     unsigned long long before[SLOTS], after[SLOTS];
     int tags[THREADS], rest;
     pthread_t threads[THREADS];
-    MPI_T_pvar_handle stall = handle_of("mpit_stall_time", MPI_T_PVAR_CLASS_TIMER);
-    MPI_T_pvar_start(session, stall);
+    MPI_T_pvar_handle stall = handle_of(session, "mpit_stall_time", MPI_T_PVAR_CLASS_TIMER);
     MPI_T_pvar_read(session, stall, before);
-    MPI_T_pvar_handle part = handle_of("mpit_stall_fraction", MPI_T_PVAR_CLASS_PERCENTAGE);
+    MPI_T_pvar_handle part = handle_of(session, "mpit_stall_fraction", MPI_T_PVAR_CLASS_PERCENTAGE);
     double begun = now();
     for (int i = 0; i < THREADS; i++) {
         tags[i] = i;
@@ -91,8 +73,7 @@ int main(int argc, char **argv)
             printf("%s: %d threads were stalled for %.2f times the wait, fraction %.3f, which should be %.3f\n",
                    right ? "ok" : "no", THREADS, waits, fraction, share);
         } else {
-            for (double until = now() + late; now() < until;)
-                ;
+            compute(late);
             for (int i = 0; i < THREADS; i++)
                 MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
         }

@@ -1,11 +1,11 @@
 #include "stall.h"
 
-#include "log.h"
+#include "polling.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static uint8_t may_wait[CALL_COUNT];
+uint8_t stall_may_wait[CALL_COUNT];
 
 /* By name: what does not wait is named so by the standard. MPI_Init waits for other processes in ways that are not
  * watched (its name begins as those of nonblocking calls do, too). */
@@ -26,7 +26,7 @@ static bool waits(const char *name)
 void stall_open(void)
 {
     for (size_t i = 1; i < CALL_COUNT; i++)
-        may_wait[i] = waits(call_table[i].name) && call_table[i].class != CLASS_OTHER;
+        stall_may_wait[i] = waits(call_table[i].name) && call_table[i].class != CLASS_OTHER;
 }
 
 static inline void stalled_show(struct log *log, uint64_t since)
@@ -34,16 +34,7 @@ static inline void stalled_show(struct log *log, uint64_t since)
     RELAXED_STORE(&log->own.record->stalled, since);
 }
 
-static inline struct log *waiting(void)
-{
-    struct log *log = thread_log;
-    if (!log)
-        return NULL;
-    uint32_t call = log->state->call;
-    return call < CALL_COUNT && may_wait[call] && log->state->since ? log : NULL;
-}
-
-static void stall_begin(struct log *log)
+void stall_begin(struct log *log)
 {
     struct stall *stall = &log->stall;
     stall->since = clock_now();
@@ -54,53 +45,16 @@ static void stall_begin(struct log *log)
     stalled_show(log, stall->since - stall->ticks);
 }
 
-static void stall_pause(struct log *log, uint64_t now)
+void stall_pause(struct log *log, uint64_t now)
 {
     log->stall.ticks += now - log->stall.since;
     log->stall.since = 0;
     stalled_show(log, 0);
 }
 
-struct log *poll_begin(void)
+void stall_poll_begin(struct log *log)
 {
-    struct log *log = waiting();
-    if (!log)
-        return NULL;
-    struct stall *stall = &log->stall;
-    if (stall->depth++ == 0) {
-        stall->found = false;
-        if (stall->since)
-            stall->poll = clock_now();
-    }
-    return log;
-}
-
-enum { PATIENCE = 16 };
-
-static bool patience_ends(struct log *log)
-{
-    struct stall *stall = &log->stall;
-    if (stall->call != log->state->since) {
-        stall->call = log->state->since;
-        stall->vain = 0;
-    }
-    return ++stall->vain >= PATIENCE;
-}
-
-void poll_end(struct log *log, bool found)
-{
-    struct stall *stall = &log->stall;
-    stall->found |= found;
-    if (stall->depth == 0 || --stall->depth)
-        return;
-    if (!stall->found) {
-        if (!stall->since && patience_ends(log))
-            stall_begin(log);
-    } else {
-        stall->vain = 0;
-        if (stall->since)
-            stall_pause(log, stall->poll);
-    }
+    log->stall.poll = clock_now();
 }
 
 void poll_found(void)
@@ -114,7 +68,7 @@ void poll_found(void)
  * found. */
 struct log *sleep_begin(void)
 {
-    struct log *log = waiting();
+    struct log *log = stall_waiting();
     if (!log || log->stall.since)
         return NULL;
     stall_begin(log);

@@ -266,21 +266,27 @@ static void write_cancelled(struct trace_location *location, uint64_t request, O
         location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, request));
 }
 
-static void write_received(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
+static inline void write_sent(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
+{
+    if (request)
+        location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, request));
+}
+
+static void write_received(struct trace_location *location, const struct event *event, uint64_t request,
+                           OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
-    const struct event *event = &part->event;
-    if (!part->request) { /* its post was lost: the message is kept, as one without a request */
+    if (!request) { /* its post was lost: the message is kept, as one without a request */
         write_receive(location, event, now);
         return;
     }
     const struct trace_place *place = message_place(process, event);
     if (!place) {
-        write_cancelled(location, part->request, now);
+        write_cancelled(location, request, now);
         return;
     }
     location_check(location, OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
-                                                     (uint32_t)event->tag, event->bytes, part->request));
+                                                     (uint32_t)event->tag, event->bytes, request));
 }
 
 /* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
@@ -330,11 +336,10 @@ static inline void write_done(struct trace_location *location, const struct call
         break;
     case RECORD_SEND_DONE:
     case RECORD_HALF_DONE:
-        if (part->request)
-            location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+        write_sent(location, part->request, now);
         break;
     case RECORD_RECV_DONE:
-        write_received(location, part, now);
+        write_received(location, &part->event, part->request, now);
         break;
     default:
         write_ended(location, part, next, now);
@@ -436,6 +441,41 @@ void location_call(struct trace_location *location, const struct traced_call *ca
     }
     call_enter(location, call);
     call_leave(location, call);
+}
+
+void location_message(struct trace_location *location, const struct message_call *call)
+{
+    const struct event *event = call->event;
+    uint32_t region = trace_region(location->process->job, event_kind(event));
+    unsigned shape = 1u << call->shape;
+    OTF2_TimeStamp now = advance(location, event->begin);
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    if (shape & (1 << FOLD_SEND | 1 << FOLD_SENDRECV))
+        write_send(location, event, now);
+    else if (shape & 1 << FOLD_POST_SEND)
+        write_isend(location, event, call->request, now);
+    else if (shape & 1 << FOLD_POST_RECV)
+        write_irecv_request(location, call->request, now);
+    now = advance(location, event->begin + event->duration);
+    if (shape & 1 << FOLD_RECV)
+        write_receive(location, event, now);
+    for (size_t i = 0; i < call->record_count; i++) {
+        const struct event *record = &call->records[i];
+        switch (event_kind(record)) {
+        case RECORD_RECEIVE:
+            write_receive(location, record, now);
+            break;
+        case RECORD_SEND_DONE:
+            write_sent(location, call->requests[i], now);
+            break;
+        case RECORD_RECV_DONE:
+            write_received(location, record, call->requests[i], now);
+            break;
+        default:
+            break;
+        }
+    }
+    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
 }
 
 void location_begin(struct trace_location *location)

@@ -231,7 +231,7 @@ static void schedule_enter(struct trace_location *location, const struct traced_
     if (location->depth < sizeof location->floors / sizeof *location->floors)
         location->floors[location->depth] = location->schedule.floor;
     location->depth++;
-    location->schedule.floor = location->schedule.open_count;
+    location->schedule.floor = location->schedule.open.count;
 }
 
 static void schedule_leave(struct trace_location *location, const struct traced_call *call)
@@ -244,7 +244,7 @@ static void schedule_leave(struct trace_location *location, const struct traced_
 static void call_enter(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
-    if (location->schedule.count)
+    if (location->schedule.some)
         schedule_enter(location, call);
     if (!call_is_shown(location, call))
         return;
@@ -395,7 +395,7 @@ static __attribute__((noinline)) void write_results(struct trace_location *locat
 static void call_leave(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
-    if (location->schedule.count)
+    if (location->schedule.some)
         schedule_leave(location, call);
     if (!call_is_shown(location, call))
         return;
@@ -481,7 +481,7 @@ void location_message(struct trace_location *location, const struct message_call
 void location_begin(struct trace_location *location)
 {
     const struct trace_job *job = location->process->job;
-    location->plain = !location->schedule.count && !job->selection && !job->in_part;
+    location->plain = !location->schedule.some && !job->selection && !job->in_part;
 }
 
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)

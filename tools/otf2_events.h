@@ -12,6 +12,7 @@
 #include "otf2_calls.h"
 #include "otf2_communicators.h"
 #include "otf2_objects.h"
+#include "otf2_schedule.h"
 
 #include <otf2/otf2.h>
 

@@ -310,6 +310,8 @@ static int lane_step(struct lanes *lanes, struct lane *lane)
         if (outermost || lane->nest.count == NEST_MAX)
             lane_write(lane);
     }
+    if (lane->location.schedule.failed)
+        return report_no_memory(lanes->report);
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "an event of rank %d could not be written: %s", lanes->process.world_rank,
                             OTF2_Error_GetDescription(lanes->process.error));
@@ -341,7 +343,7 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
         if (!rank->run || rank->left_out || thread >= rank->run->thread_count)
             continue;
         if (schedule_open(&lane->location.schedule, &process->job->instruments, rank->run, thread,
-                          rank->written[thread]) != 0)
+                          rank->written[thread], true) != 0)
             return report_no_memory(lanes->report);
         location_begin(&lane->location);
         call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], true);
@@ -425,8 +427,11 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
             return -1;
     for (size_t i = 0; i < lanes->count; i++)
         lane_write(&lanes->list[i]);
-    for (size_t i = 0; i < lanes->count; i++)
+    for (size_t i = 0; i < lanes->count; i++) {
         location_end(&lanes->list[i].location);
+        if (lanes->list[i].location.schedule.failed)
+            return report_no_memory(lanes->report);
+    }
     if (complete && !lanes_missing(lanes)) /* what lies in a chunk may be damaged */
         location_program_end(&lanes->list[0].location);
     if (lanes->process.error != OTF2_SUCCESS)

@@ -97,6 +97,24 @@ else
 fi
 rm -rf a b
 
+echo "# memory: regions of other libraries, 10^6 and 10^7, inside of longer ones"
+"$build/tests/tracemake" regions 1 200000 20 && "$build/tests/tracemake" more-regions 1 2000000 20 || exit 2
+least=$(python3 "$here/watched.py" "$dump" --otf2 a -j 1 regions) && most=$(python3 "$here/watched.py" "$dump" --otf2 b -j 1 more-regions)
+if [ "$most" -lt $((least + 20000)) ]; then
+    ok "ten times the regions: $least and $most KiB"
+else
+    not_ok "ten times the regions: $least and $most KiB"
+fi
+gives "they are sound" 0 "$dump" --check a
+# 49,751 steps of 4 calls and 6 messages, requests and completions, with 22 regions and a sample each; 996 collectives; 4
+# phases, the solver and the program around them
+says " $((2 * 200000 + 6 * 49751 + 2 * 996 + 2 * (22 * 49751 + 4 + 1) + 49751 + 2)) events,"
+rm -rf a b regions
+"$dump" --compact more-regions >/dev/null
+compact=$(python3 "$here/watched.py" "$dump" --otf2 a -j 1 more-regions)
+if [ "$compact" -lt $((least + 20000)) ]; then ok "  compact: $compact KiB"; else not_ok "  compact: $compact KiB"; fi
+rm -rf a more-regions
+
 echo "# on a terminal"
 "$build/tests/tracemake" longer 4 1500000 || exit 2 # than until the line is drawn
 gives "conversion" 0 python3 "$here/watched.py" --terminal "$dump" --otf2 a -j 1 longer

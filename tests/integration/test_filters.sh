@@ -113,7 +113,10 @@ for mpi in openmpi mpich; do
             / MPI_(Isend|Irecv) / {
                 calls++
                 untimed += ($4 == "-")
-                zero += ($4 == "0" && $5 == "s")
+                if ($4 == "0" && $5 == "s") {
+                    print
+                    zero++
+                }
             }
             END {
                 print records " records, " calls " calls, " untimed " not timed, " zero " took no time"

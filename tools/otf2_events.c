@@ -478,6 +478,14 @@ void location_message(struct trace_location *location, const struct message_call
     location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
 }
 
+void location_gap(struct trace_location *location, uint64_t until)
+{
+    location_check(location,
+                   OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, location->last_ns, OTF2_MEASUREMENT_OFF));
+    location_check(location, OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, advance(location, until),
+                                                             OTF2_MEASUREMENT_ON));
+}
+
 void location_begin(struct trace_location *location)
 {
     const struct trace_job *job = location->process->job;

@@ -87,6 +87,8 @@ struct message_call {
 
 /* The same of a call like that, in a location that is plain. */
 void location_message(struct trace_location *location, const struct message_call *call);
+/* Says that nothing was recorded from the latest event until then. */
+void location_gap(struct trace_location *location, uint64_t until);
 /* Writes what is left of the schedule. */
 void location_end(struct trace_location *location);
 /* The archive's range of time covers all that was written. */

@@ -18,6 +18,8 @@ struct lane {
     bool has_next;
     struct nest nest;
     uint32_t thread;
+    uint64_t missing; /* records, of which it is known where they would stand: */
+    bool gap;         /* before the next call */
 };
 
 struct lanes {
@@ -34,6 +36,8 @@ struct lanes {
 
 static int lane_advance(struct lanes *lanes, struct lane *lane)
 {
+    lane->gap = lane->gap || lane->missing != lane->stream.cursor.missing; /* before the record that was read ahead */
+    lane->missing = lane->stream.cursor.missing;
     int got = call_stream_next(&lane->stream, &lane->next);
     lane->has_next = got > 0;
     return got < 0 ? report_no_memory(lanes->report) : 0;
@@ -293,9 +297,20 @@ static uint64_t lane_bound(const struct lanes *lanes, const struct lane *lane)
     return until;
 }
 
+/* Only met when events are unpacked: a chunk that is damaged. What is known to be missing in advance has no mark here,
+ * as its process is not complete anyhow (markers tell). */
+static void lane_gap(struct lanes *lanes, struct lane *lane, uint64_t until)
+{
+    if (lanes->process.rank->complete)
+        location_gap(&lane->location, until);
+    lane->gap = false;
+}
+
 static int lane_step(struct lanes *lanes, struct lane *lane)
 {
     struct traced_call *call = &lane->next;
+    if (lane->gap && lane->nest.count == 0)
+        lane_gap(lanes, lane, call->event.begin);
     bool outermost = !(call->event.kind & EVENT_NESTED);
     if (call_match(lanes, call) != 0)
         return -1;
@@ -409,14 +424,6 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
     return 0;
 }
 
-static bool lanes_missing(const struct lanes *lanes)
-{
-    for (size_t i = 0; i < lanes->count; i++)
-        if (lanes->list[i].stream.cursor.missing)
-            return true;
-    return false;
-}
-
 static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
 {
     bool complete = lanes->process.rank->complete; /* readers hold what is complete against its partners */
@@ -425,14 +432,18 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
     for (struct lane *lane; (lane = lane_first_returned(lanes));)
         if (lane_step(lanes, lane) != 0)
             return -1;
-    for (size_t i = 0; i < lanes->count; i++)
-        lane_write(&lanes->list[i]);
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = &lanes->list[i];
+        lane_write(lane);
+        if (lane->gap || lane->missing != lane->stream.cursor.missing)
+            lane_gap(lanes, lane, UINT64_MAX);
+    }
     for (size_t i = 0; i < lanes->count; i++) {
         location_end(&lanes->list[i].location);
         if (lanes->list[i].location.schedule.failed)
             return report_no_memory(lanes->report);
     }
-    if (complete && !lanes_missing(lanes)) /* what lies in a chunk may be damaged */
+    if (complete)
         location_program_end(&lanes->list[0].location);
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,

@@ -121,7 +121,8 @@ for mpi in openmpi mpich; do
             END {
                 print records " records, " calls " calls, " untimed " not timed, " zero " took no time"
                 # counters go in steps of up to 10 ns, and a call may take less: seldom
-                exit wrong || !records || (timing == 1 ? zero > calls / 4 : zero) || (timing == 0 && untimed != calls) || (timing == 1 && untimed) ||
+                exit wrong || !records || (timing == 1 ? zero > calls / 4 : zero) ||
+                    (timing == 0 && untimed != calls) || (timing == 1 && untimed) ||
                     (timing == 7 && (!untimed || untimed == calls))
             }' "$run.events"
         mpit-dump "$run" >"$run.text"

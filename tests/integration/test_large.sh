@@ -115,6 +115,27 @@ compact=$(python3 "$here/watched.py" "$dump" --otf2 a -j 1 more-regions)
 if [ "$compact" -lt $((least + 20000)) ]; then ok "  compact: $compact KiB"; else not_ok "  compact: $compact KiB"; fi
 rm -rf a more-regions
 
+echo "# records that prove damaged: there recording was off, and the archive is sound"
+"$build/tests/tracemake" damaged 2 50000 || exit 2
+python3 -c 'import os, sys
+path = sys.argv[1] + "/" + min(os.listdir(sys.argv[1]))
+with open(path, "r+b") as file:
+    file.seek(os.path.getsize(path) // 2 // 8 * 8)
+    file.write(b"\xfe\0\0\0\0\0\0\0" * 64)' damaged || exit 2
+gives "conversion" 0 "$dump" --otf2 a damaged
+says 'records were lost'
+gives "  is sound" 0 "$dump" --check a
+says '^sound: 0 errors'
+gives "  when" 0 otf2-print a/traces.otf2
+if [ "$(grep -c 'MEASUREMENT_ON_OFF .* OFF$' "$work/out")" = 1 ] && [ "$(grep -c 'MEASUREMENT_ON_OFF .* ON$' "$work/out")" = 1 ] &&
+    [ "$(grep -c '^PROGRAM_' "$work/out")" = 4 ]; then
+    ok "  once off, and on again; two programs that begin and end"
+else
+    grep -e MEASUREMENT -e PROGRAM "$work/out" >"$work/some"
+    not_ok "  once off, and on again; two programs that begin and end" "$work/some"
+fi
+rm -rf a damaged
+
 echo "# on a terminal"
 "$build/tests/tracemake" longer 4 1500000 || exit 2 # than until the line is drawn
 gives "conversion" 0 python3 "$here/watched.py" --terminal "$dump" --otf2 a -j 1 longer

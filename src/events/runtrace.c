@@ -412,29 +412,6 @@ bool run_trace_finish(struct run *run, struct trace_move *move)
     return run_trace_publish(run, move);
 }
 
-bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
-                      uint32_t count)
-{
-    struct trace_move move = {
-        .chunk = {.kind = CHUNK_TRACE, .thread = thread, .capacity = count, .first_event = first_event},
-        .data = events,
-        .bytes = (size_t)count * sizeof *events};
-    return run_trace_finish(run, &move);
-}
-
-bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
-                             size_t bytes)
-{
-    struct trace_move move = {.chunk = {.kind = CHUNK_PACKED,
-                                        .thread = thread,
-                                        .capacity = count,
-                                        .first_event = first_event,
-                                        .packed_bytes = bytes},
-                              .data = packed,
-                              .bytes = bytes};
-    return run_trace_finish(run, &move);
-}
-
 bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes)
 {
     struct trace_move move = {

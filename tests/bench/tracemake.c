@@ -9,7 +9,7 @@
 #include "calls.h"
 #include "clock.h"
 #include "pack.h"
-#include "run.h"
+#include "traceappend.h"
 #include "variables.h"
 
 #include <err.h>

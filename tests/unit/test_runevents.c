@@ -1,5 +1,6 @@
 /* The writer and the reader of run files together: events, in rings and traces. */
 #define _GNU_SOURCE
+#include "traceappend.h"
 #include "writerfixture.h"
 
 /* ---- events ---------------------------------------------------------------------------------------------------------

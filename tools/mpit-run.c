@@ -13,6 +13,7 @@
 #include "options.h"
 #include "outcome.h"
 #include "outputdir.h"
+#include "ranklist.h"
 
 #include <err.h>
 #include <errno.h>
@@ -33,23 +34,23 @@ static const char help[] =
     "  --trace-limit BYTES    keeps a trace of at most so much a process; 0: no limit\n"
     "  --trace-policy POLICY  what goes when it is reached: stop, the newest events; ring, the oldest\n"
     "  --no-compact     leave the trace as it was written; else its files are compressed when the job has ended\n"
-    "  --filter LIST    record only these MPI functions and classes, or with - in front all but these:\n"
-    "                   \"p2p,coll\", \"-io,-MPI_Iprobe\"; classes: p2p completion coll comm rma io process other;\n"
-    "                   functions with or without MPI_, * for any characters: \"start\" is MPI_Start, \"start*\"\n"
-    "                   MPI_Startall, too; class other (local functions) needs MPIT_RECORD_LOCAL_CALLS=1\n"
+    "  --filter LIST    record only these MPI functions and classes, or with - in front all but these: \"p2p,coll\",\n"
+    "                   \"-io,-MPI_Iprobe\", \"start*\" (* for any characters; MPI_ need not be there); classes: p2p\n"
+    "                   completion coll comm rma io process other, which needs MPIT_RECORD_LOCAL_CALLS=1\n"
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
+    "  --sample HZ      look so often a second (to 10000) what each thread does, for mpit-dump --profile; 0: not yet,\n"
+    "                   the program or a tool says when; --sample-ranks LIST: only in these ranks, 0,4-7,12-\n"
     "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output)\n"
     "  --quiet          show no summary\n"
     "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out\n"
     "  --help, --version\n"
     "\n"
-    "Before the command starts, mpit-run ends with 2 if it cannot record, 127 if there is no such command,\n"
-    "126 if it cannot be run; 128 + N means that signal N ended the command.\n"
+    "Exit status: the command's; 2: cannot record; 127: no such command, 126: cannot be run; 128 + N: signal N.\n"
     "\n"
     "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy;
+    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks;
     bool trace, otf2, quiet, no_compact;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
@@ -76,6 +77,8 @@ static struct request request_read(int argc, char *argv[])
                                             {"timing", required_argument, NULL, 'n'},
                                             {"trace-limit", required_argument, NULL, 'l'},
                                             {"trace-policy", required_argument, NULL, 'p'},
+                                            {"sample", required_argument, NULL, 'z'},
+                                            {"sample-ranks", required_argument, NULL, 'r'},
                                             {"no-compact", no_argument, NULL, 'c'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
@@ -112,6 +115,14 @@ static struct request request_read(int argc, char *argv[])
             request.trace_policy = value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
             request.trace = true;
             break;
+        case 'z':
+            request.sample = value_check("sample", KNOB_SAMPLE_HZ, optarg);
+            break;
+        case 'r':
+            if (!rank_list_is_good(optarg))
+                usage_reject("option --sample-ranks: '%.100s' names no ranks; " RANK_LIST_ALLOWED, optarg);
+            request.sample_ranks = optarg;
+            break;
         case 'c':
             request.no_compact = true;
             break;
@@ -130,6 +141,9 @@ static struct request request_read(int argc, char *argv[])
             option_reject(option, argv);
         }
     }
+    if (request.sample_ranks && !request.sample && !getenv("MPIT_SAMPLE_HZ"))
+        usage_reject("--sample-ranks says which ranks are sampled, and needs --sample HZ; with --sample 0 they wait for "
+                     "mpit_sample_hz");
     if (optind == argc)
         usage_reject("which command? There is none behind the options");
     request.words = argv + optind;
@@ -226,6 +240,8 @@ static void environment_set(const struct request *request, const char *library, 
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
+        (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
+        (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);

@@ -80,7 +80,7 @@ bool reader_chunk_fits(const struct chunk_header *chunk)
     uint64_t room = chunk->bytes - sizeof *chunk;
     if (chunk->kind == CHUNK_PACKED)
         return chunk->packed_bytes <= room && chunk->capacity && chunk->capacity <= chunk->packed_bytes / PACK_LEAST;
-    if (chunk->kind == CHUNK_COMMS)
+    if (chunk->kind == CHUNK_COMMS || chunk->kind == CHUNK_SAMPLES)
         return chunk->packed_bytes <= room;
     return chunk->kind == CHUNK_ARENA || chunk->kind == CHUNK_FREE || chunk->kind == CHUNK_GONE ||
            (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
@@ -127,6 +127,11 @@ static struct chunk_header chunk_copy(const struct run_reader *reader, const str
     return chunk;
 }
 
+static bool chunk_kind_known(const struct run_reader *reader, uint32_t kind)
+{
+    return kind == CHUNK_SAMPLES || (kind >= CHUNK_ARENA && kind <= (reader->file ? CHUNK_GONE : CHUNK_FREE));
+}
+
 static int chunks_find(struct run_reader *reader)
 {
     uint64_t offset = RUN_PAGE_BYTES;
@@ -138,7 +143,7 @@ static int chunks_find(struct run_reader *reader)
         if (chunk.bytes < sizeof chunk || chunk.bytes % RUN_PAGE_BYTES || chunk.bytes > reader->bytes - offset)
             return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
                                (unsigned long long)offset);
-        if (chunk.kind < CHUNK_ARENA || chunk.kind > (reader->file ? CHUNK_GONE : CHUNK_FREE))
+        if (!chunk_kind_known(reader, chunk.kind))
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
                                chunk.kind);
         if (!reader_chunk_fits(&chunk))

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "runtrace.h"
+#include "samples.h"
 
 #include "clock.h"
 
@@ -381,26 +382,50 @@ static void ring_touch(void *ring, size_t bytes)
 #endif
 }
 
-struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity)
+/* A chunk that is written while it is mapped. The caller holds the lock and fills in what it is of. */
+static struct chunk_header *buffer_make(struct run *run, size_t size, uint64_t *offset)
 {
-    size_t size = run_pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
-    uint64_t offset = 0;
     struct chunk_header *chunk = NULL;
-    pthread_mutex_lock(&run->lock);
     if (run->memory_bytes + size <= run->memory_limit / 4 * 3)
-        chunk = run_grow(run, size, &offset);
+        chunk = run_grow(run, size, offset);
     else
         run_lost(run, LOSS_NO_MEMORY, 1);
     if (chunk) {
         ring_touch(chunk, size);
-        chunk->kind = CHUNK_RING;
         chunk->bytes = size;
+    }
+    return chunk;
+}
+
+struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity)
+{
+    size_t size = run_pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
+    uint64_t offset = 0;
+    pthread_mutex_lock(&run->lock);
+    struct chunk_header *chunk = buffer_make(run, size, &offset);
+    if (chunk) {
+        chunk->kind = CHUNK_RING;
         chunk->thread = thread;
         chunk->capacity = capacity;
         chunk_publish(run, chunk, offset);
     }
     if ((!chunk || !offset) && !run->closed)
         run_gap_note(run, chunk ? run->no_room : LOSS_NO_MEMORY, thread, 0, UINT64_MAX);
+    pthread_mutex_unlock(&run->lock);
+    return chunk;
+}
+
+struct chunk_header *run_samples_open(struct run *run, uint32_t stream)
+{
+    uint64_t offset = 0;
+    pthread_mutex_lock(&run->lock);
+    struct chunk_header *chunk = buffer_make(run, SAMPLE_BUFFER_BYTES, &offset);
+    if (chunk) {
+        chunk->kind = CHUNK_SAMPLES;
+        chunk->thread = stream;
+        chunk->reserved[0] = 1;
+        chunk_publish(run, chunk, offset);
+    }
     pthread_mutex_unlock(&run->lock);
     return chunk;
 }

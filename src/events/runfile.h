@@ -33,6 +33,8 @@
  *
  *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut off behind its texts
  *
+ *   CHUNK_SAMPLES what threads were doing when a timer ran out (samples.h)
+ *
  *   CHUNK_FREE    a place that a chunk is being written into, of which it has the header but for the kind, which comes
  *                 last; or that of chunks that have given way to newer ones (TRACE_RING)
  *
@@ -63,7 +65,7 @@
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
 /* Of the versions from RUN_VERSION_LEAST on the reader knows what they lack (readerversions.h). */
-enum { RUN_VERSION = 8, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 9, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -148,6 +150,8 @@ struct run_header {
     uint64_t first_object;   /* struct object_record; 0 in files that were written before there were any */
     uint64_t gaps;           /* struct gap_table; likewise */
     uint64_t stall_known;    /* 1: the progress of MPI was watched, so that stalls are told from work */
+    uint64_t samples_hz;     /* how often its threads were sampled, the last time that they were; 0: never */
+    uint64_t samples_lost;   /* for which there was no place */
 };
 
 /* Which events are kept. */
@@ -214,6 +218,7 @@ enum chunk_kind {
     CHUNK_GONE,  /* in the image of a compact file: here were chunks of events */
     CHUNK_IMAGE, /* these in compact files alone (compact.h) */
     CHUNK_COLUMNS,
+    CHUNK_SAMPLES, /* in every file */
 };
 enum { CHUNK_MAGIC = 0x6b6e6863 };
 

@@ -37,6 +37,10 @@ struct trace_places {
 
 void run_trace_policy(struct run *run, enum trace_policy policy)
 {
+    if (run->places)
+        free(run->places->list);
+    free(run->places);
+    run->places = NULL;
     if (policy == TRACE_RING && !(run->places = calloc(1, sizeof *run->places)))
         return;
     run->header->trace_policy = policy;

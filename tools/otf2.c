@@ -19,8 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each thread of the process that is being converted has one of the former in memory. */
-enum { EVENT_CHUNK_BYTES = 1 << 20, DEFINITION_CHUNK_BYTES = 4 << 20, NFTW_DESCRIPTORS = 16 };
+/* Each thread of the process that is being converted has a chunk of events in memory. */
+enum {
+    EVENT_CHUNK_BYTES = 1 << 20,
+    DEFINITION_ENTRY_BYTES = 20,
+    DEFINITION_REST_BYTES = 1 << 16,
+    NFTW_DESCRIPTORS = 16
+};
 
 struct chunk {
     struct chunk *before;
@@ -172,6 +177,23 @@ static int archive_prepare(struct conversion *c)
     return 0;
 }
 
+/* A definition has to fit into a chunk: groups name ranks, mapping tables have two numbers for each entry. OTF2 clears
+ * a chunk for each location, so it is not larger than need be. */
+static int definitions_bound(struct conversion *c)
+{
+    uint64_t entries = trace_numbers_most(&c->objects), bytes;
+    uint64_t others[] = {(uint64_t)c->job.size, c->job.region_count, c->report->locations};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        entries = others[i] > entries ? others[i] : entries;
+    bytes = team_largest(c->team, DEFINITION_REST_BYTES + DEFINITION_ENTRY_BYTES * entries);
+    bytes = bytes < OTF2_CHUNK_SIZE_MIN   ? OTF2_CHUNK_SIZE_MIN
+            : bytes > OTF2_CHUNK_SIZE_MAX ? OTF2_CHUNK_SIZE_MAX
+                                          : bytes;
+    if (OTF2_Archive_SetDefChunkSize(c->archive, c->team->rank ? OTF2_UNDEFINED_UINT64 : bytes) != OTF2_SUCCESS)
+        return report_error(c->report, "no definitions can be written");
+    return 0;
+}
+
 static int archive_fill(struct conversion *c)
 {
     int result = agree(c, archive_prepare(c));
@@ -187,6 +209,8 @@ static int archive_fill(struct conversion *c)
         result = agree(c, trace_ranks_gather(&c->job, &c->comms, c->team, c->report));
     if (result == 0)
         result = agree(c, trace_numbers_gather(&c->objects, c->team, c->report));
+    if (result == 0)
+        result = agree(c, definitions_bound(c));
     if (result == 0)
         result = agree(
             c, trace_definitions_write(c->archive, &c->job, &c->comms, &c->objects, &c->strings, c->team, c->report));
@@ -206,7 +230,7 @@ static int archive_fill(struct conversion *c)
 static int archive_make(struct conversion *c, const char *directory)
 {
     OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(error_keep, c->report);
-    c->archive = OTF2_Archive_Open(directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES, DEFINITION_CHUNK_BYTES,
+    c->archive = OTF2_Archive_Open(directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES, OTF2_UNDEFINED_UINT64,
                                    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     int result = agree(c, c->archive ? 0 : report_error(c->report, "no archive can be made"));
     if (result == 0)

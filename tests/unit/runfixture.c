@@ -2,6 +2,7 @@
 #include "runfixture.h"
 
 #include "pack.h"
+#include "traceappend.h"
 
 #include "clock.h"
 #include "variables.h"

@@ -217,6 +217,7 @@ static int read_back(struct work *work)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(work->out));
     if (run_reader_open(&made, path) != 0)
         return fail(work, "%s: its compact form %s", work->path, made.error);
+    run_reader_hold(&made); /* other threads put theirs to rest meanwhile */
     bool same = image_is_same(work->run, &made);
     for (uint32_t thread = 0; same && thread < work->run->thread_count; thread++)
         same = thread_is_same(work->run, &made, thread);

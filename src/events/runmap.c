@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Several threads may have readers of their own at work (tools/compaction.c). */
+static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct run_map **resting;
 static size_t resting_next; /* the oldest, which is the next to go */
 
@@ -65,8 +68,10 @@ void run_map_close(struct run_map *map)
     if (!map)
         return;
     map_read_end(map);
+    pthread_mutex_lock(&resting_lock);
     if (map->place)
         resting[map->place - 1] = NULL;
+    pthread_mutex_unlock(&resting_lock);
     munmap(map->base, map->bytes);
     free(map);
 }
@@ -82,13 +87,15 @@ static void map_drop(struct run_map *map)
 /* Without memory the map just stays. */
 static void resting_add(struct run_map *map)
 {
-    if (!resting && !(resting = calloc(RUN_MAPS_MOST, sizeof(struct run_map *))))
-        return;
-    if (resting[resting_next])
-        map_drop(resting[resting_next]);
-    resting[resting_next] = map;
-    map->place = ++resting_next;
-    resting_next %= RUN_MAPS_MOST;
+    pthread_mutex_lock(&resting_lock);
+    if (resting || (resting = calloc(RUN_MAPS_MOST, sizeof(struct run_map *)))) {
+        if (resting[resting_next])
+            map_drop(resting[resting_next]);
+        resting[resting_next] = map;
+        map->place = ++resting_next;
+        resting_next %= RUN_MAPS_MOST;
+    }
+    pthread_mutex_unlock(&resting_lock);
 }
 
 void run_map_rest(struct run_map *map)
@@ -102,10 +109,12 @@ void run_map_rest(struct run_map *map)
 
 void run_map_hold(struct run_map *map, bool held)
 {
+    pthread_mutex_lock(&resting_lock);
     held ? map->holds++ : map->holds--;
     if (held && map->place)
         resting[map->place - 1] = NULL;
     map->place = held ? 0 : map->place;
+    pthread_mutex_unlock(&resting_lock);
 }
 
 /* Is the open file the one that was mapped? */

@@ -37,6 +37,7 @@ HOT void poll_end(struct log *log, bool found)
     if (stall->depth == 0 || --stall->depth)
         return;
     if (stall->found) {
+        stall->moved = true;
         stall->vain = 0;
         if (__builtin_expect(stall->since != 0, 0))
             stall_pause(log, stall->poll);
@@ -44,6 +45,7 @@ HOT void poll_end(struct log *log, bool found)
         if (stall->call != log->state->since) {
             stall->call = stall->working = log->state->since;
             stall->vain = 0;
+            stall->moved = false;
         }
         if (__builtin_expect(++stall->vain > stall->patience, 0))
             stall_patience_end(log);

@@ -46,7 +46,7 @@ static void stall_begin(struct log *log, uint64_t since)
 }
 
 /* Of polls that read the clock, if they were many. A sleep among them makes them no longer than that. */
-enum { LEARNED_FROM = 8, PATIENCE_LEAST = 4, PATIENCE_MOST = 256 };
+enum { LEARNED_FROM = 8, PATIENCE_LEAST = 16, PATIENCE_MOST = 256 };
 static uint32_t patience_ticks = 4000;
 
 void stall_scale(struct clock_scale scale)
@@ -58,12 +58,14 @@ static void idle_learn(struct stall *stall, uint64_t now)
 {
     if (stall->polls < LEARNED_FROM)
         return;
-    uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks / PATIENCE_LEAST;
+    uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks;
     idle = idle < most ? idle : most;
     stall->idle = stall->idle ? (uint32_t)((stall->idle * 3 + idle) / 4) : (uint32_t)idle;
     stall->patience = stall->idle ? patience_ticks / stall->idle : PATIENCE_MOST;
     if (stall->patience > PATIENCE_MOST)
         stall->patience = PATIENCE_MOST;
+    if (stall->patience < PATIENCE_LEAST)
+        stall->patience = PATIENCE_LEAST;
 }
 
 void stall_pause(struct log *log, uint64_t now)
@@ -82,13 +84,16 @@ void stall_poll_begin(struct log *log)
     log->stall.polls++;
 }
 
-/* It began with the first poll in vain, which was after what has been work. */
+/* It began with the first poll in vain, which was after what has been work. Where data have been moved before, as in a
+ * large transfer, the few polls in vain between two pieces belong to that. */
 void stall_patience_end(struct log *log)
 {
     struct stall *stall = &log->stall;
     uint64_t now = clock_now(), spent = (uint64_t)stall->vain * stall->idle;
     stall->watched = now;
     stall->polls = 0;
+    if (stall->moved)
+        spent = 0;
     stall_begin(log, now - stall->working > spent ? now - spent : stall->working);
 }
 

@@ -47,6 +47,7 @@ struct stall {
     uint32_t polls;    /* and so many have */
     uint16_t depth;    /* polls, one inside of the other */
     bool found;        /* one inside of the outermost has found something */
+    bool moved;        /* one of the call has */
 };
 
 /* Calls that may wait, by kind. */

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "outcome.h"
 #include "outputdir.h"
+#include "ranklist.h"
 
 #include <err.h>
 #include <errno.h>
@@ -38,6 +39,9 @@ static const char help[] =
     "                   functions with or without MPI_, * for any characters: \"start\" is MPI_Start, \"start*\"\n"
     "                   MPI_Startall, too; class other (local functions) needs MPIT_RECORD_LOCAL_CALLS=1\n"
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
+    "  --sample HZ      take HZ samples a second (to 10000) of what each thread does, for mpit-dump --profile;\n"
+    "                   0: none yet, the program or a tool asks for them by mpit_sample_hz\n"
+    "  --sample-ranks LIST    only of these ranks: 0,4-7,12-\n"
     "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output)\n"
     "  --quiet          show no summary\n"
     "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out\n"
@@ -49,7 +53,7 @@ static const char help[] =
     "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy;
+    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks;
     bool trace, otf2, quiet, no_compact;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
@@ -76,6 +80,8 @@ static struct request request_read(int argc, char *argv[])
                                             {"timing", required_argument, NULL, 'n'},
                                             {"trace-limit", required_argument, NULL, 'l'},
                                             {"trace-policy", required_argument, NULL, 'p'},
+                                            {"sample", required_argument, NULL, 'z'},
+                                            {"sample-ranks", required_argument, NULL, 'r'},
                                             {"no-compact", no_argument, NULL, 'c'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
@@ -112,6 +118,14 @@ static struct request request_read(int argc, char *argv[])
             request.trace_policy = value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
             request.trace = true;
             break;
+        case 'z':
+            request.sample = value_check("sample", KNOB_SAMPLE_HZ, optarg);
+            break;
+        case 'r':
+            if (!rank_list_is_good(optarg))
+                usage_reject("option --sample-ranks: '%.100s' names no ranks; " RANK_LIST_ALLOWED, optarg);
+            request.sample_ranks = optarg;
+            break;
         case 'c':
             request.no_compact = true;
             break;
@@ -130,6 +144,9 @@ static struct request request_read(int argc, char *argv[])
             option_reject(option, argv);
         }
     }
+    if (request.sample_ranks && !request.sample && !getenv("MPIT_SAMPLE_HZ"))
+        usage_reject("--sample-ranks says which ranks are sampled, and needs --sample HZ; with --sample 0 they wait for "
+                     "mpit_sample_hz");
     if (optind == argc)
         usage_reject("which command? There is none behind the options");
     request.words = argv + optind;
@@ -226,6 +243,8 @@ static void environment_set(const struct request *request, const char *library, 
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
+        (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
+        (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);

@@ -10,36 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank in decimal; false: there is none. */
-static bool rank_read(const char **text, int32_t *rank)
-{
-    char *end;
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    long value = strtol(*text, &end, 10);
-    if (errno || value > INT32_MAX)
-        return false;
-    *text = end;
-    *rank = (int32_t)value;
-    return true;
-}
-
-static bool range_read(const char **text, struct rank_range *range)
-{
-    const char *at = *text;
-    if (!rank_read(&at, &range->first))
-        return false;
-    range->last = range->first;
-    if (*at == '-') {
-        at++;
-        if (!rank_read(&at, &range->last))
-            range->last = INT32_MAX;
-    }
-    *text = at;
-    return (*at == '\0' || *at == ',') && range->last >= range->first;
-}
-
 int selection_ranks(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
 {
     const char *at = text;
@@ -50,9 +20,8 @@ int selection_ranks(struct selection *selection, const char *text, char problem[
             return -1;
         }
         selection->ranks = ranks;
-        if (!range_read(&at, &ranks[selection->rank_count])) {
-            snprintf(problem, SELECT_PROBLEM_BYTES, "'%.60s' names no ranks; allowed are lists such as 0,4-7,12-",
-                     text);
+        if (!rank_range_read(&at, &ranks[selection->rank_count])) {
+            snprintf(problem, SELECT_PROBLEM_BYTES, "'%.60s' names no ranks; " RANK_LIST_ALLOWED, text);
             return -1;
         }
         selection->rank_count++;

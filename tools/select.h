@@ -11,16 +11,13 @@
 #ifndef MPIT_TOOLS_SELECT_H
 #define MPIT_TOOLS_SELECT_H
 
-#include "reader.h"
 #include "calls.h"
+#include "ranklist.h"
+#include "reader.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct rank_range {
-    int32_t first, last;
-};
 
 enum { SELECT_COMMS_MAX = 64, SELECT_PROBLEM_BYTES = 512 };
 

@@ -60,8 +60,10 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                      "1: every call is timed; 0: none, only counts; N > 1: one of N calls of a thread, and its time "
                      "counts N times. While a trace is kept or tools listen every call is timed.",
                      NULL},
-    [KNOB_SAMPLE_HZ] = {"mpit_sample_hz", KNOB_INT, true, 0, 0, INT32_MAX,
-                        "State samples a second and thread. This version has no sampler: it can only be 0.", NULL},
+    [KNOB_SAMPLE_HZ] = {"mpit_sample_hz", KNOB_INT, true, 0, 0, 10000,
+                        "Samples a second and thread of what MPI and the program are doing; 0: none, or no more. It "
+                        "needs a run directory (MPIT_OUTPUT).",
+                        NULL},
     [KNOB_FILTER] = {"mpit_filter", KNOB_TEXT, false, 0, 0, 0,
                      "MPI functions and classes: only these are recorded, or (with - in front) all but these; fixed "
                      "when MPI_Init begins.",
@@ -96,6 +98,7 @@ uint64_t knob_rare_ticks = EVENT_DURATION_WIDE;
 uint64_t knob_sampling = 1;
 int knob_attendants;
 void (*knobs_changed)(void);
+bool (*knobs_sampler)(uint64_t hz);
 static struct clock_scale scale;
 static uint32_t inputs_version;
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -143,6 +146,12 @@ static enum knob_result run_knob_write(enum knob knob, uint64_t value)
 {
     if (knob == KNOB_TRACE)
         return tracing_set(value != 0) ? KNOB_WRITTEN : KNOB_NEVER;
+    if (knob == KNOB_SAMPLE_HZ && !(knobs_sampler && knobs_sampler(value)))
+        return KNOB_NEVER;
+    if (knob == KNOB_SAMPLE_HZ) {
+        knob_store(knob, value);
+        return KNOB_WRITTEN;
+    }
     uint64_t memory = knob == KNOB_BUFFER_LIMIT_BYTES ? value : knob_load(KNOB_BUFFER_LIMIT_BYTES);
     uint64_t trace = knob == KNOB_TRACE_LIMIT_BYTES ? value : knob_load(KNOB_TRACE_LIMIT_BYTES);
     if (!run_limits_set(&book.run, memory, trace))
@@ -164,7 +173,7 @@ static uint32_t run_phase(void)
 static bool is_of_run(enum knob knob)
 {
     return knob == KNOB_TRACE || knob == KNOB_FLIGHT_EVENTS || knob == KNOB_BUFFER_LIMIT_BYTES ||
-           knob == KNOB_TRACE_LIMIT_BYTES;
+           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ;
 }
 
 enum knob_result knob_write(enum knob knob, uint64_t value)
@@ -172,8 +181,6 @@ enum knob_result knob_write(enum knob knob, uint64_t value)
     const struct knob_description *description = &knob_table[knob];
     if (value < description->least || value > description->most)
         return KNOB_OUT_OF_RANGE;
-    if (knob == KNOB_SAMPLE_HZ) /* there is nothing yet that it could start */
-        return value == 0 ? KNOB_WRITTEN : KNOB_NOT_NOW;
     enum knob_result result = KNOB_WRITTEN;
     pthread_mutex_lock(&write_lock);
     uint32_t phase = run_phase();
@@ -245,8 +252,6 @@ static bool number_value_read(enum knob knob, const char *text, uint64_t *value,
     if (!good)
         snprintf(reason, KNOB_PROBLEM_BYTES, "allowed are whole numbers from %" PRIu64 " to %" PRIu64,
                  description->least, description->most);
-    else if (knob == KNOB_SAMPLE_HZ && *value)
-        snprintf(reason, KNOB_PROBLEM_BYTES, "this version has no sampler, it can only be 0");
     return !reason[0];
 }
 

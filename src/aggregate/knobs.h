@@ -63,6 +63,8 @@ extern LIBRARY_LOCAL uint64_t knob_rare_ticks;
 extern LIBRARY_LOCAL uint64_t knob_sampling;
 /* Called when knob_sampling or mpit_record_local_calls may have changed; lock-free, async-signal-safe. NULL: nobody. */
 extern LIBRARY_LOCAL void (*knobs_changed)(void);
+/* Starts, changes and (0) stops the sampler of a run; false: it cannot. NULL: there is none. */
+extern LIBRARY_LOCAL bool (*knobs_sampler)(uint64_t hz);
 
 static inline uint64_t knob_load(enum knob knob)
 {

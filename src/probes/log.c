@@ -15,6 +15,7 @@ __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 bool recorder_on;
 uint8_t call_modes[CALL_COUNT];
 void (*log_turned)(struct log *log);
+void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
 
 static struct log *idle_logs; /* of threads that have ended; under logs_lock */
 static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,6 +30,8 @@ enum { STREAMS_MOST = 64 };
 static void thread_end(void *value)
 {
     struct log *log = value;
+    if (log_thread_ending)
+        log_thread_ending();
     thread_log = NULL;
     book_thread_state = NULL;
     uint64_t now = clock_now();
@@ -102,6 +105,8 @@ struct log *log_attach(void)
         pthread_setspecific(thread_end_key, log);
         book_thread_state = log->state;
         thread_log = log;
+        if (log_thread_begun)
+            log_thread_begun();
     } else {
         refused = true; /* counted; memory does not come back */
     }
@@ -388,6 +393,8 @@ static void fork_child(void)
     book_thread_state = NULL;
     if (key_made)
         pthread_setspecific(thread_end_key, NULL); /* the end of this thread is not the parent's */
+    if (log_forked)
+        log_forked();
 }
 
 void log_fork_prepare(void)

@@ -74,6 +74,8 @@ extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Final
 struct log *log_attach(void);
 /* Called when a buffer begins again; NULL: nobody. */
 extern LIBRARY_LOCAL void (*log_turned)(struct log *log);
+/* A thread calls MPI for the first time, and ends; and this is the child of a fork. NULL: nobody. */
+extern LIBRARY_LOCAL void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
 /* A piece of the event buffer is full (or that was never there): goes on to the next. */
 void log_turn(struct log *log);
 /* Pages of this process alone; NULL: counted. */

@@ -14,6 +14,7 @@
 #include "profiled.h"
 #include "reduction.h"
 #include "request.h"
+#include "sampler.h"
 #include "settings.h"
 #include "switchboard.h"
 #include "tracing.h"
@@ -28,7 +29,7 @@
 struct next next;
 
 static char directory[4096]; /* MPIT_OUTPUT when the program started; "" = none */
-static bool kept, trace_asked, trace_refused;
+static bool kept, trace_asked, trace_refused, samples_refused;
 
 /*
  * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
@@ -182,6 +183,7 @@ static void run_begin(bool session)
     if (run_start()) {
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
+        samples_refused = !sampler_begin();
         pcontrol_begin();
     }
 }
@@ -208,6 +210,8 @@ static void run_go_on(void)
         native_say("mpit: a session was opened when MPI_Finalize had ended the run, of which the summary is written; "
                    "what comes now is in the performance variables alone (MPIT_REDUCE=0 keeps the run files)");
     __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
+    if (recorder_on)
+        sampler_begin();
     switchboard_close(false);
 }
 
@@ -215,6 +219,7 @@ static void run_end(enum run_phase phase, bool keep)
 {
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
     switchboard_close(true);
+    sampler_end();
     ended = true;
     instrument_publish();
     run_close(&book.run, phase, keep);
@@ -264,6 +269,7 @@ static void header_complete(void)
     header->world_rank = rank;
     __atomic_store_n(&header->world_size, size, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+    sampler_ranked(rank);
 }
 
 /* Unless somebody has set that variable, and so knows it. */
@@ -303,6 +309,8 @@ static void environment_tell(void)
     settings_tell(native_say);
     if (trace_refused)
         native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
+    if (samples_refused && !book.run.said)
+        native_say("mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the directory to write into; no samples are taken");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
         native_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
     local_calls_tell();
@@ -424,7 +432,7 @@ bool recorder_finish(struct probe *probe)
     }
     if (recorder_directory())
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
-               (recorded && book.run.header->traced != TRACED_NOT);
+               (recorded && (book.run.header->traced != TRACED_NOT || sampler_any()));
     job_comm_free();
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
     if (world_is_last)

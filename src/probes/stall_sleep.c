@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "behind.h"
 #include "gate.h"
+#include "shield.h"
 #include "stall.h"
 
 #include <poll.h>
@@ -19,19 +20,11 @@ BEHIND(epoll_wait)
 BEHIND(nanosleep)
 BEHIND(usleep)
 
-#define ASLEEP(result, call)                                                                                           \
-    do {                                                                                                               \
-        struct log *log = sleep_begin();                                                                               \
-        result = (call);                                                                                               \
-        if (log)                                                                                                       \
-            sleep_end(log);                                                                                            \
-    } while (0)
-
 GATE(sched_yield);
 int sched_yield(void)
 {
     int result;
-    ASLEEP(result, behind_sched_yield()());
+    ASLEEP(false, result, behind_sched_yield()());
     return result;
 }
 
@@ -40,9 +33,11 @@ GATE(poll);
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     int result;
-    if (timeout == 0)
-        return behind_poll()(fds, count, timeout);
-    ASLEEP(result, behind_poll()(fds, count, timeout));
+    if (timeout == 0) {
+        SHIELDED(shield_up(), result, behind_poll()(fds, count, timeout));
+        return result;
+    }
+    ASLEEP(shield_up(), result, behind_poll()(fds, count, timeout));
     return result;
 }
 
@@ -52,7 +47,7 @@ int epoll_wait(int epfd, struct epoll_event *events, int most, int timeout)
     int result;
     if (timeout == 0)
         return behind_epoll_wait()(epfd, events, most, timeout);
-    ASLEEP(result, behind_epoll_wait()(epfd, events, most, timeout));
+    ASLEEP(shield_up(), result, behind_epoll_wait()(epfd, events, most, timeout));
     return result;
 }
 
@@ -60,7 +55,7 @@ GATE(nanosleep);
 int nanosleep(const struct timespec *time, struct timespec *rest)
 {
     int result;
-    ASLEEP(result, behind_nanosleep()(time, rest));
+    ASLEEP(shield_up(), result, behind_nanosleep()(time, rest));
     return result;
 }
 
@@ -68,6 +63,6 @@ GATE(usleep);
 int usleep(useconds_t time)
 {
     int result;
-    ASLEEP(result, behind_usleep()(time));
+    ASLEEP(shield_up(), result, behind_usleep()(time));
     return result;
 }

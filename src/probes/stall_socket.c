@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "behind.h"
 #include "gate.h"
+#include "shield.h"
 #include "stall.h"
 
 #include <sys/socket.h>
@@ -26,50 +27,58 @@ static inline ssize_t moved(ssize_t bytes)
     return bytes;
 }
 
+/* Those that wait may be cut short by the sampler's signal (shield.h). */
+#define MOVED(fd, flags, call)                                                                                         \
+    do {                                                                                                               \
+        ssize_t result;                                                                                                \
+        SHIELDED(shield_up_for(fd, flags), result, call);                                                              \
+        return moved(result);                                                                                          \
+    } while (0)
+
 GATE(recv);
 ssize_t recv(int fd, void *buf, size_t size, int flags)
 {
-    return moved(behind_recv()(fd, buf, size, flags));
+    MOVED(fd, flags, behind_recv()(fd, buf, size, flags));
 }
 
 GATE(recvfrom);
 ssize_t recvfrom(int fd, void *buf, size_t size, int flags, __SOCKADDR_ARG from, socklen_t *from_size)
 {
-    return moved(behind_recvfrom()(fd, buf, size, flags, from, from_size));
+    MOVED(fd, flags, behind_recvfrom()(fd, buf, size, flags, from, from_size));
 }
 
 GATE(recvmsg);
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
-    return moved(behind_recvmsg()(fd, message, flags));
+    MOVED(fd, flags, behind_recvmsg()(fd, message, flags));
 }
 
 GATE(readv);
 ssize_t readv(int fd, const struct iovec *pieces, int count)
 {
-    return moved(behind_readv()(fd, pieces, count));
+    MOVED(fd, 0, behind_readv()(fd, pieces, count));
 }
 
 GATE(send);
 ssize_t send(int fd, const void *buf, size_t size, int flags)
 {
-    return moved(behind_send()(fd, buf, size, flags));
+    MOVED(fd, flags, behind_send()(fd, buf, size, flags));
 }
 
 GATE(sendto);
 ssize_t sendto(int fd, const void *buf, size_t size, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_size)
 {
-    return moved(behind_sendto()(fd, buf, size, flags, to, to_size));
+    MOVED(fd, flags, behind_sendto()(fd, buf, size, flags, to, to_size));
 }
 
 GATE(sendmsg);
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    return moved(behind_sendmsg()(fd, message, flags));
+    MOVED(fd, flags, behind_sendmsg()(fd, message, flags));
 }
 
 GATE(writev);
 ssize_t writev(int fd, const struct iovec *pieces, int count)
 {
-    return moved(behind_writev()(fd, pieces, count));
+    MOVED(fd, 0, behind_writev()(fd, pieces, count));
 }

@@ -57,7 +57,7 @@ static void before_a_run_all_may_be_written(void **state)
     (void)state;
     for (unsigned i = 0; i < KNOB_COUNT; i++) {
         const struct knob_description *knob = &knob_table[i];
-        if (knob->type == KNOB_TEXT || i == KNOB_SAMPLE_HZ)
+        if (knob->type == KNOB_TEXT)
             continue; /* tests of their own */
         assert_int_equal(knob_write((enum knob)i, knob->least), KNOB_WRITTEN);
         assert_int_equal(knob_load((enum knob)i), knob->least);
@@ -75,9 +75,6 @@ static void what_is_not_there_yet_is_refused(void **state)
 {
     (void)state;
     char text[KNOB_TEXT_BYTES] = "x";
-    assert_int_equal(knob_write(KNOB_SAMPLE_HZ, 0), KNOB_WRITTEN);
-    assert_int_equal(knob_write(KNOB_SAMPLE_HZ, 100), KNOB_NOT_NOW);
-    assert_int_equal(knob_load(KNOB_SAMPLE_HZ), 0);
     assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, ""), KNOB_WRITTEN);
     assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, "PAPI_TOT_CYC"), KNOB_NEVER);
     knob_read_text(KNOB_PAPI_EVENTS, text);
@@ -305,7 +302,7 @@ static void environment_is_read_once(void **state)
     setenv("MPIT_TRACE", "2", 1);
     setenv("MPIT_FILTER", "p2p,MPI_Sned", 1);
     setenv("MPIT_PAPI_EVENTS", "PAPI_TOT_INS", 1);
-    setenv("MPIT_SAMPLE_HZ", "50", 1);
+    setenv("MPIT_SAMPLE_HZ", "10001", 1);
     setenv("MPIT_TIMING", "3", 1);
     settings_read();
     char text[KNOB_TEXT_BYTES] = "x";
@@ -319,7 +316,7 @@ static void environment_is_read_once(void **state)
     assert_int_equal(lines, 4);
     assert_non_null(strstr(said, "MPIT_FILTER=p2p,MPI_Sned cannot be used: 'MPI_Sned' is neither"));
     assert_non_null(strstr(said, "MPIT_PAPI_EVENTS=PAPI_TOT_INS cannot be used: this version"));
-    assert_non_null(strstr(said, "MPIT_SAMPLE_HZ=50 cannot be used: this version has no sampler"));
+    assert_non_null(strstr(said, "MPIT_SAMPLE_HZ=10001 cannot be used: allowed are whole numbers from 0 to 10000"));
     assert_non_null(strstr(said, "MPIT_TRACE=2 cannot be used: allowed are whole numbers from 0 to 1"));
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 78), KNOB_WRITTEN);
     settings_read();

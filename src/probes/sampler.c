@@ -1,0 +1,468 @@
+#define _GNU_SOURCE
+#include "sampler.h"
+
+#include "book.h"
+#include "clock.h"
+#include "knobs.h"
+#include "log.h"
+#include "moment.h"
+#include "native.h"
+#include "ranklist.h"
+#include "samples.h"
+#include "shield.h"
+#include "unwind.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+enum { MODULES_KNOWN = 256, STREAMS_MOST = 4096 };
+
+/* Of one thread, at work. */
+struct sampler {
+    struct sampler *next; /* in the list of those that are idle */
+    timer_t timer;
+    uint64_t period_ns;
+    uint64_t cpu_ns; /* of the thread, at its last sample */
+    uint64_t taken;
+    uint64_t misses; /* of the unwinder, as far as modules were looked for */
+    uint64_t lost;   /* in the file, as far as this thread has seen */
+    uint32_t stream;
+    uint32_t thread; /* as its last SAMPLE_THREAD has it */
+    bool changed;    /* that has to be said again */
+    uint32_t module_count;
+    struct {
+        uint64_t begin, end;
+    } modules[MODULES_KNOWN];
+    struct sample_writer writer;
+    struct unwinder unwinder;
+    uint64_t pcs[SAMPLE_FRAMES_MOST];
+};
+
+__thread struct sampled sampled_self __attribute__((tls_model("initial-exec")));
+int sampler_signal;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sampled *threads;
+static struct sampler *idle; /* of threads that have ended */
+static uint32_t streams;
+static uint64_t rate;             /* per second; 0: not now */
+static bool running, any, chosen; /* a run is; has had samples; this rank is to be sampled */
+static bool refused;              /* was said */
+
+/* ---- in the handler */
+
+/* The build id of an object, out of its notes as they are mapped. */
+static void build_id_find(struct sample_module *module, const ElfW(Ehdr) * head)
+{
+    const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > 4096 || head->e_phentsize != sizeof *parts)
+        return;
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        uint64_t at = module->bias + parts[i].p_vaddr, end = at + parts[i].p_filesz;
+        if (parts[i].p_type != PT_NOTE || at < module->begin || end > module->end || end < at)
+            continue;
+        while (end - at >= sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const void *)(uintptr_t)at;
+            uint64_t name = at + sizeof *note, text = name + (note->n_namesz + UINT64_C(3)) / 4 * 4;
+            uint64_t next = text + (note->n_descsz + UINT64_C(3)) / 4 * 4;
+            if (next > end)
+                break;
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= SAMPLE_BUILD_ID_MOST &&
+                memcmp((const void *)(uintptr_t)name, "GNU", 4) == 0) {
+                module->build_id_bytes = note->n_descsz;
+                memcpy(module->build_id, (const void *)(uintptr_t)text, note->n_descsz);
+                return;
+            }
+            at = next;
+        }
+    }
+}
+
+static bool module_is_known(const struct sampler *s, uint64_t pc)
+{
+    for (uint32_t i = s->module_count; i-- > 0;)
+        if (pc >= s->modules[i].begin && pc < s->modules[i].end)
+            return true;
+    return false;
+}
+
+/* False: there is no room for what has to be said of it. */
+static bool module_note(struct sampler *s, uint64_t pc)
+{
+    struct dl_find_object found;
+    if (module_is_known(s, pc) || _dl_find_object((void *)(uintptr_t)pc, &found) != 0)
+        return true;
+    const struct link_map *map = found.dlfo_link_map;
+    struct sample_module module = {.begin = (uintptr_t)found.dlfo_map_start,
+                                   .end = (uintptr_t)found.dlfo_map_end,
+                                   .bias = map ? map->l_addr : (uintptr_t)found.dlfo_map_start};
+    build_id_find(&module, found.dlfo_map_start);
+    if (!sample_put_module(&s->writer, &module, map && map->l_name ? map->l_name : ""))
+        return false;
+    if (s->module_count == MODULES_KNOWN)
+        s->module_count = 0;
+    s->modules[s->module_count].begin = module.begin;
+    s->modules[s->module_count++].end = module.end;
+    return true;
+}
+
+static bool thread_note(struct sampler *s)
+{
+    char name[16] = "";
+    const char *state = (const char *)book_thread_state - offsetof(struct thread_record, state);
+    uint32_t thread = book_thread_state ? ((const struct thread_record *)(const void *)state)->index : SAMPLE_NO_THREAD;
+    if (s->writer.chunk->packed_bytes && thread == s->thread && !s->changed)
+        return true;
+    prctl(PR_GET_NAME, name);
+    if (!sample_put_thread(&s->writer, thread, sampled_self.tid, s->period_ns, name))
+        return false;
+    s->thread = thread;
+    s->changed = false;
+    return true;
+}
+
+/* All that has to stand in front of a sample, and that. */
+static bool sample_write(struct sampler *s, const struct sample_taken *taken, unsigned frames)
+{
+    if (!thread_note(s))
+        return false;
+    if (unwind_works() && (s->misses != s->unwinder.misses || taken->flags & SAMPLE_ELSEWHERE)) {
+        for (unsigned i = 0; i < frames; i++)
+            if (!module_note(s, s->pcs[i]))
+                return false;
+        s->misses = s->unwinder.misses;
+    }
+    return sample_put(&s->writer, taken, s->pcs, frames);
+}
+
+/* Into the file with what there is, if that is possible now. */
+static void buffer_flush(struct sampler *s)
+{
+    if (!run_samples_flush(&book.run, &s->writer))
+        return;
+    uint64_t lost = __atomic_load_n(&book.run.header->samples_lost, __ATOMIC_RELAXED);
+    if (lost != s->lost) { /* modules may have gone with them */
+        s->module_count = 0;
+        s->misses = UINT64_MAX;
+        s->lost = lost;
+    }
+}
+
+static uint64_t cpu_now(void)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0
+               ? (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec
+               : 0;
+}
+
+enum { FLUSHED_FROM = SAMPLE_BUFFER_BYTES / 2 };
+
+static void sample_take(struct sampler *s, uint32_t weight, const void *context)
+{
+    const struct thread_state *state = book_thread_state;
+    struct sample_taken taken = {.ticks = clock_now(), .weight = weight};
+    uint32_t call = state ? RELAXED_LOAD(&state->call) : 0;
+    uint64_t cpu = cpu_now(), spent = cpu - s->cpu_ns;
+    taken.head.state = (uint8_t)moment_state();
+    taken.head.call = (uint16_t)call;
+    taken.head.comm = call ? (uint16_t)RELAXED_LOAD(&state->comm) : 0;
+    taken.cpu_ns = spent < UINT32_MAX ? (uint32_t)spent : UINT32_MAX;
+    s->cpu_ns = cpu;
+    unsigned frames = unwind_stack(&s->unwinder, context, s->pcs, SAMPLE_FRAMES_MOST, &taken.flags);
+    if (s->writer.chunk->packed_bytes >= FLUSHED_FROM)
+        buffer_flush(s);
+    if (sample_write(s, &taken, frames))
+        return;
+    buffer_flush(s);
+    if (!sample_write(s, &taken, frames))
+        __atomic_fetch_add(&book.run.header->samples_lost, 1, __ATOMIC_RELAXED);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    int error = errno;
+    struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
+    (void)number;
+    if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
+        s->taken++;
+        sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
+    }
+    errno = error;
+}
+
+/* ---- threads; the caller holds the lock */
+
+static struct sampler *sampler_make(void)
+{
+    struct sampler *s = idle;
+    if (s) {
+        idle = s->next;
+        return s;
+    }
+    if (streams == STREAMS_MOST)
+        return NULL;
+    s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (s == MAP_FAILED)
+        return NULL;
+    s->stream = streams;
+    s->writer.chunk = run_samples_open(&book.run, streams);
+    if (!s->writer.chunk) {
+        munmap(s, sizeof *s);
+        return NULL;
+    }
+    streams++;
+    return s;
+}
+
+/* A random part of the period: threads must not be sampled all at once, nor in step with what the program does. */
+static uint64_t phase_draw(uint64_t period_ns, int32_t tid)
+{
+    uint64_t x = clock_now() ^ ((uint64_t)tid << 32 | (uint32_t)tid);
+    x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (x >> 11) % period_ns + 1;
+}
+
+static void refusal_tell(const char *what)
+{
+    if (!refused)
+        native_say("mpit: a thread is not sampled: %s", what);
+    refused = true;
+}
+
+/* For a thread that has none, and so is in no handler that uses it. */
+static struct sampler *sampler_give(struct sampled *thread)
+{
+    struct sampler *s = sampler_make();
+    if (!s) {
+        refusal_tell("there is no memory for its samples within MPIT_BUFFER_LIMIT_BYTES");
+        return NULL;
+    }
+    unwind_open(&s->unwinder, thread->self);
+    s->misses = UINT64_MAX;
+    thread->spare = s;
+    return s;
+}
+
+static uint64_t cpu_of(const struct sampled *thread)
+{
+    clockid_t clock;
+    struct timespec spent = {0};
+    if (pthread_getcpuclockid(thread->self, &clock) == 0)
+        clock_gettime(clock, &spent);
+    return (uint64_t)spent.tv_sec * NS_PER_SECOND + (uint64_t)spent.tv_nsec;
+}
+
+static void timer_start(struct sampled *thread)
+{
+    struct sampler *s = thread->spare ? thread->spare : sampler_give(thread);
+    if (!s)
+        return;
+    s->period_ns = NS_PER_SECOND / rate;
+    s->cpu_ns = cpu_of(thread);
+    s->changed = true;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sampler_signal};
+    event.sigev_value.sival_ptr = s;
+    event._sigev_un._tid = thread->tid;
+    if (timer_create(CLOCK_MONOTONIC, &event, &s->timer) != 0) {
+        refusal_tell(strerror(errno));
+        return;
+    }
+    uint64_t first = phase_draw(s->period_ns, thread->tid);
+    struct itimerspec times = {
+        .it_interval = {.tv_sec = (time_t)(s->period_ns / NS_PER_SECOND),
+                        .tv_nsec = (long)(s->period_ns % NS_PER_SECOND)},
+        .it_value = {.tv_sec = (time_t)(first / NS_PER_SECOND), .tv_nsec = (long)(first % NS_PER_SECOND)}};
+    any = true;
+    __atomic_store_n(&thread->sampler, s, __ATOMIC_RELEASE);
+    timer_settime(s->timer, 0, &times, NULL);
+}
+
+/* A signal that is under way then finds nothing to do. */
+static void timer_stop(struct sampled *thread)
+{
+    struct sampler *s = thread->sampler;
+    if (!s)
+        return;
+    timer_delete(s->timer);
+    __atomic_store_n(&thread->sampler, NULL, __ATOMIC_RELEASE);
+}
+
+static bool signal_take(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
+    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    if (sampler_signal)
+        return true;
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        sigdelset(&action.sa_mask, kept[i]);
+    for (int number = SIGRTMAX - 3; number >= SIGRTMIN; number--) {
+        if (shield_sigaction(number, NULL, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL ||
+            shield_sigaction(number, &action, NULL) != 0)
+            continue;
+        __atomic_store_n(&sampler_signal, number, __ATOMIC_RELEASE);
+        return true;
+    }
+    refusal_tell("the program uses all real-time signals");
+    return false;
+}
+
+static bool sampling(void)
+{
+    return running && chosen && rate && signal_take();
+}
+
+/* As it is to be now. */
+static void timers_set(void)
+{
+    for (struct sampled *thread = threads; thread; thread = thread->next) {
+        timer_stop(thread);
+        if (sampling())
+            timer_start(thread);
+    }
+    if (sampling())
+        __atomic_store_n(&book.run.header->samples_hz, rate, __ATOMIC_RELAXED);
+}
+
+/* ---- from outside */
+
+void sampler_thread_begin(void)
+{
+    struct sampled *self = &sampled_self;
+    if (self->link)
+        return;
+    self->tid = (int32_t)syscall(SYS_gettid);
+    self->self = pthread_self();
+    pthread_mutex_lock(&lock);
+    self->next = threads;
+    self->link = &threads;
+    if (threads)
+        threads->link = &self->next;
+    threads = self;
+    if (sampling())
+        timer_start(self);
+    pthread_mutex_unlock(&lock);
+}
+
+void sampler_thread_end(void)
+{
+    struct sampled *self = &sampled_self;
+    if (!self->link)
+        return;
+    pthread_mutex_lock(&lock);
+    timer_stop(self);
+    *self->link = self->next;
+    if (self->next)
+        self->next->link = self->link;
+    self->link = NULL;
+    if (self->spare) {
+        self->spare->next = idle;
+        idle = self->spare;
+        self->spare = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* False: there is no file that samples could go into. */
+static bool rate_set(uint64_t hz)
+{
+    pthread_mutex_lock(&lock);
+    bool good = !hz || !running || run_has_file(&book.run);
+    if (good) {
+        rate = hz;
+        timers_set();
+    }
+    pthread_mutex_unlock(&lock);
+    return good;
+}
+
+/* -1: not known. */
+static int rank_guess(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *text = getenv(names[i]);
+        if (text && text[0] >= '0' && text[0] <= '9')
+            return atoi(text);
+    }
+    return -1;
+}
+
+static const char *ranks_asked(void)
+{
+    const char *text = getenv("MPIT_SAMPLE_RANKS");
+    return text && text[0] && rank_list_is_good(text) ? text : NULL;
+}
+
+bool sampler_begin(void)
+{
+    const char *ranks = ranks_asked();
+    bool possible = run_has_file(&book.run);
+    pthread_mutex_lock(&lock);
+    running = true;
+    any = false;
+    chosen = !ranks || rank_list_has(ranks, rank_guess());
+    rate = possible ? knob_load(KNOB_SAMPLE_HZ) : 0;
+    knobs_sampler = rate_set;
+    log_thread_begun = sampler_thread_begin;
+    log_thread_ending = sampler_thread_end;
+    log_forked = sampler_fork_child;
+    timers_set();
+    pthread_mutex_unlock(&lock);
+    return possible || !knob_load(KNOB_SAMPLE_HZ);
+}
+
+void sampler_ranked(int rank)
+{
+    const char *ranks = ranks_asked(), *text = getenv("MPIT_SAMPLE_RANKS");
+    if (!ranks && text && text[0] && rank == 0)
+        native_say(
+            "mpit: MPIT_SAMPLE_RANKS=%.100s cannot be used: it names no ranks; allowed are lists such as 0,4-7,12-. "
+            "All ranks are sampled.",
+            text);
+    bool now = !ranks || rank_list_has(ranks, rank);
+    pthread_mutex_lock(&lock);
+    if (now != chosen) {
+        chosen = now;
+        timers_set();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+bool sampler_any(void)
+{
+    return __atomic_load_n(&any, __ATOMIC_ACQUIRE);
+}
+
+void sampler_end(void)
+{
+    pthread_mutex_lock(&lock);
+    running = false;
+    timers_set();
+    pthread_mutex_unlock(&lock);
+}
+
+void sampler_fork_child(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    lock = fresh; /* another thread of the parent's may have had it */
+    running = false;
+    rate = 0;
+    threads = NULL;
+    idle = NULL;
+    sampled_self = (struct sampled){.tid = 0};
+}

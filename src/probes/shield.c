@@ -1,0 +1,259 @@
+#define _GNU_SOURCE
+#include "shield.h"
+
+#include "behind.h"
+#include "gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The kernel's form of a mask, and no detour through the C library: these run in signal handlers, and often. */
+static uint64_t signal_bit(void)
+{
+    return UINT64_C(1) << (__atomic_load_n(&sampler_signal, __ATOMIC_RELAXED) - 1);
+}
+
+bool shield_up(void)
+{
+    uint64_t bit, old = 0;
+    if (!sampler_is_on())
+        return false;
+    bit = signal_bit();
+    if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, &old, sizeof bit) != 0)
+        return false;
+    /* a shield that was left up by a jump out of the program's handler is taken down with this one */
+    bool mine = !(old & bit) || sampled_self.shielded;
+    sampled_self.shielded = mine;
+    return mine;
+}
+
+bool shield_up_for(int fd, int flags)
+{
+    if (!sampler_is_on() || flags & MSG_DONTWAIT)
+        return false;
+    int error = errno, status = fcntl(fd, F_GETFL);
+    errno = error;
+    return status >= 0 && !(status & O_NONBLOCK) && shield_up();
+}
+
+void shield_down(void)
+{
+    int error = errno;
+    uint64_t bit = signal_bit();
+    sampled_self.shielded = false;
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof bit);
+    errno = error;
+}
+
+const sigset_t *shield_without(const sigset_t *set, sigset_t *copy)
+{
+    int number = __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
+    if (!number || !set || sigismember(set, number) != 1)
+        return set;
+    *copy = *set;
+    sigdelset(copy, number);
+    return copy;
+}
+
+const sigset_t *shield_with(const sigset_t *set, sigset_t *copy)
+{
+    int number = __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
+    if (!number || !set)
+        return set;
+    *copy = *set;
+    sigaddset(copy, number);
+    return copy;
+}
+
+BEHIND(select)
+BEHIND(pselect)
+BEHIND(ppoll)
+BEHIND(epoll_pwait)
+BEHIND(clock_nanosleep)
+BEHIND(sleep)
+BEHIND(thrd_sleep)
+BEHIND(semop)
+BEHIND(semtimedop)
+BEHIND(msgsnd)
+BEHIND(msgrcv)
+BEHIND(accept)
+BEHIND(accept4)
+BEHIND(connect)
+BEHIND(write)
+BEHIND(sem_timedwait)
+BEHIND(sem_clockwait)
+
+GATE(select);
+int select(int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout)
+{
+    int result;
+    bool looks = timeout && timeout->tv_sec == 0 && timeout->tv_usec == 0; /* and does not wait */
+    if (looks)
+        SHIELDED(shield_up(), result, behind_select()(count, read, write, except, timeout));
+    else
+        ASLEEP(shield_up(), result, behind_select()(count, read, write, except, timeout));
+    return result;
+}
+
+static bool is_zero(const struct timespec *time)
+{
+    return time && time->tv_sec == 0 && time->tv_nsec == 0;
+}
+
+/* These have a mask for the time of the wait. */
+GATE(pselect);
+int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const struct timespec *timeout,
+            const sigset_t *mask)
+{
+    sigset_t copy;
+    int result;
+    const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
+    if (is_zero(timeout))
+        SHIELDED(shield_up(), result, behind_pselect()(count, read, write, except, timeout, during));
+    else
+        ASLEEP(shield_up(), result, behind_pselect()(count, read, write, except, timeout, during));
+    return result;
+}
+
+GATE(ppoll);
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+{
+    sigset_t copy;
+    int result;
+    const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
+    if (is_zero(timeout))
+        SHIELDED(shield_up(), result, behind_ppoll()(fds, count, timeout, during));
+    else
+        ASLEEP(shield_up(), result, behind_ppoll()(fds, count, timeout, during));
+    return result;
+}
+
+GATE(epoll_pwait);
+int epoll_pwait(int epfd, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
+{
+    sigset_t copy;
+    int result;
+    const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
+    if (timeout == 0)
+        SHIELDED(shield_up(), result, behind_epoll_pwait()(epfd, events, most, timeout, during));
+    else
+        ASLEEP(shield_up(), result, behind_epoll_pwait()(epfd, events, most, timeout, during));
+    return result;
+}
+
+GATE(clock_nanosleep);
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
+{
+    int result;
+    ASLEEP(shield_up(), result, behind_clock_nanosleep()(clock, flags, time, rest));
+    return result;
+}
+
+GATE(sleep);
+unsigned sleep(unsigned seconds)
+{
+    unsigned result;
+    ASLEEP(shield_up(), result, behind_sleep()(seconds));
+    return result;
+}
+
+GATE(thrd_sleep);
+int thrd_sleep(const struct timespec *time, struct timespec *rest)
+{
+    int result;
+    ASLEEP(shield_up(), result, behind_thrd_sleep()(time, rest));
+    return result;
+}
+
+GATE(semop);
+int semop(int id, struct sembuf *operations, size_t count)
+{
+    int result;
+    SHIELDED(shield_up(), result, behind_semop()(id, operations, count));
+    return result;
+}
+
+GATE(semtimedop);
+int semtimedop(int id, struct sembuf *operations, size_t count, const struct timespec *timeout)
+{
+    int result;
+    SHIELDED(shield_up(), result, behind_semtimedop()(id, operations, count, timeout));
+    return result;
+}
+
+GATE(msgsnd);
+int msgsnd(int id, const void *message, size_t bytes, int flags)
+{
+    int result;
+    SHIELDED(shield_up(), result, behind_msgsnd()(id, message, bytes, flags));
+    return result;
+}
+
+GATE(msgrcv);
+ssize_t msgrcv(int id, void *message, size_t bytes, long type, int flags)
+{
+    ssize_t result;
+    SHIELDED(shield_up(), result, behind_msgrcv()(id, message, bytes, type, flags));
+    return result;
+}
+
+/* With a timeout of the socket's these are not restarted, and a write may end with a part of the data. */
+GATE(accept);
+int accept(int fd, __SOCKADDR_ARG address, socklen_t *bytes)
+{
+    int result;
+    SHIELDED(shield_up_for(fd, 0), result, behind_accept()(fd, address, bytes));
+    return result;
+}
+
+GATE(accept4);
+int accept4(int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags)
+{
+    int result;
+    SHIELDED(shield_up_for(fd, 0), result, behind_accept4()(fd, address, bytes, flags));
+    return result;
+}
+
+GATE(connect);
+int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t bytes)
+{
+    int result;
+    SHIELDED(shield_up_for(fd, 0), result, behind_connect()(fd, address, bytes));
+    return result;
+}
+
+GATE(write);
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+    ssize_t result;
+    SHIELDED(shield_up_for(fd, 0), result, behind_write()(fd, data, bytes));
+    return result;
+}
+
+GATE(sem_timedwait);
+int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
+{
+    int result;
+    SHIELDED(shield_up(), result, behind_sem_timedwait()(semaphore, until));
+    return result;
+}
+
+GATE(sem_clockwait);
+int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct timespec *restrict until)
+{
+    int result;
+    SHIELDED(shield_up(), result, behind_sem_clockwait()(semaphore, clock, until));
+    return result;
+}

@@ -1,0 +1,112 @@
+/*
+ * The program's own dealings with signals. It may fill its masks, wait for all signals, and set the handlers of all of
+ * them: the sampler's is left out of that, and what the program says about it is only remembered.
+ */
+#define _GNU_SOURCE
+#include "behind.h"
+#include "gate.h"
+#include "shield.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+BEHIND(pause)
+BEHIND(sigsuspend)
+BEHIND(sigwait)
+BEHIND(sigwaitinfo)
+BEHIND(sigtimedwait)
+BEHIND(pthread_sigmask)
+BEHIND(sigprocmask)
+BEHIND(sigaction)
+BEHIND(signal)
+
+/* They end when a handler has run, which must be one of the program's. */
+GATE(pause);
+int pause(void)
+{
+    int result;
+    SHIELDED(shield_up(), result, behind_pause()());
+    return result;
+}
+
+GATE(sigsuspend);
+int sigsuspend(const sigset_t *mask)
+{
+    sigset_t copy;
+    return behind_sigsuspend()(sampler_is_on() ? shield_with(mask, &copy) : mask);
+}
+
+GATE(sigwait);
+int sigwait(const sigset_t *restrict set, int *restrict number)
+{
+    sigset_t copy;
+    return behind_sigwait()(shield_without(set, &copy), number);
+}
+
+GATE(sigwaitinfo);
+int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+    sigset_t copy;
+    int result;
+    SHIELDED(shield_up(), result, behind_sigwaitinfo()(shield_without(set, &copy), info));
+    return result;
+}
+
+GATE(sigtimedwait);
+int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
+{
+    sigset_t copy;
+    int result;
+    SHIELDED(shield_up(), result, behind_sigtimedwait()(shield_without(set, &copy), info, timeout));
+    return result;
+}
+
+GATE(pthread_sigmask);
+int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+    sigset_t copy;
+    return behind_pthread_sigmask()(how, how == SIG_UNBLOCK ? set : shield_without(set, &copy), old);
+}
+
+GATE(sigprocmask);
+int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+    sigset_t copy;
+    return behind_sigprocmask()(how, how == SIG_UNBLOCK ? set : shield_without(set, &copy), old);
+}
+
+int shield_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    return behind_sigaction()(number, action, old);
+}
+
+static struct sigaction wished; /* for the sampler's signal; its begin is SIG_DFL */
+
+static bool is_samplers(int number)
+{
+    return number && number == __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
+}
+
+GATE(sigaction);
+int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old)
+{
+    if (!is_samplers(number))
+        return behind_sigaction()(number, action, old);
+    struct sigaction before = wished;
+    if (action)
+        wished = *action;
+    if (old)
+        *old = before;
+    return 0;
+}
+
+GATE(signal);
+sighandler_t signal(int number, sighandler_t handler)
+{
+    if (!is_samplers(number))
+        return behind_signal()(number, handler);
+    sighandler_t before = wished.sa_handler;
+    wished = (struct sigaction){.sa_handler = handler};
+    return before;
+}

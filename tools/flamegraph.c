@@ -12,7 +12,6 @@ static const double WIDTH_LEAST = 0.1; /* of what is drawn, in pixels */
 struct drawing {
     const struct profile *profile;
     FILE *out;
-    unsigned depth; /* of the deepest that is drawn */
     double height;
 };
 
@@ -93,7 +92,6 @@ static double states_put(struct drawing *drawing, const struct profile_node *nod
             continue;
         snprintf(text, sizeof text, "[%s]", state_texts[state]);
         box_put(drawing, x, row, ns, text, "", FRAME_MPI, state);
-        drawing->depth = row > drawing->depth ? row : drawing->depth;
         x += width_of(drawing, ns);
     }
     return x;
@@ -116,7 +114,6 @@ static void children_put(struct drawing *drawing, const struct profile_node *nod
         double width = width_of(drawing, list[i]->sum.ns);
         if (width < WIDTH_LEAST)
             continue;
-        drawing->depth = row > drawing->depth ? row : drawing->depth;
         box_put(drawing, x, row, list[i]->sum.ns, list[i]->frame->name, list[i]->frame->module, list[i]->frame->kind,
                 MPIT_STATE_NOT_IN_MPI);
         children_put(drawing, list[i], x, row + 1);

@@ -30,7 +30,7 @@ static int line_order(const void *one, const void *other)
 static void text_add(struct folding *folding, const char *text)
 {
     size_t length = strlen(text);
-    if (folding->capacity - folding->used < length + 2) {
+    if (folding->used + length + 2 > folding->capacity) {
         size_t capacity = (folding->used + length + 2) * 2;
         char *grown = realloc(folding->text, capacity);
         if (!grown) {

@@ -61,19 +61,16 @@ static void head_print(const struct profile *profile, FILE *out)
 static void state_print(const struct profile *profile, const char *title, uint64_t ns, uint64_t inside_ns,
                         uint64_t exact_ns, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
     const struct profile_exact *exact = &profile->exact;
-    double whole = (double)profile->sum.ns, samples = profile_samples(profile), span = (double)exact->span_ns;
-    fprintf(out, "  %-22s%8s +- %-8s", title, text_of_share(a, (double)ns, whole),
-            text_of_share(b, profile_error((double)ns, whole, samples, PROFILE_STANDARD_ERRORS), 1));
-    if (!exact->none)
-        fprintf(
-            out, "%12s +- %-8s%9s", text_of_share(a, (double)inside_ns, span),
-            text_of_share(
-                b, profile_error((double)inside_ns, span, span * span / exact->squares, PROFILE_STANDARD_ERRORS), 1),
-            "");
-    if (!exact->none)
-        fprintf(out, "%8s", text_of_share(a, (double)exact_ns, span));
+    double whole = (double)profile->sum.ns, span = (double)exact->span_ns;
+    double error = profile_error((double)ns, whole, profile_samples(profile), PROFILE_STANDARD_ERRORS);
+    fprintf(out, "  %-22s%8s +- %6s", title, text_of_share(a, (double)ns, whole), text_of_share(b, error, 1));
+    if (!exact->none) {
+        error = profile_error((double)inside_ns, span, span * span / exact->squares, PROFILE_STANDARD_ERRORS);
+        fprintf(out, "%14s +- %6s%17s", text_of_share(a, (double)inside_ns, span), text_of_share(b, error, 1),
+                text_of_share(c, (double)exact_ns, span));
+    }
     fprintf(out, "\n");
 }
 

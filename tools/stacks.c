@@ -192,6 +192,20 @@ static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
     return 0;
 }
 
+/* mpit's own time; with its functions where those of MPI are asked for, too. */
+static int recorder_push(struct walk *walk)
+{
+    int result = special_push(walk, FRAME_RECORDER, "[mpit]");
+    if (!walk->stacks->internal)
+        return result;
+    for (unsigned i = walk->at[0]->count; result == 0 && i-- > 0;) {
+        const struct stack_frame *shown = &walk->at[0]->frames[i];
+        const struct frame *frame = frame_of(walk->stacks, FRAME_RECORDER, shown->frame->name, shown->frame->module);
+        result = frame_push(walk, frame, shown->file, shown->line);
+    }
+    return result;
+}
+
 /* A return address is looked up one byte before, in the call; what a signal interrupted is where it is. */
 static int spots_find(struct walk *walk, const struct sample *sample)
 {
@@ -255,7 +269,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
         result = special_push(walk, FRAME_UNKNOWN, "[cut]");
     else if (!whole && (!end || sample->flags & (SAMPLE_ELSEWHERE | SAMPLE_UNKNOWN)))
         result = special_push(walk, FRAME_UNKNOWN, "[unknown]");
-    if (!boundary && sample->call && sample->flags & SAMPLE_ELSEWHERE)
+    if (!boundary && sample->call && !whole && sample->flags & (SAMPLE_ELSEWHERE | SAMPLE_UNKNOWN))
         boundary = end; /* of the stack only what is innermost is known, and that is in MPI */
     for (unsigned i = end; result == 0 && i-- > boundary;)
         if (!walk->at[i]->recorder && !walk->at[i]->trampoline)
@@ -264,7 +278,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
         result = inside_push(walk, sample, boundary);
     bool own = end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder));
     if (result == 0 && own)
-        result = special_push(walk, FRAME_RECORDER, "[mpit]");
+        result = recorder_push(walk);
     if (result == 0 && !walk->count)
         result = special_push(walk, FRAME_UNKNOWN, "[unknown]");
     return result;

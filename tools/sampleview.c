@@ -1,0 +1,125 @@
+#define _GNU_SOURCE
+#include "sampleview.h"
+
+#include "folded.h"
+#include "outputfile.h"
+#include "profile.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t sampled_jobs(const struct run_dir *dir)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < dir->job_count; i++)
+        count += run_job_has_samples(&dir->jobs[i]);
+    if (!count)
+        errx(1, "%s has no samples: they are taken with mpit-run --sample HZ", dir->path);
+    return count;
+}
+
+static void notes_print(const struct stacks *stacks)
+{
+    char note[SYMBOLS_NOTE_BYTES];
+    for (size_t i = 0; symbols_note(stacks->symbols, i, note); i++)
+        warnx("%s", note);
+    if (stacks->lost)
+        warnx("%" PRIu64 " samples were lost: there was no room for them", stacks->lost);
+    if (stacks->damaged)
+        warnx("the samples of %" PRIu64 " threads are damaged; what follows the damage is left out", stacks->damaged);
+}
+
+static void job_title(const struct run_dir *dir, size_t i)
+{
+    if (dir->job_count > 1)
+        printf("%sjob %zu of %zu (%016" PRIx64 ")\n", i ? "\n" : "", i + 1, dir->job_count, dir->jobs[i].job);
+}
+
+int sampleview_profile(const struct run_dir *dir, const struct sample_request *request)
+{
+    json_t *jobs = json_array();
+    sampled_jobs(dir);
+    for (size_t i = 0; i < dir->job_count; i++) {
+        struct profile profile;
+        json_t *json = NULL;
+        if (!run_job_has_samples(&dir->jobs[i]))
+            continue;
+        if (!request->json)
+            job_title(dir, i);
+        if (profile_open(&profile, &dir->jobs[i], request->selection, request->internal) != 0 ||
+            (request->json ? !(json = profile_json(&profile)) : profile_print(&profile, stdout) != 0))
+            errx(1, "no memory to show the profile");
+        if (json)
+            json_array_append_new(jobs, json);
+        profile_release(&profile);
+    }
+    if (!request->json) {
+        json_decref(jobs);
+        return 0;
+    }
+    json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
+    if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
+        err(1, "the profile cannot be written");
+    json_decref(document);
+    return 0;
+}
+
+int sampleview_folded(const struct run_dir *dir, const struct sample_request *request)
+{
+    char error[OUTPUT_ERROR_BYTES] = "";
+    int failed = 0;
+    sampled_jobs(dir);
+    FILE *out = output_file_open(request->target, error);
+    if (!out)
+        errx(1, "%s", error);
+    for (size_t i = 0; i < dir->job_count && !failed; i++) {
+        struct stacks stacks;
+        char title[64] = "";
+        if (dir->job_count > 1)
+            snprintf(title, sizeof title, "job %zu, ", i + 1);
+        failed = stacks_open(&stacks, &dir->jobs[i], request->selection, request->internal) != 0 ||
+                 folded_write(&stacks, title, out) != 0;
+        if (failed)
+            snprintf(error, sizeof error, "no memory to fold the samples");
+        else
+            notes_print(&stacks);
+        stacks_release(&stacks);
+    }
+    if (output_file_close(out, request->target, failed, error) != 0)
+        errx(1, "%s", error);
+    return 0;
+}
+
+/* A picture has one job: that which has samples. */
+int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request)
+{
+    char error[OUTPUT_ERROR_BYTES] = "";
+    struct profile profile;
+    size_t job = 0;
+    if (sampled_jobs(dir) > 1)
+        errx(1, "%s has samples of several jobs, and a flame graph has one: give one of its files, or use --folded",
+             dir->path);
+    while (!run_job_has_samples(&dir->jobs[job]))
+        job++;
+    FILE *out = output_file_open(request->target, error);
+    if (!out)
+        errx(1, "%s", error);
+    int failed = profile_open(&profile, &dir->jobs[job], request->selection, request->internal) != 0;
+    if (failed) {
+        snprintf(error, sizeof error, "no memory to draw the samples");
+    } else if (!profile.sum.ns) {
+        failed = 1;
+        snprintf(error, sizeof error, "no sample was taken of what was asked for");
+    } else {
+        const char *program = dir->jobs[job].files[0].header.program, *slash = strrchr(program, '/');
+        flamegraph_write(&profile, slash ? slash + 1 : program, out);
+        notes_print(&profile.stacks);
+    }
+    profile_release(&profile);
+    if (output_file_close(out, request->target, failed, error) != 0)
+        errx(1, "%s", error);
+    return 0;
+}

@@ -1,15 +1,21 @@
 #define _GNU_SOURCE
 #include "sampleview.h"
 
+#include "archive.h"
 #include "folded.h"
+#include "interrupt.h"
+#include "otf2_samples.h"
 #include "outputfile.h"
 #include "profile.h"
 
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static size_t sampled_jobs(const struct run_dir *dir)
 {
@@ -122,4 +128,47 @@ int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request
     if (output_file_close(out, request->target, failed, error) != 0)
         errx(1, "%s", error);
     return 0;
+}
+
+static int job_archive(const struct run_job *job, const struct sample_request *request, const char *path,
+                       struct otf2_report *report)
+{
+    struct stacks stacks;
+    int result = stacks_open(&stacks, job, request->selection, request->internal);
+    if (result != 0)
+        snprintf(report->error, sizeof report->error, "no memory to convert the samples");
+    else
+        result = otf2_samples_write(&stacks, path, report);
+    if (result == 0)
+        notes_print(&stacks);
+    stacks_release(&stacks);
+    return result;
+}
+
+int sampleview_otf2(const struct run_dir *dir, const struct sample_request *request)
+{
+    static struct otf2_report report;
+    char error[512], path[PATH_MAX];
+    bool several = sampled_jobs(dir) > 1;
+    int result = 0;
+    if (archive_target_check(request->target, error) != 0)
+        errx(1, "%s", error);
+    if (several && mkdir(request->target, 0777) != 0)
+        err(1, "%s cannot be made", request->target);
+    for (size_t i = 0; i < dir->job_count && result == 0; i++) {
+        if (!run_job_has_samples(&dir->jobs[i]))
+            continue;
+        int n = several ? snprintf(path, sizeof path, "%s/%016" PRIx64, request->target, dir->jobs[i].job)
+                        : snprintf(path, sizeof path, "%s", request->target);
+        if (n >= (int)sizeof path)
+            errx(1, "the path of the archive is too long");
+        result = job_archive(&dir->jobs[i], request, path, &report);
+    }
+    if (result != 0 && several)
+        otf2_directory_remove(request->target);
+    if (result != 0)
+        warnx("%s", report.error);
+    if (report.signal)
+        interrupt_die(report.signal);
+    return result != 0;
 }

@@ -19,6 +19,8 @@ struct sample_request {
 
 int sampleview_profile(const struct run_dir *dir, const struct sample_request *request);
 int sampleview_folded(const struct run_dir *dir, const struct sample_request *request);
+/* The archives of several jobs go to target/JOB. */
+int sampleview_otf2(const struct run_dir *dir, const struct sample_request *request);
 int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request);
 
 #endif

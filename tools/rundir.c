@@ -83,6 +83,15 @@ static void hosts_present(const struct run_job *job, char *text, size_t bytes)
     }
 }
 
+/* They hold samples, which may be of some ranks alone, of a job that has its summary. */
+static bool files_are_extra(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.traced != TRACED_NOT || !job->files[i].header.samples_hz)
+            return false;
+    return job->stored != NULL;
+}
+
 /* A job leaves the run files of all its processes, or of none where they made the summary together. */
 static void job_note(struct run_dir *dir, const struct run_job *job)
 {
@@ -91,7 +100,7 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
     for (size_t i = 0; i < job->file_count; i++)
         if (job->files[i].header.world_size > size)
             size = job->files[i].header.world_size;
-    if (job->file_count >= (size_t)size) /* 0: it did not get through MPI_Init */
+    if (job->file_count >= (size_t)size || files_are_extra(job)) /* 0: it did not get through MPI_Init */
         return;
     ranks_missing(job, size, ranks, sizeof ranks);
     bool several = strpbrk(ranks, ",-") != NULL;

@@ -10,7 +10,7 @@
 #include "ranklist.h"
 #include "samples.h"
 #include "shield.h"
-#include "unwind.h"
+#include "unwinder.h"
 
 #include <dlfcn.h>
 #include <elf.h>

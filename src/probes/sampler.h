@@ -3,7 +3,7 @@
  * the thread is doing.
  *
  *   timer of the thread ── signal ──> handler ── state, call, communicator (book_thread_state)
- *                                        │   └── stack of calls (unwind.h)
+ *                                        │   └── stack of calls (unwinder.h)
  *                                        └──> the thread's buffer in the run file ── full ──> a chunk of it
  *
  * The handler runs on its thread, with other signals blocked. It takes no lock (of the run it tries the lock, and goes

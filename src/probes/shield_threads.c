@@ -9,7 +9,7 @@
 #include "book.h"
 #include "gate.h"
 #include "sampler.h"
-#include "unwind.h"
+#include "unwinder.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
- * Unwind tables: from a program counter to the row that holds there. unwind.h says from where this is.
+ * Unwind tables: from a program counter to the row that holds there. unwinder.h says from where this is.
  */
 #ifndef MPIT_PROBES_UNWINDTABLE_H
 #define MPIT_PROBES_UNWINDTABLE_H
 
-#include "unwind.h"
+#include "unwinder.h"
 
 #include <stddef.h>
 

@@ -12,6 +12,9 @@
 
 /* Register numbers of x86-64 (System V ABI, 3.6). */
 enum { RBP = 6, RSP = 7, RIP = 16 };
+/* So many bytes below the stack are left as they are by signal frames (3.2.2): what an epilogue has popped already still
+ * stands there, where the tables say that it is. */
+enum { RED_ZONE = 128 };
 
 /* In the order of these numbers. */
 static const int context_places[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
@@ -340,7 +343,9 @@ unsigned unwind_stack(struct unwinder *u, const void *context, uint64_t *pcs, un
         *flags = SAMPLE_ELSEWHERE;
         return 1;
     }
-    u->floor = u->registers[RSP];
+    u->floor = u->registers[RSP] - RED_ZONE;
+    if (u->floor < u->low)
+        u->floor = u->low;
     cache_check(u);
     bool exact = true;
     unsigned count = 1;

@@ -11,8 +11,8 @@
  * Who may run with whom: an unwinder belongs to its thread. unwind_stack is async-signal-safe: no lock, no memory, no
  * system call.
  */
-#ifndef MPIT_PROBES_UNWIND_H
-#define MPIT_PROBES_UNWIND_H
+#ifndef MPIT_PROBES_UNWINDER_H
+#define MPIT_PROBES_UNWINDER_H
 
 #include <pthread.h>
 #include <stdbool.h>

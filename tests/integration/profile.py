@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""profile.py judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE
+"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE
 
 What mpit-dump made of the samples of sampled.c (PROFILE: --profile --json), beside what the program measured by itself
 (SAID), and the other outputs beside the profile."""
@@ -49,6 +49,12 @@ def node_find(nodes, *path):
     return None
 
 
+def enough(profile):
+    """So many samples that shares can be wrong. On a busy machine threads are interrupted seldom."""
+    job = job_of(profile)
+    require(job["effective_samples"] > 400, "few samples:", job["effective_samples"])
+
+
 def rank_judge(rank, profile, spent):
     """Of one rank: functions take the share of their time that the program says."""
     job, spent = job_of(profile), said(spent)[rank]
@@ -56,7 +62,6 @@ def rank_judge(rank, profile, spent):
     require(rounds, "no main > rounds")
     whole = rounds["time"]["ns"]
     samples = job["effective_samples"] * whole / job["time"]["ns"]
-    require(samples > 50, "too few samples:", samples)
     for name, path in (("compute_short", []), ("receive_late", []), ("exchange_large", []), ("compute_outer", ["compute_long"]),
                        ("compute_inner", ["compute_long"])):
         node = node_find(rounds["calls"], *path, name)
@@ -146,7 +151,7 @@ def main():
     if what == "rank":
         rank_judge(int(words[0]), *words[1:])
     else:
-        {"judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge}[what](*words)
+        {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge}[what](*words)
 
 
 main()

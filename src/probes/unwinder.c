@@ -12,8 +12,8 @@
 
 /* Register numbers of x86-64 (System V ABI, 3.6). */
 enum { RBP = 6, RSP = 7, RIP = 16 };
-/* So many bytes below the stack are left as they are by signal frames (3.2.2): what an epilogue has popped already still
- * stands there, where the tables say that it is. */
+/* So many bytes below the stack are left as they are by signal frames (3.2.2): what an epilogue has popped already
+ * still stands there, where the tables say that it is. */
 enum { RED_ZONE = 128 };
 
 /* In the order of these numbers. */
@@ -304,8 +304,48 @@ static enum step cached_apply(struct unwinder *u, const struct unwind_cached *en
     return STEP_DONE;
 }
 
+/* Does a call stand in front of where this would return to? Relative, or through a register or memory. */
+static bool follows_call(uint64_t pc)
+{
+    const uint8_t *code = (const uint8_t *)(uintptr_t)pc;
+    if (code[-5] == 0xe8)
+        return true;
+    for (int bytes = 2; bytes <= 7; bytes++)
+        if (code[-bytes] == 0xff && (code[1 - bytes] & 0x38) == 0x10)
+            return true;
+    return false;
+}
+
+enum { GUESSED_WORDS = 2 };
+
+/* Is what lies at `address` where a function returns to that has a table? */
+static bool return_read(struct unwinder *u, uint64_t address, uint64_t *pc)
+{
+    return word_read(u, address, pc) && unwind_row_find(u, *pc - 1) == UNWIND_FOUND && follows_call(*pc);
+}
+
+/* A function without a table, as those have none that begin and end a library. It may have a frame pointer; or it is
+ * the innermost one and has done little so far, so that its return address lies on top, or below one word. */
+static enum step step_guess(struct unwinder *u, bool innermost)
+{
+    uint64_t pc, frame = u->registers[RBP], sp = u->registers[RSP];
+    for (unsigned i = 0; innermost && i < GUESSED_WORDS; i++, sp += sizeof pc) {
+        if (!return_read(u, sp, &pc))
+            continue;
+        u->registers[RIP] = pc;
+        u->registers[RSP] = sp + sizeof pc;
+        return STEP_DONE;
+    }
+    if (!(u->known & 1u << RBP) || frame < u->registers[RSP] || !return_read(u, frame + sizeof pc, &pc) ||
+        !word_read(u, frame, &u->registers[RBP]))
+        return STEP_UNKNOWN;
+    u->registers[RIP] = pc;
+    u->registers[RSP] = frame + 2 * sizeof pc;
+    return STEP_DONE;
+}
+
 /* To the caller. *exact: its program counter is where it goes on, and not behind a call. */
-static enum step step_out(struct unwinder *u, bool *exact)
+static enum step step_out(struct unwinder *u, bool innermost, bool *exact)
 {
     uint64_t pc = u->registers[RIP] - (*exact ? 0 : 1);
     const struct unwind_cached *entry = &u->cache[pc % UNWIND_CACHED];
@@ -315,7 +355,7 @@ static enum step step_out(struct unwinder *u, bool *exact)
     u->misses++;
     enum unwind_result found = unwind_row_find(u, pc);
     if (found == UNWIND_NONE)
-        return STEP_UNKNOWN;
+        return step_guess(u, innermost);
     *exact = found == UNWIND_SIGNAL_FRAME;
     if (found == UNWIND_FOUND)
         row_cache(u, pc);
@@ -350,7 +390,7 @@ unsigned unwind_stack(struct unwinder *u, const void *context, uint64_t *pcs, un
     bool exact = true;
     unsigned count = 1;
     for (;; count++) {
-        enum step step = step_out(u, &exact);
+        enum step step = step_out(u, count == 1, &exact);
         if (step == STEP_END || (step == STEP_DONE && u->registers[RIP] == 0))
             return count;
         if (step != STEP_DONE) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE
 
-What mpit-dump made of the samples of sampled.c (PROFILE: --profile --json), beside what the program measured by itself
+What mpit-dump made of the samples of phases.c (PROFILE: --profile --json), beside what the program measured by itself
 (SAID), and the other outputs beside the profile."""
 import json
 import re
@@ -80,7 +80,7 @@ def judge(profile, spent, source):
         lines = file.read().splitlines()
     late = next(i + 1 for i, line in enumerate(lines) if "the late sender" in line)
     sites = [site for site in job["places"] if site["call"] == "MPI_Recv" and site["function"] == "receive_late"]
-    require(len(sites) == 1 and sites[0]["line"] == late and sites[0]["file"].endswith("/sampled.c"), "MPI_Recv is called at", sites, late)
+    require(len(sites) == 1 and sites[0]["line"] == late and sites[0]["file"].endswith("/phases.c"), "MPI_Recv is called at", sites, late)
     states = sites[0]["time"]["states_ns"]
     require(states.get("stall_recv", 0) > 0.8 * sites[0]["time"]["ns"], "a late sender is a stall", states)
     for name in ("compute_short", "compute_outer", "compute_inner"):

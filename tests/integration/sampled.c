@@ -1,107 +1,123 @@
 /*
- * A program that spends its time where it says: rank 1 computes in known functions and then sends; rank 0 computes less
- * and waits for it, and both exchange a large message.
- *
- *   rank 0:  main > rounds > { compute_short, receive_late > MPI_Recv, exchange_large > MPI_Sendrecv }
- *   rank 1:  main > rounds > { compute_long > { compute_outer, compute_inner }, MPI_Send, exchange_large > MPI_Sendrecv }
- *
- * Prints, for each rank, how long it was in which of them, by a clock of its own.
+ * sampled shares SECONDS: two ranks; the second one computes longer, and the first one waits for it. A thread of each
+ * sleeps all the time, and never calls MPI. Prints how long each rank was in which part, in nanoseconds:
+ *     rank 0: compute 123 wait 456 sleep 789
+ * sampled switch: writes mpit_sample_hz now and then, and prints how many samples there must be:
+ *     rank 0: samples 360
  */
 #define _GNU_SOURCE
 #include <mpi.h>
+
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-
-enum { SHORT_MS = 10, OUTER_MS = 20, INNER_MS = 30, LARGE = 4 << 20, LARGE_TIMES = 4 };
-
-static volatile double sink;
-static double spent[6];
-static const char *const names[] = {"compute_short", "receive_late",  "exchange_large",
-                                    "compute_outer", "compute_inner", "send"};
+#include <unistd.h>
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Of a function that the compiler leaves where it is: its samples are its own, but for those in clock_gettime. */
-#define COMPUTE(name, ms, place)                                                                                       \
-    __attribute__((noinline)) static void name(void)                                                                   \
-    {                                                                                                                  \
-        double begin = now(), end = begin;                                                                             \
-        while ((end = now()) - begin < (ms)*1e-3)                                                                      \
-            for (int i = 0; i < 20000; i++)                                                                            \
-                sink += i * 0.5;                                                                                       \
-        spent[place] += end - begin;                                                                                   \
-    }
-
-COMPUTE(compute_short, SHORT_MS, 0)
-COMPUTE(compute_outer, OUTER_MS, 3)
-COMPUTE(compute_inner, INNER_MS, 4)
-
-__attribute__((noinline)) static void compute_long(void)
+__attribute__((noinline)) double spin(double until)
 {
-    compute_outer();
-    compute_inner();
-    sink += 1;
+    volatile double sum = 0;
+    while (now() < until)
+        for (int i = 0; i < 1000; i++)
+            sum += i;
+    return sum;
 }
 
-__attribute__((noinline)) static void receive_late(int *value)
+__attribute__((noinline)) double compute(double seconds)
 {
-    double begin = now();
-    MPI_Recv(value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* the late sender */
-    spent[1] += now() - begin;
+    return spin(now() + seconds) + 1;
 }
 
-__attribute__((noinline)) static void exchange_large(int rank, char *out, char *in)
-{
-    double begin = now();
-    for (int i = 0; i < LARGE_TIMES; i++)
-        MPI_Sendrecv(out, LARGE, MPI_CHAR, 1 - rank, 1, in, LARGE, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-    spent[2] += now() - begin;
-}
-
-__attribute__((noinline)) static void rounds(int rank, int count, char *out, char *in)
+__attribute__((noinline)) void wait_for_the_other(int rank)
 {
     int value = 0;
-    for (int i = 0; i < count; i++) {
-        if (rank == 0) {
-            compute_short();
-            receive_late(&value);
-        } else {
-            compute_long();
-            double begin = now();
-            MPI_Send(&i, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
-            spent[5] += now() - begin;
-        }
-        exchange_large(rank, out, in);
+    if (rank == 1)
+        MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    else if (rank == 0)
+        MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    __asm__ volatile("");
+}
+
+static volatile int stop;
+
+static void *sleeps(void *value)
+{
+    double begin = now();
+    while (!stop)
+        usleep(50000);
+    *(double *)value = now() - begin;
+    return NULL;
+}
+
+static void shares(int rank, double seconds)
+{
+    pthread_t thread;
+    double computed = 0, waited = 0, slept = 0, begin = now();
+    if (pthread_create(&thread, NULL, sleeps, &slept) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    for (int i = 0; i < (int)(seconds / 0.05); i++) {
+        double first = now();
+        compute(rank == 1 ? 0.05 : 0.02);
+        double second = now();
+        wait_for_the_other(rank);
+        computed += second - first;
+        waited += now() - second;
     }
+    while (now() < begin + seconds)
+        ;
+    stop = 1;
+    pthread_join(thread, NULL);
+    printf("rank %d: compute %.0f wait %.0f sleep %.0f\n", rank, computed * 1e9, waited * 1e9, slept * 1e9);
+}
+
+static MPI_T_cvar_handle rate;
+
+static double at_rate(int hz, double seconds)
+{
+    int code = MPI_T_cvar_write(rate, &hz), is = -1;
+    if (code != MPI_SUCCESS || MPI_T_cvar_read(rate, &is) != MPI_SUCCESS || is != hz)
+        printf("WRONG: mpit_sample_hz cannot be %d: %d, is %d\n", hz, code, is);
+    double begin = now();
+    compute(seconds);
+    return hz * (now() - begin);
+}
+
+static void switched(int rank)
+{
+    int index, count, level;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &level);
+    if (MPI_T_cvar_get_index("mpit_sample_hz", &index) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, &rate, &count) != MPI_SUCCESS)
+        printf("WRONG: there is no mpit_sample_hz\n");
+    compute(0.2);
+    double samples = at_rate(1000, 0.3);
+    samples += at_rate(0, 0.3);
+    samples += at_rate(200, 0.5);
+    samples += at_rate(0, 0.2);
+    int much = 10001;
+    if (MPI_T_cvar_write(rate, &much) == MPI_SUCCESS)
+        printf("WRONG: mpit_sample_hz takes 10001\n");
+    printf("rank %d: samples %.0f\n", rank, samples);
 }
 
 int main(int argc, char *argv[])
 {
-    int rank, count = argc > 1 ? atoi(argv[1]) : 20;
-    char text[512];
-    size_t used = 0;
+    int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    char *out = calloc(LARGE, 1), *in = calloc(LARGE, 1);
-    if (!out || !in)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Barrier(MPI_COMM_WORLD);
-    double begin = now();
-    rounds(rank, count, out, in);
-    used = (size_t)snprintf(text, sizeof text, "rank %d all %.6f", rank, now() - begin);
-    for (int i = 0; i < 6; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, " %s %.6f", names[i], spent[i]);
-    printf("%s\n", text);
-    fflush(stdout);
-    free(out);
-    free(in);
+    if (argc > 1 && strcmp(argv[1], "switch") == 0)
+        switched(rank);
+    else
+        shares(rank, argc > 2 ? atof(argv[2]) : 1);
     MPI_Finalize();
     return 0;
 }

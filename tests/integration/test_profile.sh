@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program that spends its time where it says (sampled.c), sampled on each MPI: the profile has its functions, lines and
+# A program that spends its time where it says (phases.c), sampled on each MPI: the profile has its functions, lines and
 # states, in shares that agree with the program's own clock and with the recorder's timers; folded stacks, flame graph and
 # archive are the same samples; what cannot be shown is told.
 # Usage: test_profile.sh BUILD_DIRECTORY
@@ -31,7 +31,7 @@ sampled_enough() {
     local mpi=$1 rounds
     for rounds in 25 75 150; do
         rm -rf "run-$mpi"
-        samples "run-$mpi" "$mpi" "$build/tests/sampled-$mpi" $rounds && "$dump" --profile --json "run-$mpi" >all.json || return
+        samples "run-$mpi" "$mpi" "$build/tests/phases-$mpi" $rounds && "$dump" --profile --json "run-$mpi" >all.json || return
         $python "$judge" enough all.json && break
     done
 }
@@ -39,12 +39,12 @@ sampled_enough() {
 profiles() {
     local mpi=$1
     check "$mpi: the program is sampled" sampled_enough "$mpi"
-    check "$mpi: functions, lines, states, timers" $python "$judge" judge all.json "run-$mpi.said" "$here/sampled.c"
+    check "$mpi: functions, lines, states, timers" $python "$judge" judge all.json "run-$mpi.said" "$here/phases.c"
     for rank in 0 1; do
         check "$mpi: rank $rank alone" sh -c "'$dump' --profile --json --ranks $rank run-$mpi >rank.json"
         check "$mpi: shares of rank $rank are those of its clock" $python "$judge" rank $rank rank.json "run-$mpi.said"
     done
-    check "$mpi: --profile as text" sh -c "'$dump' --profile run-$mpi >text && grep -q 'receive_late (sampled.c:' text &&
+    check "$mpi: --profile as text" sh -c "'$dump' --profile run-$mpi >text && grep -q 'receive_late (phases.c:' text &&
         grep -q 'samples of ' text && grep -Eq 'samples and timers (agree|differ)' text"
     check "$mpi: --folded" "$dump" --folded folded "run-$mpi"
     check "$mpi: folded stacks are the samples" $python "$judge" folded folded all.json
@@ -60,12 +60,12 @@ profiles() {
 # What is there is another program than the one that ran, or none.
 changes() {
     local mpi=$1
-    cp "$build/tests/sampled-$mpi" program
+    cp "$build/tests/phases-$mpi" program
     check "$mpi: a copy is sampled" samples run-copy "$mpi" ./program 3
     cp "$build/tests/heat-$mpi" program
     check "$mpi: another program gives no names, and is told once" sh -c "'$dump' --profile run-copy >text 2>&1 &&
         [ \$(grep -c 'program is not the file that ran' text) = 1 ] && grep -q '\[program+0x' text && ! grep -q compute_ text"
-    head -c 20000 "$build/tests/sampled-$mpi" >program
+    head -c 20000 "$build/tests/phases-$mpi" >program
     check "$mpi: half a program is no reason to fall" sh -c "'$dump' --profile run-copy >text 2>&1 && ! grep -q compute_ text"
     rm program
     check "$mpi: no program is told" sh -c "'$dump' --folded - run-copy 2>&1 | grep -q 'program cannot be read'"
@@ -87,7 +87,7 @@ wrong_calls() {
 
 any=
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/sampled-$mpi" ] || continue
+    [ -x "$build/tests/phases-$mpi" ] || continue
     profiles $mpi
     [ "$any" ] || changes $mpi
     [ "$any" ] || wrong_calls $mpi

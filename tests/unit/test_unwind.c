@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -236,6 +236,17 @@ __asm__(".text\n"
         "\tret\n"
         "\t.cfi_endproc\n"
         "\t.size wild_pusher, .-wild_pusher\n"
+        ".type begun, @function\n"
+        "begun:\n"
+        "\tsubq $8, %rsp\n"
+        "\tmovl $234, %eax\n" /* tgkill(process, thread, signal) */
+        "\tmovl process_id(%rip), %edi\n"
+        "\tmovl thread_id(%rip), %esi\n"
+        "\tmovl $12, %edx\n" /* SIGUSR2 */
+        "\tsyscall\n"
+        "\taddq $8, %rsp\n"
+        "\tret\n"
+        "\t.size begun, .-begun\n"
         ".type bare, @function\n"
         "bare:\n"
         "\tpushq %rbx\n"
@@ -245,6 +256,8 @@ __asm__(".text\n"
         "\t.size bare, .-bare\n");
 extern void wild_pusher(uint64_t pushed, void (*function)(void));
 extern void bare(uint64_t pushed, void (*function)(void));
+extern void begun(void);
+__attribute__((used)) int process_id, thread_id;
 
 static __attribute__((noinline)) void interrupt(void)
 {
@@ -267,6 +280,16 @@ static void wrong_tables_are_survived(void **state)
         bare(pushed[i], interrupt);
         assert_true(seen.count >= 2 && seen_flags == SAMPLE_UNKNOWN);
     }
+}
+
+static void a_function_without_a_table_that_has_just_begun_is_left(void **state)
+{
+    (void)state;
+    process_id = getpid();
+    thread_id = (int)syscall(SYS_gettid);
+    begun();
+    assert_true(seen.count > 4 && seen_flags == 0);
+    assert_true(seen.pcs[1] - (uintptr_t)a_function_without_a_table_that_has_just_begun_is_left < 512);
 }
 
 /* Every register has any value, anywhere in the code: what is not on the stack is not read. */
@@ -357,6 +380,7 @@ int main(void)
         cmocka_unit_test_setup(each_instruction_has_the_stack_that_libgcc_sees, stepped),
         cmocka_unit_test_setup(a_handler_of_the_programs_leads_to_what_it_interrupted, stepped),
         cmocka_unit_test_setup(wrong_tables_are_survived, looked),
+        cmocka_unit_test_setup(a_function_without_a_table_that_has_just_begun_is_left, looked),
         cmocka_unit_test_setup(registers_of_all_values_are_survived, looked),
         cmocka_unit_test_setup(a_stack_that_is_too_deep_is_cut, looked),
         cmocka_unit_test_setup(another_stack_has_its_innermost_frame_alone, looked),

@@ -156,7 +156,7 @@ int profile_exact_end(struct profile *profile)
         exact->none = "there are no samples between MPI_Init and MPI_Finalize";
     double covered = exact->none ? 0 : (double)exact->covered_ns / (double)exact->threads_ns;
     if (!exact->none && (covered < COVERED_LEAST || covered > COVERED_MOST))
-        exact->none = "samples were not taken all the time from MPI_Init to MPI_Finalize";
+        exact->none = "samples do not cover the time of the threads in MPI from MPI_Init to MPI_Finalize";
     if (!exact->none)
         verdict_find(exact);
     return 0;

@@ -196,7 +196,7 @@ static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
 static int recorder_push(struct walk *walk)
 {
     int result = special_push(walk, FRAME_RECORDER, "[mpit]");
-    if (!walk->stacks->internal)
+    if (!walk->stacks->internal || !walk->at[0]->recorder)
         return result;
     for (unsigned i = walk->at[0]->count; result == 0 && i-- > 0;) {
         const struct stack_frame *shown = &walk->at[0]->frames[i];
@@ -227,7 +227,8 @@ static unsigned outermost_of(struct walk *walk, const struct sample *sample, boo
             *whole = true;
             return i + 1;
         }
-    while (end > 1 && (walk->at[end - 1]->c_library || walk->at[end - 1]->start))
+    /* mpit stands between the C library and a thread's first function */
+    while (end > 1 && (walk->at[end - 1]->c_library || walk->at[end - 1]->start || walk->at[end - 1]->recorder))
         end--;
     /* all of it is in the C library: a thread that waits in there, which may be what the program wants to know */
     return end > 1 || (end && !walk->at[0]->c_library) ? end : sample->frames;
@@ -248,6 +249,16 @@ static unsigned boundary_of(const struct walk *walk, unsigned end)
     return boundary;
 }
 
+/* Outside of MPI, what mpit does on its own account, with what it calls for that: several frames of it; before a
+ * function that it stands in front of there is one. 0: nothing. */
+static unsigned errand_of(const struct walk *walk, unsigned end)
+{
+    unsigned own = 0;
+    for (unsigned i = 0; i < end; i++)
+        own += walk->at[i]->recorder;
+    return own > 1 ? boundary_of(walk, end) : 0;
+}
+
 static int inside_push(struct walk *walk, const struct sample *sample, unsigned boundary)
 {
     int result = special_push(walk, FRAME_MPI, run_reader_call_name(walk->cursor.reader, sample->call));
@@ -263,7 +274,8 @@ static int stack_make(struct walk *walk, const struct sample *sample)
     walk->count = 0;
     if (spots_find(walk, sample) != 0)
         return -1;
-    unsigned end = outermost_of(walk, sample, &whole), boundary = sample->call ? boundary_of(walk, end) : 0;
+    unsigned end = outermost_of(walk, sample, &whole);
+    unsigned boundary = sample->call ? boundary_of(walk, end) : errand_of(walk, end);
     int result = 0;
     if (sample->flags & SAMPLE_CUT)
         result = special_push(walk, FRAME_UNKNOWN, "[cut]");
@@ -276,7 +288,8 @@ static int stack_make(struct walk *walk, const struct sample *sample)
             result = spot_push(walk, walk->at[i], false);
     if (result == 0 && sample->call)
         result = inside_push(walk, sample, boundary);
-    bool own = end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder));
+    bool errand = boundary && !sample->call;
+    bool own = errand || (end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder)));
     if (result == 0 && own)
         result = recorder_push(walk);
     if (result == 0 && !walk->count)

@@ -50,11 +50,11 @@ static const char help[] =
     "               writes trace events (JSON) for Perfetto, speedscope and their like; - is standard output\n"
     "  --profile    of a run with samples (mpit-run --sample HZ): shares of time not in MPI, at work and stalled, by\n"
     "               function, line and path of calls; with --json as JSON; profile.md in the documentation defines it\n"
-    "  --folded FILE, --flamegraph FILE\n"
-    "               the samples as folded stacks, for speedscope and its like, and as a flame graph (SVG)\n"
+    "  --folded FILE, --flamegraph FILE, --pprof FILE\n"
+    "               the samples as folded stacks, for speedscope and its like; as a flame graph (SVG); for pprof\n"
     "  --otf2-samples DIR\n"
     "               the samples as calling contexts, in an OTF2 archive of their own\n"
-    "    --internal   of these four: with what is inside of MPI's functions\n"
+    "    --internal   of these five: with what is inside of MPI's functions\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --check ARCHIVE\n"
@@ -64,9 +64,9 @@ static const char help[] =
     "  --check-rules  the rules that --check judges by\n"
     "  --help, --version\n"
     "\n"
-    "With --events, --csv, --analyze, --otf2, --perfetto, --profile, --folded, --flamegraph and --otf2-samples,\n"
-    "only a part of it (--ranks and --comm: once or more; what is shown fits all kinds; outputs.md in the "
-    "documentation says more):\n"
+    "With --events, --csv, --analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof and\n"
+    "--otf2-samples, only a part of it (--ranks and --comm: once or more; what is shown fits all kinds;\n"
+    "outputs.md in the documentation says more):\n"
     "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
     "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
     "                     200ms:, :3s; either may be missing\n"
@@ -94,6 +94,7 @@ enum mode {
     MODE_PROFILE,
     MODE_FOLDED,
     MODE_FLAMEGRAPH,
+    MODE_PPROF,
     MODE_OTF2_SAMPLES,
     MODE_HELP,
     MODE_VERSION
@@ -148,7 +149,8 @@ static bool mode_has_json(enum mode mode)
 
 static bool mode_has_stacks(enum mode mode)
 {
-    return mode == MODE_PROFILE || mode == MODE_FOLDED || mode == MODE_FLAMEGRAPH || mode == MODE_OTF2_SAMPLES;
+    return mode == MODE_PROFILE || mode == MODE_FOLDED || mode == MODE_FLAMEGRAPH || mode == MODE_PPROF ||
+           mode == MODE_OTF2_SAMPLES;
 }
 
 static bool mode_has_target(enum mode mode)
@@ -163,8 +165,9 @@ static void mode_set(struct request *request, enum mode mode)
     if (beside)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --csv, --crash, --analyze, --otf2, --perfetto, "
-                     "--profile, --folded, --flamegraph, --otf2-samples, --compact, --verify and --check at a time");
+        usage_reject(
+            "only one of --summary, --json, --events, --csv, --crash, --analyze, --otf2, --perfetto, "
+            "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
 }
@@ -201,6 +204,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"folded", required_argument, NULL, MODE_FOLDED},
                                             {"flamegraph", required_argument, NULL, MODE_FLAMEGRAPH},
                                             {"otf2-samples", required_argument, NULL, MODE_OTF2_SAMPLES},
+                                            {"pprof", required_argument, NULL, MODE_PPROF},
                                             {"internal", no_argument, NULL, OPTION_INTERNAL},
                                             {"ranks", required_argument, NULL, OPTION_RANKS},
                                             {"window", required_argument, NULL, OPTION_WINDOW},
@@ -242,9 +246,9 @@ static struct request request_read(int argc, char *argv[])
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
             "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2, --perfetto, "
-            "--profile, --folded, --flamegraph or --otf2-samples");
+            "--profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.internal && !mode_has_stacks(request.mode))
-        usage_reject("--internal goes with --profile, --folded, --flamegraph or --otf2-samples");
+        usage_reject("--internal goes with --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
         usage_reject("-j goes with --otf2");
     if (optind == argc)
@@ -464,6 +468,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return sampleview_folded(dir, &samples);
     case MODE_FLAMEGRAPH:
         return sampleview_flamegraph(dir, &samples);
+    case MODE_PPROF:
+        return sampleview_pprof(dir, &samples);
     case MODE_OTF2_SAMPLES:
         return sampleview_otf2(dir, &samples);
     case MODE_JSON:

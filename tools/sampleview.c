@@ -6,6 +6,7 @@
 #include "interrupt.h"
 #include "otf2_samples.h"
 #include "outputfile.h"
+#include "pprof.h"
 #include "profile.h"
 
 #include <err.h>
@@ -99,32 +100,64 @@ int sampleview_folded(const struct run_dir *dir, const struct sample_request *re
     return 0;
 }
 
-/* A picture has one job: that which has samples. */
+/* The one job that has samples. `what`: has no room for more. */
+static const struct run_job *sampled_job(const struct run_dir *dir, const char *what)
+{
+    const struct run_job *job = dir->jobs;
+    if (sampled_jobs(dir) > 1)
+        errx(1, "%s has samples of several jobs, and %s has one: give one of its files, or use --folded", dir->path,
+             what);
+    while (!run_job_has_samples(job))
+        job++;
+    return job;
+}
+
+static int failed_for(char error[OUTPUT_ERROR_BYTES], const char *text)
+{
+    snprintf(error, OUTPUT_ERROR_BYTES, "%s", text);
+    return 1;
+}
+
 int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request)
 {
     char error[OUTPUT_ERROR_BYTES] = "";
     struct profile profile;
-    size_t job = 0;
-    if (sampled_jobs(dir) > 1)
-        errx(1, "%s has samples of several jobs, and a flame graph has one: give one of its files, or use --folded",
-             dir->path);
-    while (!run_job_has_samples(&dir->jobs[job]))
-        job++;
+    int failed = 0;
+    const struct run_job *job = sampled_job(dir, "a flame graph");
     FILE *out = output_file_open(request->target, error);
     if (!out)
         errx(1, "%s", error);
-    int failed = profile_open(&profile, &dir->jobs[job], request->selection, request->internal) != 0;
-    if (failed) {
-        snprintf(error, sizeof error, "no memory to draw the samples");
+    if (profile_open(&profile, job, request->selection, request->internal) != 0) {
+        failed = failed_for(error, "no memory to draw the samples");
     } else if (!profile.sum.ns) {
-        failed = 1;
-        snprintf(error, sizeof error, "no sample was taken of what was asked for");
+        failed = failed_for(error, "no sample was taken of what was asked for");
     } else {
-        const char *program = dir->jobs[job].files[0].header.program, *slash = strrchr(program, '/');
+        const char *program = job->files[0].header.program, *slash = strrchr(program, '/');
         flamegraph_write(&profile, slash ? slash + 1 : program, out);
         notes_print(&profile.stacks);
     }
     profile_release(&profile);
+    if (output_file_close(out, request->target, failed, error) != 0)
+        errx(1, "%s", error);
+    return 0;
+}
+
+int sampleview_pprof(const struct run_dir *dir, const struct sample_request *request)
+{
+    char error[OUTPUT_ERROR_BYTES] = "";
+    struct stacks stacks;
+    int failed = 0;
+    const struct run_job *job = sampled_job(dir, "a profile for pprof");
+    FILE *out = output_file_open(request->target, error);
+    if (!out)
+        errx(1, "%s", error);
+    if (stacks_open(&stacks, job, request->selection, request->internal) != 0 || pprof_write(&stacks, out) != 0)
+        failed = failed_for(error, "no memory to convert the samples");
+    else if (!stacks.taken)
+        failed = failed_for(error, "no sample was taken of what was asked for");
+    else
+        notes_print(&stacks);
+    stacks_release(&stacks);
     if (output_file_close(out, request->target, failed, error) != 0)
         errx(1, "%s", error);
     return 0;

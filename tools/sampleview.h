@@ -21,6 +21,8 @@ int sampleview_profile(const struct run_dir *dir, const struct sample_request *r
 int sampleview_folded(const struct run_dir *dir, const struct sample_request *request);
 /* The archives of several jobs go to target/JOB. */
 int sampleview_otf2(const struct run_dir *dir, const struct sample_request *request);
+/* These two have one job. */
+int sampleview_pprof(const struct run_dir *dir, const struct sample_request *request);
 int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request);
 
 #endif

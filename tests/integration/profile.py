@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE
+"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE |
+pprof FILE PROFILE
 
 What mpit-dump made of the samples of phases.c (PROFILE: --profile --json), beside what the program measured by itself
 (SAID), and the other outputs beside the profile."""
+import gzip
 import json
 import re
 import sys
@@ -145,13 +147,69 @@ def archive_judge(directory, profile):
     require(mpi * job["period_ns"] == job["time"]["ns"] - job["time"]["states_ns"]["not_in_mpi"], mpi)
 
 
+def varint(data, at):
+    """A number of a protocol buffer, and where the next thing begins."""
+    value, shift = 0, 0
+    while True:
+        value |= (data[at] & 0x7f) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def message(data):
+    """Its fields, by number: each a list of numbers and of strings of bytes."""
+    fields, at = {}, 0
+    while at < len(data):
+        head, at = varint(data, at)
+        value, at = varint(data, at)
+        require(head & 7 in (0, 2), "a field of type", head & 7)
+        if head & 7 == 2:
+            value, at = data[at:at + value], at + value
+        fields.setdefault(head >> 3, []).append(value)
+    require(at == len(data), "a field ends behind its message")
+    return fields
+
+
+def numbers(packed):
+    """A packed list of them."""
+    values, at = [], 0
+    while at < len(packed):
+        value, at = varint(packed, at)
+        values.append(value)
+    return values
+
+
+def pprof_judge(path, profile):
+    """Read by the documented numbers of fields, it is the same samples."""
+    job = job_of(profile)
+    with gzip.open(path) as file:
+        top = message(file.read())
+    texts = [text.decode() for text in top[6]]
+    require(texts[0] == "" and [texts[message(one)[1][0]] for one in top[1]] == ["samples", "time"], "what is counted", texts[:8])
+    functions = {fields[1][0]: texts[fields[2][0]] for fields in map(message, top[5])}
+    locations = {fields[1][0]: functions[message(fields[4][0])[1][0]] for fields in map(message, top[4])}
+    samples, late, in_mpi = [0, 0], 0, 0
+    for fields in map(message, top[2]):
+        stack, values = [locations[number] for number in numbers(fields[1][0])], numbers(fields[2][0])
+        labels = {texts[label[1][0]]: texts[label[2][0]] for label in map(message, fields[3])}
+        samples = [a + b for a, b in zip(samples, values)]
+        require(sorted(labels) == ["rank", "state", "thread"] and labels["rank"] in "01", labels)
+        require((labels["state"] == "not in MPI") == (not stack[0].startswith("[")) or stack[0] == "[mpit]" or "+0x" in stack[0], stack, labels)
+        late += values[1] if stack[-4:] == ["MPI_Recv", "receive_late", "rounds", "main"] else 0
+        in_mpi += values[1] if labels["state"] != "not in MPI" else 0
+    require(samples == [job["time"]["samples"], job["time"]["ns"]], "in all", samples, job["time"])
+    require(in_mpi == job["time"]["ns"] - job["time"]["states_ns"]["not_in_mpi"], "in MPI", in_mpi)
+    require(late == node_find(job["paths"], "main", "rounds", "receive_late", "MPI_Recv")["time"]["ns"], "late", late)
+
+
 def main():
     """One of them."""
     what, *words = sys.argv[1:]
     if what == "rank":
         rank_judge(int(words[0]), *words[1:])
     else:
-        {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge}[what](*words)
+        {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge, "pprof": pprof_judge}[what](*words)
 
 
 main()

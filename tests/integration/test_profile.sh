@@ -51,6 +51,8 @@ profiles() {
     check "$mpi: --internal has what is inside" sh -c "'$dump' --folded - --internal run-$mpi | grep -q 'receive_late;MPI_Recv;P*MPI_Recv;.*stall recv'"
     check "$mpi: --flamegraph" "$dump" --flamegraph flames.svg "run-$mpi"
     check "$mpi: the picture holds together" $python "$judge" picture flames.svg
+    check "$mpi: --pprof" "$dump" --pprof pprof.pb.gz "run-$mpi"
+    check "$mpi: its samples are the same" $python "$judge" pprof pprof.pb.gz all.json
     check "$mpi: --otf2-samples" "$dump" --otf2-samples "archive-$mpi" "run-$mpi"
     check "$mpi: the archive is sound" sound "archive-$mpi"
     check "$mpi: otf2-print reads it" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -q 'CALLING_CONTEXT_SAMPLE.*stall recv'"
@@ -79,10 +81,11 @@ wrong_calls() {
     refused "no place for folded stacks" 1 'cannot be written' --folded /nowhere/folded "run-$mpi"
     refused "an archive that is there" 1 'exists already' --otf2-samples "archive-$mpi" "run-$mpi"
     refused "nothing of that" 1 'no sample was taken' --flamegraph none.svg --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that for pprof" 1 'no sample was taken' --pprof none.gz --functions MPI_Alltoallw "run-$mpi"
     refused "--internal without stacks" 2 '--internal goes with' --summary --internal "run-$mpi"
     refused "two at a time" 2 'only one of' --profile --folded - "run-$mpi"
     refused "no file" 2 'needs a value' --flamegraph
-    check "nothing half is left" sh -c '! ls never* none.svg* 2>/dev/null'
+    check "nothing half is left" sh -c '! ls never* none.svg* none.gz* 2>/dev/null'
 }
 
 any=

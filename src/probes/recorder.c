@@ -338,6 +338,7 @@ static void facts_learn(struct log *log)
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
+    stall_scale(book.scale);
     stall_learn();
     native_types_find();
     umq_pending_count = request_pending_count;

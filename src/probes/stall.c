@@ -43,10 +43,10 @@ static inline struct log *waiting(void)
     return call < CALL_COUNT && may_wait[call] && log->state->since ? log : NULL;
 }
 
-static void stall_begin(struct log *log)
+static void stall_begin(struct log *log, uint64_t since)
 {
     struct stall *stall = &log->stall;
-    stall->since = clock_now();
+    stall->since = since;
     if (stall->times++ == 0) {
         stall->ticks = 0;
         stall->first = stall->since;
@@ -54,10 +54,34 @@ static void stall_begin(struct log *log)
     stalled_show(log, stall->since - stall->ticks);
 }
 
+/* Of polls that read the clock, if they were many. A sleep among them makes them no longer than that. */
+enum { LEARNED_FROM = 8, PATIENCE_LEAST = 4, PATIENCE_MOST = 256 };
+static uint32_t patience_ticks = 4000;
+
+void stall_scale(struct clock_scale scale)
+{
+    patience_ticks = (uint32_t)clock_ticks(scale, 2000);
+}
+
+static void idle_learn(struct stall *stall, uint64_t now)
+{
+    if (stall->polls < LEARNED_FROM)
+        return;
+    uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks / PATIENCE_LEAST;
+    idle = idle < most ? idle : most;
+    stall->idle = stall->idle ? (uint32_t)((stall->idle * 3 + idle) / 4) : (uint32_t)idle;
+    stall->patience = stall->idle ? patience_ticks / stall->idle : PATIENCE_MOST;
+    if (stall->patience > PATIENCE_MOST)
+        stall->patience = PATIENCE_MOST;
+}
+
 static void stall_pause(struct log *log, uint64_t now)
 {
-    log->stall.ticks += now - log->stall.since;
-    log->stall.since = 0;
+    struct stall *stall = &log->stall;
+    idle_learn(stall, now);
+    stall->ticks += now - stall->since;
+    stall->since = 0;
+    stall->working = now;
     stalled_show(log, 0);
 }
 
@@ -75,16 +99,24 @@ struct log *poll_begin(void)
     return log;
 }
 
-enum { PATIENCE = 16 };
-
 static bool patience_ends(struct log *log)
 {
     struct stall *stall = &log->stall;
     if (stall->call != log->state->since) {
-        stall->call = log->state->since;
+        stall->call = stall->working = log->state->since;
         stall->vain = 0;
     }
-    return ++stall->vain >= PATIENCE;
+    return ++stall->vain > stall->patience;
+}
+
+/* It began with the first poll in vain, which was after what has been work. */
+static __attribute__((noinline)) void patience_end(struct log *log)
+{
+    struct stall *stall = &log->stall;
+    uint64_t now = clock_now(), spent = (uint64_t)stall->vain * stall->idle;
+    stall->watched = now;
+    stall->polls = 0;
+    stall_begin(log, now - stall->working > spent ? now - spent : stall->working);
 }
 
 void poll_end(struct log *log, bool found)
@@ -94,8 +126,9 @@ void poll_end(struct log *log, bool found)
     if (stall->depth == 0 || --stall->depth)
         return;
     if (!stall->found) {
+        stall->polls++;
         if (!stall->since && patience_ends(log))
-            stall_begin(log);
+            patience_end(log);
     } else {
         stall->vain = 0;
         if (stall->since)
@@ -117,7 +150,9 @@ struct log *sleep_begin(void)
     struct log *log = waiting();
     if (!log || log->stall.since)
         return NULL;
-    stall_begin(log);
+    stall_begin(log, clock_now());
+    log->stall.polls = 0;
+    log->stall.watched = log->stall.since;
     return log;
 }
 

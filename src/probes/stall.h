@@ -5,12 +5,13 @@
  *                                                                                                    │
  *   wrapper ── leave: stalled at all? ──> probe_leave_rare ── stall_end ──> RECORD_STALL ────────────┘
  *
- * A call that may wait is at work until PATIENCE polls in a row have found nothing (about a microsecond: an answer of a
- * neighbour comes sooner, and would come later if each such wait were measured); from then on it is stalled until a
- * poll finds something. The last of these polls reads the clock when it returns. Later ones read it when they begin, so
- * that the one that finds something, which may go on to move a large message, belongs to the work. Polls may lie inside
- * of each other (Open MPI's progress calls UCX's): the outermost reads the clock, and has found what those inside of it
- * found.
+ * A call that may wait is at work until so many polls in a row have found nothing that they took about two
+ * microseconds: an answer of a neighbour comes sooner, and would come later if each such wait were measured. Then it is
+ * stalled, since the first of them, until a poll finds something. How long a poll takes that finds nothing, a thread
+ * learns from its longer waits, so that these first ones need no clock. The last of them reads it when it returns.
+ * Later ones read it when they begin, so that the one that finds something, which may go on to move a large message,
+ * belongs to the work. Polls may lie inside of each other (Open MPI's progress calls UCX's): the outermost reads the
+ * clock, and has found what those inside of it found.
  *
  * A call that does not wait (a test, the posting of a request) is at work, whatever its poll finds: a program that
  * polls by itself is not stalled in MPI.
@@ -19,6 +20,8 @@
  */
 #ifndef MPIT_PROBES_STALL_H
 #define MPIT_PROBES_STALL_H
+
+#include "clock.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,12 +39,19 @@ struct stall {
     uint32_t times; /* how many stalls; 0: none, and nothing has to be done when it returns */
     uint32_t vain;  /* polls in vain while at work, of the call that began then: */
     uint64_t call;
-    uint16_t depth; /* polls, one inside of the other */
-    bool found;     /* one inside of the outermost has found something */
+    uint64_t working;  /* since then, in that call */
+    uint32_t patience; /* so many polls in vain are no stall */
+    uint32_t idle;     /* ticks that one takes, as learned; 0: not yet */
+    uint64_t watched;  /* since then each poll reads the clock, */
+    uint32_t polls;    /* and so many have */
+    uint16_t depth;    /* polls, one inside of the other */
+    bool found;        /* one inside of the outermost has found something */
 };
 
 /* Calls that may wait, by kind. */
 void stall_open(void);
+/* How many ticks two microseconds are. */
+void stall_scale(struct clock_scale scale);
 
 /* Around a poll of the progress engine. NULL: the thread is in no call that may wait. `found`: it was not in vain. */
 struct log *poll_begin(void);

@@ -16,9 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINES_MOST = 32, NAME_MOST = 4096 };
+enum { LINES_MOST = 32, NAME_MOST = 4096, UNIT_RANGES_MOST = 1 << 22 };
 
 enum trouble { TROUBLE_NONE, TROUBLE_OPEN, TROUBLE_KIND, TROUBLE_CHANGED, TROUBLE_FORMAT };
+
+/* Code of a unit of compilation. */
+struct unit_range {
+    Dwarf_Addr low, high; /* as in the file */
+    Dwarf_Addr bias;      /* of its debug information */
+    Dwarf_Die unit;
+};
 
 struct object {
     struct object *next;
@@ -29,7 +36,10 @@ struct object {
     enum trouble trouble;
     int error; /* TROUBLE_OPEN: errno */
     Dwfl *dwfl;
-    Dwfl_Module *module; /* NULL: nothing can be found in it */
+    Dwfl_Module *module;      /* NULL: nothing can be found in it */
+    struct unit_range *units; /* by address; once they were needed */
+    size_t unit_count;
+    bool units_known;
     uint64_t number;
 };
 
@@ -72,6 +82,7 @@ void symbols_close(struct symbols *symbols)
         next = object->next;
         if (object->dwfl)
             dwfl_end(object->dwfl);
+        free(object->units);
         free(object->path);
         free(object);
     }
@@ -264,11 +275,59 @@ static void call_place(Dwarf_Die *die, Dwarf_Die *unit, struct symbol_line *line
     }
 }
 
-/* The functions that the compiler has put around the address, and the one that they are in. */
-static unsigned scopes_fill(Dwfl_Module *module, Dwarf_Addr address, struct symbol_line *lines)
+static int unit_order(const void *one, const void *other)
 {
-    Dwarf_Addr bias;
-    Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias);
+    const struct unit_range *a = one, *b = other;
+    return (a->low > b->low) - (a->low < b->low);
+}
+
+static void units_find(struct object *object)
+{
+    size_t capacity = 0;
+    Dwarf_Addr bias = 0, base, low, high;
+    object->units_known = true;
+    for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(object->module, unit, &bias));)
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &low, &high)) > 0;) {
+            if (object->unit_count == UNIT_RANGES_MOST)
+                return;
+            if (object->unit_count == capacity) {
+                struct unit_range *units = realloc(object->units, (capacity * 2 + 64) * sizeof *units);
+                if (!units)
+                    return;
+                object->units = units;
+                capacity = capacity * 2 + 64;
+            }
+            object->units[object->unit_count++] = (struct unit_range){low + bias, high + bias, bias, *unit};
+        }
+    if (object->unit_count)
+        qsort(object->units, object->unit_count, sizeof *object->units, unit_order);
+}
+
+/* By the table of addresses; where a compiler has written none (clang), by the units' own words. */
+static Dwarf_Die *unit_of(struct object *object, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *unit = dwfl_module_addrdie(object->module, address, bias);
+    if (unit)
+        return unit;
+    if (!object->units_known)
+        units_find(object);
+    size_t first = 0, end = object->unit_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (object->units[middle].low <= address)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    if (!first || address >= object->units[first - 1].high)
+        return NULL;
+    *bias = object->units[first - 1].bias;
+    return &object->units[first - 1].unit;
+}
+
+/* The functions that the compiler has put around the address, and the one that they are in. */
+static unsigned scopes_fill(Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address, struct symbol_line *lines)
+{
     Dwarf_Die *around = NULL, *scopes = NULL;
     unsigned count = 0;
     int found = unit ? dwarf_getscopes(unit, address - bias, &around) : 0, innermost = 0;
@@ -302,16 +361,18 @@ static char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
     return name && offset < symbol.st_size ? name_copy(name) : NULL;
 }
 
-static unsigned lines_fill(const struct object *object, Dwarf_Addr address, struct symbol_line lines[LINES_MOST + 1])
+static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct symbol_line lines[LINES_MOST + 1])
 {
     int number = 0;
     char text[NAME_MOST];
+    Dwarf_Addr bias = 0;
     if (!object->module)
         return 1;
-    unsigned count = scopes_fill(object->module, address, lines);
-    Dwfl_Line *line = dwfl_module_getsrc(object->module, address);
-    const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-    if (file && number > 0) {
+    Dwarf_Die *unit = unit_of(object, address, &bias);
+    unsigned count = unit ? scopes_fill(unit, bias, address, lines) : 0;
+    Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+    const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+    if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
         label_clean(text, sizeof text, file, strlen(file));
         free((char *)(uintptr_t)lines[0].file);
         lines[0].file = strdup(text);

@@ -80,12 +80,22 @@ static void progress_tell(uint64_t events)
     (*progress)++;
 }
 
+/* Sanitizers take terabytes of addresses for themselves. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { BOUNDS_MEMORY = false };
+#elif defined(__has_feature)
+enum { BOUNDS_MEMORY = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) };
+#else
+enum { BOUNDS_MEMORY = true };
+#endif
+
 /* A file that is damaged can ask for any amount of memory; many locations need many files. */
 static void limits_set(void)
 {
     struct rlimit limit;
     uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > memory)) {
+    if (BOUNDS_MEMORY && getrlimit(RLIMIT_AS, &limit) == 0 &&
+        (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > memory)) {
         limit.rlim_cur = memory;
         setrlimit(RLIMIT_AS, &limit);
     }

@@ -107,7 +107,8 @@ static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
     return text;
 }
 
-/* Of a call that was not timed nobody knows how long it took. One that was took some ticks. */
+/* Of a call that was not timed nobody knows how long it took. One that was took some ticks; but for a few, as counters
+ * go in steps of up to 10 ns, so that these cannot be told apart where not all were timed. */
 static const char *duration_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file, uint64_t ticks)
 {
     bool untimed = file->header.sampling != 1 || file->header.sampling_changed;

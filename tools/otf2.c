@@ -16,6 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of definitions. */
+enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 16 };
+
 /* No fault: an archive has one MPI_COMM_WORLD. */
 static void foreign_tell(const struct trace_job *job, struct otf2_report *report)
 {
@@ -88,6 +91,23 @@ static int events_write(struct conversion *c)
     return agree(c, result);
 }
 
+/* A definition has to fit into a chunk: groups name ranks, mapping tables have two numbers for each entry. OTF2 clears
+ * a chunk for each location, so it is not larger than need be. */
+static int definitions_bound(struct conversion *c)
+{
+    uint64_t entries = trace_numbers_most(&c->objects), bytes;
+    uint64_t others[] = {(uint64_t)c->job.size, c->job.region_count, c->report->locations};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        entries = others[i] > entries ? others[i] : entries;
+    bytes = team_largest(c->team, DEFINITION_REST_BYTES + DEFINITION_ENTRY_BYTES * entries);
+    bytes = bytes < OTF2_CHUNK_SIZE_MIN   ? OTF2_CHUNK_SIZE_MIN
+            : bytes > OTF2_CHUNK_SIZE_MAX ? OTF2_CHUNK_SIZE_MAX
+                                          : bytes;
+    if (OTF2_Archive_SetDefChunkSize(c->archive, c->team->rank ? OTF2_UNDEFINED_UINT64 : bytes) != OTF2_SUCCESS)
+        return report_error(c->report, "no definitions can be written");
+    return 0;
+}
+
 static int archive_fill(struct conversion *c)
 {
     int result = agree(c, otf2_archive_prepare(c->archive, c->report));
@@ -103,6 +123,8 @@ static int archive_fill(struct conversion *c)
         result = agree(c, trace_ranks_gather(&c->job, &c->comms, c->team, c->report));
     if (result == 0)
         result = agree(c, trace_numbers_gather(&c->objects, c->team, c->report));
+    if (result == 0)
+        result = agree(c, definitions_bound(c));
     if (result == 0)
         result = agree(
             c, trace_definitions_write(c->archive, &c->job, &c->comms, &c->objects, &c->strings, c->team, c->report));

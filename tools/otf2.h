@@ -9,8 +9,9 @@
  *                                                                        │
  *                           definitions, written last  <─────────────────┘ counts, range of time, what was used
  *
- * Memory grows with the requests and accesses that are under way, with the depth of nested calls, and with the number
- * of windows, files, and communicators and their members; not with the length of the trace.
+ * Memory grows with the requests and accesses that are under way, with the depth of nested calls and regions, and with
+ * the number of windows, files, and communicators and their members; not with the length of the trace, but for the root
+ * of that where there are regions of other libraries (otf2_schedule.h).
  */
 #ifndef MPIT_TOOLS_OTF2_H
 #define MPIT_TOOLS_OTF2_H

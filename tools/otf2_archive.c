@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each thread of the process that is being converted has one of the former in memory. */
-enum { EVENT_CHUNK_BYTES = 1 << 20, DEFINITION_CHUNK_BYTES = 4 << 20, NFTW_DESCRIPTORS = 16 };
+/* Each thread of the process that is being converted has a chunk of events in memory. */
+enum { EVENT_CHUNK_BYTES = 1 << 20, NFTW_DESCRIPTORS = 16 };
 
 struct chunk {
     struct chunk *before;
@@ -87,7 +87,7 @@ static int entry_remove(const char *path, const struct stat *status, int type, s
 
 OTF2_Archive *otf2_archive_open(const char *directory)
 {
-    return OTF2_Archive_Open(directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES, DEFINITION_CHUNK_BYTES,
+    return OTF2_Archive_Open(directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES, OTF2_UNDEFINED_UINT64,
                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 }
 

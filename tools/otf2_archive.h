@@ -11,7 +11,7 @@
 OTF2_ErrorCode otf2_error_keep(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                const char *format, va_list args);
 
-/* NULL: it cannot be made. */
+/* NULL: it cannot be made. Before definitions are written, somebody has to say how large their chunks are. */
 OTF2_Archive *otf2_archive_open(const char *directory);
 /* Its memory, its flushing, its locks. 0, or -1 with the report's error set. */
 int otf2_archive_prepare(OTF2_Archive *archive, struct otf2_report *report);

@@ -231,7 +231,7 @@ static void schedule_enter(struct trace_location *location, const struct traced_
     if (location->depth < sizeof location->floors / sizeof *location->floors)
         location->floors[location->depth] = location->schedule.floor;
     location->depth++;
-    location->schedule.floor = location->schedule.open_count;
+    location->schedule.floor = location->schedule.open.count;
 }
 
 static void schedule_leave(struct trace_location *location, const struct traced_call *call)
@@ -244,7 +244,7 @@ static void schedule_leave(struct trace_location *location, const struct traced_
 static void call_enter(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
-    if (location->schedule.count)
+    if (location->schedule.some)
         schedule_enter(location, call);
     if (!call_is_shown(location, call))
         return;
@@ -266,21 +266,27 @@ static void write_cancelled(struct trace_location *location, uint64_t request, O
         location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, request));
 }
 
-static void write_received(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
+static inline void write_sent(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
+{
+    if (request)
+        location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, request));
+}
+
+static void write_received(struct trace_location *location, const struct event *event, uint64_t request,
+                           OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
-    const struct event *event = &part->event;
-    if (!part->request) { /* its post was lost: the message is kept, as one without a request */
+    if (!request) { /* its post was lost: the message is kept, as one without a request */
         write_receive(location, event, now);
         return;
     }
     const struct trace_place *place = message_place(process, event);
     if (!place) {
-        write_cancelled(location, part->request, now);
+        write_cancelled(location, request, now);
         return;
     }
     location_check(location, OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
-                                                     (uint32_t)event->tag, event->bytes, part->request));
+                                                     (uint32_t)event->tag, event->bytes, request));
 }
 
 /* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
@@ -330,11 +336,10 @@ static inline void write_done(struct trace_location *location, const struct call
         break;
     case RECORD_SEND_DONE:
     case RECORD_HALF_DONE:
-        if (part->request)
-            location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
+        write_sent(location, part->request, now);
         break;
     case RECORD_RECV_DONE:
-        write_received(location, part, now);
+        write_received(location, &part->event, part->request, now);
         break;
     default:
         write_ended(location, part, next, now);
@@ -390,7 +395,7 @@ static __attribute__((noinline)) void write_results(struct trace_location *locat
 static void call_leave(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
-    if (location->schedule.count)
+    if (location->schedule.some)
         schedule_leave(location, call);
     if (!call_is_shown(location, call))
         return;
@@ -438,10 +443,53 @@ void location_call(struct trace_location *location, const struct traced_call *ca
     call_leave(location, call);
 }
 
+void location_message(struct trace_location *location, const struct message_call *call)
+{
+    const struct event *event = call->event;
+    uint32_t region = trace_region(location->process->job, event_kind(event));
+    unsigned shape = 1u << call->shape;
+    OTF2_TimeStamp now = advance(location, event->begin);
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    if (shape & (1 << FOLD_SEND | 1 << FOLD_SENDRECV))
+        write_send(location, event, now);
+    else if (shape & 1 << FOLD_POST_SEND)
+        write_isend(location, event, call->request, now);
+    else if (shape & 1 << FOLD_POST_RECV)
+        write_irecv_request(location, call->request, now);
+    now = advance(location, event->begin + event->duration);
+    if (shape & 1 << FOLD_RECV)
+        write_receive(location, event, now);
+    for (size_t i = 0; i < call->record_count; i++) {
+        const struct event *record = &call->records[i];
+        switch (event_kind(record)) {
+        case RECORD_RECEIVE:
+            write_receive(location, record, now);
+            break;
+        case RECORD_SEND_DONE:
+            write_sent(location, call->requests[i], now);
+            break;
+        case RECORD_RECV_DONE:
+            write_received(location, record, call->requests[i], now);
+            break;
+        default:
+            break;
+        }
+    }
+    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+}
+
+void location_gap(struct trace_location *location, uint64_t until)
+{
+    location_check(location,
+                   OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, location->last_ns, OTF2_MEASUREMENT_OFF));
+    location_check(location, OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, advance(location, until),
+                                                             OTF2_MEASUREMENT_ON));
+}
+
 void location_begin(struct trace_location *location)
 {
     const struct trace_job *job = location->process->job;
-    location->plain = !location->schedule.count && !job->selection && !job->in_part;
+    location->plain = !location->schedule.some && !job->selection && !job->in_part;
 }
 
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)

@@ -12,6 +12,7 @@
 #include "otf2_calls.h"
 #include "otf2_communicators.h"
 #include "otf2_objects.h"
+#include "otf2_schedule.h"
 
 #include <otf2/otf2.h>
 
@@ -74,6 +75,20 @@ void location_enter(struct trace_location *location, const struct traced_call *c
 void location_leave(struct trace_location *location, const struct traced_call *call);
 /* Both, of a call from inside of which none was made. */
 void location_call(struct trace_location *location, const struct traced_call *call);
+/* A call that sends, receives, posts or completes messages, and nothing else. */
+struct message_call {
+    const struct event *event;
+    enum fold_shape shape;
+    uint64_t request; /* that it posted */
+    const struct event *records;
+    const uint64_t *requests; /* that each of these completed */
+    size_t record_count;
+};
+
+/* The same of a call like that, in a location that is plain. */
+void location_message(struct trace_location *location, const struct message_call *call);
+/* Says that nothing was recorded from the latest event until then. */
+void location_gap(struct trace_location *location, uint64_t until);
 /* Writes what is left of the schedule. */
 void location_end(struct trace_location *location);
 /* The archive's range of time covers all that was written. */

@@ -218,6 +218,15 @@ static OTF2_ErrorCode table_write(OTF2_DefWriter *writer, OTF2_MappingType type,
     return error;
 }
 
+uint64_t trace_numbers_most(const struct trace_objects *objects)
+{
+    uint64_t most = 0;
+    for (int32_t r = 0; r < objects->ranks; r++)
+        if (objects->of_rank[r] && objects->of_rank[r][WORD_ALL] > most)
+            most = objects->of_rank[r][WORD_ALL];
+    return most + TRACE_FIRST_GROUP;
+}
+
 OTF2_ErrorCode trace_numbers_write(struct trace_objects *objects, int32_t world_rank, OTF2_DefWriter *writer)
 {
     const uint64_t *words = objects->of_rank[world_rank];

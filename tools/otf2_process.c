@@ -18,6 +18,8 @@ struct lane {
     bool has_next;
     struct nest nest;
     uint32_t thread;
+    uint64_t missing; /* records, of which it is known where they would stand: */
+    bool gap;         /* before the next call */
 };
 
 struct lanes {
@@ -34,6 +36,8 @@ struct lanes {
 
 static int lane_advance(struct lanes *lanes, struct lane *lane)
 {
+    lane->gap = lane->gap || lane->missing != lane->stream.cursor.missing; /* before the record that was read ahead */
+    lane->missing = lane->stream.cursor.missing;
     int got = call_stream_next(&lane->stream, &lane->next);
     lane->has_next = got > 0;
     return got < 0 ? report_no_memory(lanes->report) : 0;
@@ -131,11 +135,18 @@ static __attribute__((noinline)) void unmatched_count(struct trace_process *proc
         process->unmatched++;
 }
 
+/* The request that a record ends. */
+static inline uint64_t request_ended(struct lanes *lanes, const struct event *record, enum request_class class)
+{
+    uint64_t request = trace_requests_take(&lanes->requests, class, record);
+    if (!request)
+        unmatched_count(&lanes->process, record, class);
+    return request;
+}
+
 static inline void request_end(struct lanes *lanes, struct call_part *part, enum request_class class)
 {
-    part->request = trace_requests_take(&lanes->requests, class, &part->event);
-    if (!part->request)
-        unmatched_count(&lanes->process, &part->event, class);
+    part->request = request_ended(lanes, &part->event, class);
 }
 
 static int part_match(struct lanes *lanes, struct call_part *part)
@@ -206,9 +217,100 @@ static int lanes_look(struct lanes *lanes)
     return trace_watch_stops(lanes->watch) ? -1 : 0;
 }
 
+enum {
+    MESSAGE_SHAPES = 1 << FOLD_SEND | 1 << FOLD_SENDRECV | 1 << FOLD_RECV | 1 << FOLD_POST_SEND | 1 << FOLD_POST_RECV |
+                     1 << FOLD_COMPLETION,
+    FLAGS_OF_GENERAL = EVENT_WIDE | EVENT_FAILED | EVENT_NESTED
+};
+
+/* Does it do what a message needs, and nothing else? */
+static inline bool call_is_message(const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    if (kind - 1 >= CALL_COUNT - 1 || event->kind & FLAGS_OF_GENERAL || !(MESSAGE_SHAPES >> call_table[kind].fold & 1))
+        return false;
+    return call_table[kind].fold != FOLD_COMPLETION || event->peer > 0 || !event->bytes; /* a test that failed */
+}
+
+/* How many records stand behind it; SIZE_MAX: others than those of messages, or it cannot be seen yet. */
+static inline size_t message_records(const struct event *ready, const struct event *end)
+{
+    const struct event *const first = ready;
+    for (; ready != end; ready++) {
+        unsigned kind = event_kind(ready);
+        if (kind < RECORD_FIRST)
+            return (size_t)(ready - first);
+        if ((kind != RECORD_RECEIVE && kind != RECORD_SEND_DONE && kind != RECORD_RECV_DONE && kind != RECORD_STALL) ||
+            ready->kind & EVENT_WIDE)
+            break;
+    }
+    return SIZE_MAX;
+}
+
+/*
+ * The next calls of a lane as long as they are messages alone, returned before `until`, and lie unpacked with what
+ * belongs to them: nearly all calls of most programs. What lane_step does in four walks over a call and a copy of it is
+ * one here.
+ */
+static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
+{
+    struct call_stream *stream = &lane->stream;
+    struct event_cursor *cursor = &stream->cursor;
+    uint64_t requests[EVENTS_READY_MOST];
+    while (stream->ahead && cursor->ready != cursor->ready_end && call_is_message(stream->ahead)) {
+        struct message_call call = {.event = stream->ahead, .records = cursor->ready, .requests = requests};
+        uint64_t end = call.event->begin + call.event->duration;
+        call.shape = (enum fold_shape)call_table[event_kind(call.event)].fold;
+        call.record_count = message_records(cursor->ready, cursor->ready_end);
+        if (call.record_count == SIZE_MAX || end >= until || end < call.event->begin)
+            break;
+        int posted = 0;
+        if (call.shape == FOLD_POST_SEND && process_has_message(&lanes->process, call.event))
+            posted = request_post(lanes, REQUEST_IS_SEND, call.event, &call.request);
+        else if (call.shape == FOLD_POST_RECV && process_has_receive(&lanes->process, call.event))
+            posted = request_post(lanes, REQUEST_IS_RECV, call.event, &call.request);
+        if (posted != 0)
+            return -1;
+        for (size_t i = 0; i < call.record_count; i++)
+            if (event_kind(&call.records[i]) == RECORD_SEND_DONE)
+                requests[i] = request_ended(lanes, &call.records[i], REQUEST_IS_SEND);
+            else if (event_kind(&call.records[i]) == RECORD_RECV_DONE)
+                requests[i] = request_ended(lanes, &call.records[i], REQUEST_IS_RECV);
+        location_message(&lane->location, &call);
+        stream->calls++;
+        stream->ahead = call.records + call.record_count;
+        cursor->ready = stream->ahead + 1;
+        cursor->next += call.record_count + 1;
+    }
+    return 0;
+}
+
+/* Until when calls of this lane come before those of all others. */
+static uint64_t lane_bound(const struct lanes *lanes, const struct lane *lane)
+{
+    uint64_t until = UINT64_MAX;
+    for (size_t i = 0; lanes->count > 1 && i < lanes->count; i++) {
+        const struct lane *other = &lanes->list[i];
+        if (other != lane && other->has_next && other->next.end < until)
+            until = other->next.end;
+    }
+    return until;
+}
+
+/* Only met when events are unpacked: a chunk that is damaged. What is known to be missing in advance has no mark here,
+ * as its process is not complete anyhow (markers tell). */
+static void lane_gap(struct lanes *lanes, struct lane *lane, uint64_t until)
+{
+    if (lanes->process.rank->complete)
+        location_gap(&lane->location, until);
+    lane->gap = false;
+}
+
 static int lane_step(struct lanes *lanes, struct lane *lane)
 {
     struct traced_call *call = &lane->next;
+    if (lane->gap && lane->nest.count == 0)
+        lane_gap(lanes, lane, call->event.begin);
     bool outermost = !(call->event.kind & EVENT_NESTED);
     if (call_match(lanes, call) != 0)
         return -1;
@@ -223,10 +325,14 @@ static int lane_step(struct lanes *lanes, struct lane *lane)
         if (outermost || lane->nest.count == NEST_MAX)
             lane_write(lane);
     }
+    if (lane->location.schedule.failed)
+        return report_no_memory(lanes->report);
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "an event of rank %d could not be written: %s", lanes->process.world_rank,
                             OTF2_Error_GetDescription(lanes->process.error));
     if (++lanes->steps % STEPS_BETWEEN_LOOKS == 0 && lanes_look(lanes) != 0)
+        return -1;
+    if (lane->location.plain && lane->nest.count == 0 && lane_run(lanes, lane, lane_bound(lanes, lane)) != 0)
         return -1;
     return lane_advance(lanes, lane);
 }
@@ -252,7 +358,7 @@ static int lanes_open(struct lanes *lanes, OTF2_Archive *archive)
         if (!rank->run || rank->left_out || thread >= rank->run->thread_count)
             continue;
         if (schedule_open(&lane->location.schedule, &process->job->instruments, rank->run, thread,
-                          rank->written[thread]) != 0)
+                          rank->written[thread], true) != 0)
             return report_no_memory(lanes->report);
         location_begin(&lane->location);
         call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], true);
@@ -318,14 +424,6 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
     return 0;
 }
 
-static bool lanes_missing(const struct lanes *lanes)
-{
-    for (size_t i = 0; i < lanes->count; i++)
-        if (lanes->list[i].stream.cursor.missing)
-            return true;
-    return false;
-}
-
 static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
 {
     bool complete = lanes->process.rank->complete; /* readers hold what is complete against its partners */
@@ -334,11 +432,18 @@ static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
     for (struct lane *lane; (lane = lane_first_returned(lanes));)
         if (lane_step(lanes, lane) != 0)
             return -1;
-    for (size_t i = 0; i < lanes->count; i++)
-        lane_write(&lanes->list[i]);
-    for (size_t i = 0; i < lanes->count; i++)
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = &lanes->list[i];
+        lane_write(lane);
+        if (lane->gap || lane->missing != lane->stream.cursor.missing)
+            lane_gap(lanes, lane, UINT64_MAX);
+    }
+    for (size_t i = 0; i < lanes->count; i++) {
         location_end(&lanes->list[i].location);
-    if (complete && !lanes_missing(lanes)) /* what lies in a chunk may be damaged */
+        if (lanes->list[i].location.schedule.failed)
+            return report_no_memory(lanes->report);
+    }
+    if (complete)
         location_program_end(&lanes->list[0].location);
     if (lanes->process.error != OTF2_SUCCESS)
         return report_error(lanes->report, "the events of rank %d could not be written: %s", lanes->process.world_rank,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 enum { ATTRIBUTE_WEIGHT, ATTRIBUTE_ON_CPU, NODE_OF_JOB = 0, UNRANKED = 1 << 30, NAME_BYTES = 320 };
+enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 20 };
 
 /* A region where it is executed, below another one. */
 struct context {
@@ -447,9 +448,18 @@ static OTF2_ErrorCode offsets_write(struct conversion *c)
     return error != OTF2_SUCCESS ? error : closed;
 }
 
+/* A chunk has room for each of them: the largest is the group, which names locations. */
+static OTF2_ErrorCode definitions_bound(struct conversion *c)
+{
+    uint64_t bytes = DEFINITION_REST_BYTES + DEFINITION_ENTRY_BYTES * (uint64_t)c->location_count;
+    return OTF2_Archive_SetDefChunkSize(c->archive, bytes > OTF2_CHUNK_SIZE_MAX ? OTF2_CHUNK_SIZE_MAX : bytes);
+}
+
 static int definitions_write(struct conversion *c)
 {
-    c->error = offsets_write(c);
+    c->error = definitions_bound(c);
+    if (c->error == OTF2_SUCCESS)
+        c->error = offsets_write(c);
     definitions_walk(c);
     if (c->error == OTF2_SUCCESS && !(c->definitions = OTF2_Archive_GetGlobalDefWriter(c->archive)))
         c->error = OTF2_ERROR_FILE_INTERACTION;

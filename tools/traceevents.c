@@ -3,6 +3,7 @@
 #include "analysis.h"
 #include "label.h"
 #include "nest.h"
+#include "otf2_schedule.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -247,7 +248,7 @@ static void call_enter(void *data, const struct traced_call *call)
     if (track->depth < sizeof track->floors / sizeof *track->floors)
         track->floors[track->depth] = track->schedule.floor;
     track->depth++;
-    track->schedule.floor = track->schedule.open_count;
+    track->schedule.floor = track->schedule.open.count;
     uint64_t ns = track_time(track, call->event.begin);
     if (!call_is_shown(track, call))
         return;
@@ -390,11 +391,14 @@ static int process_write(struct view *view, int32_t world_rank)
                                 .comms = comms,
                                 .pid = pid_of(view, world_rank),
                                 .tid = tid_of(view, world_rank, thread)};
-        result = schedule_open(&track->schedule, &view->job.instruments, rank->run, thread, rank->written[thread]);
+        result =
+            schedule_open(&track->schedule, &view->job.instruments, rank->run, thread, rank->written[thread], false);
         if (result != 0)
             report_no_memory(view->report);
         else if ((result = calls_write(track, thread)) == 0)
             unfinished_write(track, rank->run->threads[thread]);
+        if (result == 0 && track->schedule.failed)
+            result = report_no_memory(view->report);
         schedule_release(&track->schedule);
     }
     quoted_release(comms, rank->run->comm_count);

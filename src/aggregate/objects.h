@@ -24,25 +24,35 @@ struct accessed {
     struct object object;
 };
 
-/* What a thread's last call was on: valid while nothing has changed. */
-struct accessed_last {
-    const struct objects *objects;
+/* What a thread's last calls on windows, or on files, were on: each entry is valid while nothing has changed since. */
+enum { ACCESSED_PLACES = 8 };
+struct accessed_entry {
     uint64_t handle, changes;
     struct accessed on;
 };
+struct accessed_last {
+    uint64_t plain_handle;      /* last.handle, where the plain path may be used (probes/plain_object.h) */
+    struct accessed_entry last; /* the last call */
+    struct accessed_entry before[ACCESSED_PLACES]; /* and some before, by their handles */
+};
+
+void accessed_open(struct accessed_last *last);
 
 /* Looks it up, and remembers it as the thread's last. */
 void objects_access(struct ledger *ledger, const struct objects *objects, uint64_t handle, struct accessed_last *last,
                     struct accessed *on);
 
+/* Has nothing changed since it was looked up? Acquire: pairs with the release in objects_set. */
+static inline bool accessed_holds(const struct objects *objects, const struct accessed_entry *entry)
+{
+    return entry->changes == __atomic_load_n(&objects->changes, __ATOMIC_ACQUIRE);
+}
+
 static inline void objects_look(struct ledger *ledger, const struct objects *objects, uint64_t handle,
                                 struct accessed_last *last, struct accessed *on)
 {
-    /* acquire: pairs with the release in objects_set */
-    if (__builtin_expect(last->handle == handle && last->objects == objects &&
-                             last->changes == __atomic_load_n(&objects->changes, __ATOMIC_ACQUIRE),
-                         1))
-        *on = last->on;
+    if (__builtin_expect(last->last.handle == handle && accessed_holds(objects, &last->last), 1))
+        *on = last->last.on;
     else
         objects_access(ledger, objects, handle, last, on);
 }

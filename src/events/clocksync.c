@@ -90,13 +90,29 @@ bool clock_burst_result(const struct clock_burst *burst, struct clock_sync *sync
     return true;
 }
 
+/* Word by word, so that who copies it meanwhile knows: each is stored behind the odd serial, and who has loaded one
+ * loads the serial behind it. */
+static void sync_put(struct clock_sync *place, const struct clock_sync *sync)
+{
+    __atomic_store_n(&place->ticks, sync->ticks, __ATOMIC_RELEASE);
+    __atomic_store_n(&place->reference_ns, sync->reference_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&place->error_ns, sync->error_ns, __ATOMIC_RELEASE);
+}
+
+static void sync_get(struct clock_sync *sync, const struct clock_sync *place)
+{
+    sync->ticks = __atomic_load_n(&place->ticks, __ATOMIC_ACQUIRE);
+    sync->reference_ns = __atomic_load_n(&place->reference_ns, __ATOMIC_ACQUIRE);
+    sync->error_ns = __atomic_load_n(&place->error_ns, __ATOMIC_ACQUIRE);
+}
+
 /* Every second of those between the first and the last goes. */
 static void syncs_thin(struct clock_syncs *syncs)
 {
     size_t kept = 0;
     for (size_t i = 0; i < CLOCK_SYNCS_MOST; i += 2)
-        syncs->list[kept++] = syncs->list[i];
-    syncs->count = kept;
+        sync_put(&syncs->list[kept++], &syncs->list[i]);
+    __atomic_store_n(&syncs->count, kept, __ATOMIC_RELEASE);
     syncs->stride *= 2;
 }
 
@@ -109,15 +125,16 @@ void clock_syncs_add(struct clock_syncs *syncs, struct clock_sync sync)
         __atomic_store_n(&syncs->count, 1, __ATOMIC_RELEASE); /* partner: clock_syncs_copy */
         return;
     }
-    __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELAXED); /* before each word of sync_put */
     /* the one before was kept only for being the latest? */
     bool replaces = number > 1 && (number - 1) % syncs->stride != 0;
     if (!replaces && syncs->count == CLOCK_SYNCS_MOST) {
         syncs_thin(syncs);
         /* places hold the multiples of the stride: that of the one before is no longer one, and was dropped */
     }
-    syncs->list[replaces ? syncs->count - 1 : syncs->count++] = sync;
+    uint64_t place = replaces ? syncs->count - 1 : syncs->count;
+    sync_put(&syncs->list[place], &sync);
+    __atomic_store_n(&syncs->count, place + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELEASE); /* partner: clock_syncs_copy */
 }
 
@@ -129,13 +146,13 @@ size_t clock_syncs_copy(const struct clock_syncs *syncs, struct clock_sync list[
         uint64_t count = __atomic_load_n(&syncs->count, __ATOMIC_ACQUIRE);
         if (count > CLOCK_SYNCS_MOST)
             return 0;
-        memcpy(list, syncs->list, count * sizeof *list);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        for (uint64_t k = 0; k < count; k++)
+            sync_get(&list[k], &syncs->list[k]);
         if (serial % 2 == 0 && __atomic_load_n(&syncs->serial, __ATOMIC_RELAXED) == serial)
             return count;
     }
     if (!__atomic_load_n(&syncs->count, __ATOMIC_ACQUIRE))
         return 0;
-    list[0] = syncs->list[0];
+    sync_get(&list[0], &syncs->list[0]);
     return 1;
 }

@@ -218,42 +218,69 @@ static bool number_get(struct columns_cursor *from, enum column lengths, uint64_
     return true;
 }
 
+/* The fields of an event, which are those of another one or stand in the column of their own. */
+static inline bool fields_take(struct columns_cursor *cursor, struct event *last, uint64_t number, size_t back)
+{
+    struct event *event = &last[number & PACK_BACK_MOST];
+    uint64_t what;
+    event_half tail;
+    if (back) {
+        const struct event *like = &last[(number - back) & PACK_BACK_MOST];
+        memcpy(&what, &like->duration, sizeof what);
+        memcpy(&tail, &like->peer, sizeof tail);
+    } else {
+        const unsigned char *fields = cursor->at[COLUMN_FIELDS];
+        uint32_t duration;
+        if (cursor->end[COLUMN_FIELDS] - fields < COLUMN_FIELD_BYTES)
+            return false;
+        memcpy(&what, fields, sizeof what);
+        memcpy(&tail, fields + sizeof duration, sizeof tail);
+        memcpy(&duration, fields + sizeof duration + sizeof tail, sizeof duration);
+        what = what << 32 | duration;
+        cursor->at[COLUMN_FIELDS] = fields + COLUMN_FIELD_BYTES;
+    }
+    memcpy(&event->duration, &what, sizeof what);
+    memcpy(&event->peer, &tail, sizeof tail);
+    return true;
+}
+
+/* The shapes that most events have: each repeats one of the last PACK_BACK_MOST, which are all of this block, and the
+ * column does not end here. Returns the number of the first one that is another. */
+static uint64_t shapes_take_repeated(struct columns_cursor *cursor, struct event *last, uint64_t number, uint64_t end)
+{
+    const unsigned char *shape = cursor->at[COLUMN_SHAPE];
+    if ((uint64_t)(cursor->end[COLUMN_SHAPE] - shape) / 2 < end - number)
+        return number;
+    for (; number < end; number++) {
+        size_t back = *shape, bytes = 1;
+        if (back & 0x80) {
+            back = (back & 0x7f) | (size_t)shape[1] << 7;
+            bytes = 2;
+        }
+        if (back - 1 >= PACK_BACK_MOST)
+            break;
+        fields_take(cursor, last, number, back);
+        shape += bytes;
+    }
+    cursor->at[COLUMN_SHAPE] = shape;
+    return number;
+}
+
 /* All of the next events but their times, which times_take fills in: two walks over a few events take less than one
  * that has all columns at hand, for which the processor has not enough registers. Returns the number of the first one
  * that cannot be had. */
 static uint64_t shapes_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
 {
-    const unsigned char *shape = cursor->at[COLUMN_SHAPE], *const shape_end = cursor->end[COLUMN_SHAPE];
-    const unsigned char *fields = cursor->at[COLUMN_FIELDS], *const fields_end = cursor->end[COLUMN_FIELDS];
-    struct event *const last = unpacked->last;
-    const uint64_t before = unpacked->before;
     uint64_t number = unpacked->count;
     for (; number < end; number++) {
-        uint64_t what;
-        event_half tail;
         size_t back;
-        if (!back_take(&shape, shape_end, &back) || back > PACK_BACK_MOST || back > number - before)
+        if (number - unpacked->before >= PACK_BACK_MOST)
+            number = shapes_take_repeated(cursor, unpacked->last, number, end);
+        if (number == end || !back_take(&cursor->at[COLUMN_SHAPE], cursor->end[COLUMN_SHAPE], &back) ||
+            back > PACK_BACK_MOST || back > number - unpacked->before ||
+            !fields_take(cursor, unpacked->last, number, back))
             break;
-        if (back) {
-            const struct event *like = &last[(number - back) & PACK_BACK_MOST];
-            memcpy(&what, &like->duration, sizeof what);
-            memcpy(&tail, &like->peer, sizeof tail);
-        } else {
-            uint32_t duration;
-            if (fields_end - fields < COLUMN_FIELD_BYTES)
-                break;
-            memcpy(&what, fields, sizeof what);
-            memcpy(&tail, fields + sizeof duration, sizeof tail);
-            memcpy(&duration, fields + sizeof duration + sizeof tail, sizeof duration);
-            what = what << 32 | duration;
-            fields += COLUMN_FIELD_BYTES;
-        }
-        struct event *event = &last[number & PACK_BACK_MOST];
-        memcpy(&event->duration, &what, sizeof what);
-        memcpy(&event->peer, &tail, sizeof tail);
     }
-    cursor->at[COLUMN_SHAPE] = shape;
-    cursor->at[COLUMN_FIELDS] = fields;
     return number;
 }
 
@@ -281,10 +308,25 @@ static __attribute__((noinline)) bool times_get(struct columns_cursor *from, str
     return true;
 }
 
-enum { SHORT_BITS = 29 }; /* two such numbers, without their highest bits, and the 7 bits of another before them: 64 */
+/* Numbers by their length in bits: two of them, without their highest bits, and the 7 bits of another before them are
+ * 64 at most. */
+enum { SHORT_LENGTH = 29, SHORT_BYTES = 8 };
+
+struct short_number {
+    uint32_t high, mask, low_bits;
+};
+
+/* The length is one more than the bits below the highest. */
+#define LOW(bits)                                                                                                      \
+    {                                                                                                                  \
+        1u << (bits), (1u << (bits)) - 1, bits                                                                         \
+    }
+#define LOW_4(bits) LOW(bits), LOW((bits) + 1), LOW((bits) + 2), LOW((bits) + 3)
+static const struct short_number short_numbers[SHORT_LENGTH + 1] = {
+    {0, 0, 0}, LOW_4(0), LOW_4(4), LOW_4(8), LOW_4(12), LOW_4(16), LOW_4(20), LOW_4(24), LOW(28)};
 
 /* The times that most events have: records whose post lies less than 128 events before them, calls whose gap and
- * duration are short and not 0, and not at the end of a column. Returns the number of the first one that is another. */
+ * duration are short, and not at the end of a column. Returns the number of the first one that is another. */
 static uint64_t times_take_short(struct columns_cursor *cursor, struct event *last, uint64_t number, uint64_t end,
                                  uint64_t before)
 {
@@ -305,22 +347,18 @@ static uint64_t times_take_short(struct columns_cursor *cursor, struct event *la
             event->begin = last[(number - *posted++) & PACK_BACK_MOST].begin;
             continue;
         }
-        if (gaps >= gaps_end || (size_t)(bits_end - bits) < sizeof word)
+        if (gaps >= gaps_end || bits_end - bits < SHORT_BYTES || *gaps > SHORT_LENGTH || *durations > SHORT_LENGTH)
             break;
-        unsigned gap_low = *gaps - 1u, duration_low = *durations - 1u;
-        if (gap_low >= SHORT_BITS || duration_low >= SHORT_BITS)
-            break;
+        const struct short_number *gap = &short_numbers[*gaps++], *duration = &short_numbers[*durations++];
         memcpy(&word, bits, sizeof word);
         word >>= used;
-        uint64_t gap_high = UINT64_C(1) << gap_low, duration_high = UINT64_C(1) << duration_low;
-        uint64_t duration = duration_high | (word >> gap_low & (duration_high - 1));
-        event->begin = call_end + unzigzag(gap_high | (word & (gap_high - 1)));
-        event->duration = (uint32_t)duration;
-        call_end = event->begin + duration;
-        used += gap_low + duration_low;
+        used += gap->low_bits + duration->low_bits;
+        uint32_t lasts = duration->high | ((uint32_t)(word >> gap->low_bits) & duration->mask);
+        event->begin = call_end + unzigzag(gap->high | ((uint32_t)word & gap->mask));
+        event->duration = lasts;
+        call_end = event->begin + lasts;
         bits += used / 8;
         used %= 8;
-        gaps++, durations++;
     }
     cursor->at[COLUMN_POSTED] = posted;
     cursor->at[COLUMN_GAPS] = gaps;

@@ -48,6 +48,11 @@ PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "prob
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "sendrecv", "sendrecv_replace", "isend", "irecv", "wait", "test", "coll"]
 
+# The same, but that the plain body is for calls that are timed: one that is only counted takes the general one.
+TIMED_SHAPES = ["win_call", "win_lock", "win_group", "win_post", "file_call", "file_transfer", "file_post", "probe",
+                "iprobe", "mprobe", "improbe", "mrecv", "neighbor", "icoll", "ineighbor", "start", "isendrecv",
+                "isendrecv_replace", "partition", "waitall", "testall", "waitany", "testany", "startall"]
+
 # Shapes of what MPI-4.0 brought, and Open MPI 4 has as an extension under the names MPIX_*.
 EXTENSION_SHAPES = ["coll_init", "neighbor_init"]
 
@@ -195,6 +200,27 @@ def object_arguments(call):
     return words + [n for n in ("request", "status") if n in names]
 
 
+def plain_arguments(call):
+    """The same for their plain bodies: the object, whom it goes to, and what makes the call a plain one, with its bytes."""
+    names = call.arguments
+    if call.shape not in TIMED_SHAPES or call.klass not in ("rma", "io"):
+        return []
+    ready = ["target >= 0"] if "target" in names else []
+    if "target_count" in names:
+        ready.append("plain_bytes(log, target_count, target_type, &bytes)")
+    elif call.detail == "element":
+        ready.append("plain_bytes(log, 1, type, &bytes)")
+    elif call.shape == "file_call" and "count" in names:
+        ready.append("false")  # a split operation begins: more is recorded than the call
+    elif "count" in names:
+        ready.append("plain_bytes(log, count, type, &bytes)")
+    words = ["win" if call.klass == "rma" else "fh"]
+    if call.klass == "rma":
+        words.append("target" if "target" in names else "PEER_NONE")
+    words.append(" && ".join(ready) or "true")
+    return words + [n for n in ("lock_type", "group", "request", "status") if n in names]
+
+
 def generate_wrappers(calls, prototypes):
     print("/* Generated from calls.table and mpi.h. */\n#include \"shapes.h\"\n#include \"switchboard.h\"\n")
     listed = []
@@ -219,13 +245,19 @@ def generate_wrappers(calls, prototypes):
             plain = f"    PLAIN_{call.shape.upper()}(%s, {body[1:]}"
             print(f"RARE int COUNTED({name})({declaration(types, names)})\n{{\n{plain % 'false'}")
             shape = plain % "true"
+        if call.shape in TIMED_SHAPES:
+            print(f"RARE int GENERAL({name})({declaration(types, names)})\n{{\n{shape}")
+            words = plain_arguments(call) or [shaped]
+            shape = (f"    PLAIN_{call.shape.upper()}(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
+                     f" {int(large)}, ({arguments}), {', '.join(words)});\n}}\n")
         print(f"GATE({name});\nint {name}({declaration(types, names)})\n{{\n{shape}")
         if call.shape not in ("init", "init_thread", "finalize"):
             route = "ROUTE_LOCAL" if call.shape == "local" else "ROUTE"
             print(f"GATE_PROFILED({name});\n{route}({name}, ({declaration(types, names)}), ({arguments}));")
             print(f"WRAPPED_DECLARE({name});")
-            plain = call.shape in PLAIN_SHAPES
-            bodies = f"{name}, COUNTED({name}), GENERAL({name})" if plain else f"{name}, {name}, {name}"
+            bodies = (f"{name}, COUNTED({name}), GENERAL({name})" if call.shape in PLAIN_SHAPES
+                      else f"{name}, GENERAL({name}), GENERAL({name})" if call.shape in TIMED_SHAPES
+                      else f"{name}, {name}, {name}")
             listed.append(f"    WRAPPED(CALL_{call.name}, {name}, {bodies}, {int(call.shape not in PASSING_SHAPES)},"
                           f" {int(call.shape == 'local')}),")
         print()

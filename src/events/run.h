@@ -102,14 +102,7 @@ bool run_trace_finish(struct run *run, struct trace_move *move);
 /* Beforehand, so that the first step does less: makes the file long enough for a chunk of so many bytes, and some. */
 void run_trace_room(struct run *run, size_t bytes);
 
-/* All of them at once: appends events of one thread. */
-bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
-                      uint32_t count);
-/* The same for `count` events that were packed (pack.h) into `bytes`. */
-bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
-                             size_t bytes);
-
-/* The same for `count` records of comm_past, from number `first` on, packed into `bytes`. */
+/* All of them at once, for `count` records of comm_past, from number `first` on, packed into `bytes`. */
 bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes);
 
 /* It has a file in a run directory. */

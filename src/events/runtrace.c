@@ -37,6 +37,10 @@ struct trace_places {
 
 void run_trace_policy(struct run *run, enum trace_policy policy)
 {
+    if (run->places)
+        free(run->places->list);
+    free(run->places);
+    run->places = NULL;
     if (policy == TRACE_RING && !(run->places = calloc(1, sizeof *run->places)))
         return;
     run->header->trace_policy = policy;
@@ -410,29 +414,6 @@ bool run_trace_finish(struct run *run, struct trace_move *move)
         if (!run_trace_put(run, move, SIZE_MAX))
             return false;
     return run_trace_publish(run, move);
-}
-
-bool run_trace_append(struct run *run, uint32_t thread, uint64_t first_event, const struct event *events,
-                      uint32_t count)
-{
-    struct trace_move move = {
-        .chunk = {.kind = CHUNK_TRACE, .thread = thread, .capacity = count, .first_event = first_event},
-        .data = events,
-        .bytes = (size_t)count * sizeof *events};
-    return run_trace_finish(run, &move);
-}
-
-bool run_trace_append_packed(struct run *run, uint32_t thread, uint64_t first_event, uint32_t count, const void *packed,
-                             size_t bytes)
-{
-    struct trace_move move = {.chunk = {.kind = CHUNK_PACKED,
-                                        .thread = thread,
-                                        .capacity = count,
-                                        .first_event = first_event,
-                                        .packed_bytes = bytes},
-                              .data = packed,
-                              .bytes = bytes};
-    return run_trace_finish(run, &move);
 }
 
 bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes)

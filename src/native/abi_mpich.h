@@ -48,6 +48,12 @@ static inline bool abi_request_is_shared(uint64_t handle)
     return handle >> 30 == 1;
 }
 
+/* The same, as far as it is known at once. */
+static inline bool abi_request_was_shared(uint64_t handle)
+{
+    return abi_request_is_shared(handle);
+}
+
 static inline uint64_t abi_handle_of_message(MPI_Message message)
 {
     return (uint32_t)message;

@@ -57,7 +57,18 @@ static inline uint64_t abi_handle_of_request(MPI_Request request)
 
 /* One handle for all requests that are complete when they are posted: an object of a library, not of the heap. Slow at
  * first; for handles that have come twice. */
-bool abi_request_is_shared(uint64_t handle);
+bool abi_request_is_shared_slow(uint64_t handle);
+extern uint64_t abi_request_shared; /* the last one that was found */
+
+static inline bool abi_request_was_shared(uint64_t handle)
+{
+    return __atomic_load_n(&abi_request_shared, __ATOMIC_RELAXED) == handle;
+}
+
+static inline bool abi_request_is_shared(uint64_t handle)
+{
+    return abi_request_was_shared(handle) || abi_request_is_shared_slow(handle);
+}
 
 static inline uint64_t abi_handle_of_message(MPI_Message message)
 {

@@ -98,12 +98,9 @@ static void *scope_look(const char *name, const void *caller)
 }
 
 /* A scope that is written is not changed: first its symbol, then its caller. */
-void *native_symbol_behind(struct native_behind *behind, const void *caller)
+void *native_symbol_behind_slow(struct native_behind *behind, const void *caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    void *symbol = __atomic_load_n(&behind->global, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(symbol != NULL, 1))
-        return symbol;
     for (size_t i = 0; i < SCOPES; i++) {
         const void *known = __atomic_load_n(&behind->scopes[i].caller, __ATOMIC_ACQUIRE);
         if (known == caller)
@@ -111,7 +108,7 @@ void *native_symbol_behind(struct native_behind *behind, const void *caller)
         if (!known)
             break;
     }
-    symbol = dlsym(RTLD_NEXT, behind->name);
+    void *symbol = dlsym(RTLD_NEXT, behind->name);
     if (symbol) {
         __atomic_store_n(&behind->global, symbol, __ATOMIC_RELEASE);
         return symbol;
@@ -242,15 +239,19 @@ static void types_find(void)
 }
 
 /* dladdr knows the objects of libraries, and no memory of the heap. What it has said once need not be asked again. */
-bool abi_request_is_shared(uint64_t handle)
+uint64_t abi_request_shared;
+
+bool abi_request_is_shared_slow(uint64_t handle)
 {
     enum { PLACES = 8 };
     static uint64_t known[PLACES];
     static unsigned next;
     Dl_info info;
     for (unsigned i = 0; i < PLACES; i++)
-        if (__atomic_load_n(&known[i], __ATOMIC_RELAXED) == handle)
+        if (__atomic_load_n(&known[i], __ATOMIC_RELAXED) == handle) {
+            __atomic_store_n(&abi_request_shared, handle, __ATOMIC_RELAXED);
             return true;
+        }
     if (!dladdr((const void *)(uintptr_t)handle, &info))
         return false;
     unsigned place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES;

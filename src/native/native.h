@@ -106,7 +106,13 @@ struct native_behind {
         void *symbol;
     } scopes[SCOPES];
 };
-void *native_symbol_behind(struct native_behind *behind, const void *caller);
+void *native_symbol_behind_slow(struct native_behind *behind, const void *caller);
+
+static inline void *native_symbol_behind(struct native_behind *behind, const void *caller)
+{
+    void *symbol = __atomic_load_n(&behind->global, __ATOMIC_ACQUIRE);
+    return __builtin_expect(symbol != 0, 1) ? symbol : native_symbol_behind_slow(behind, caller);
+}
 
 /* Whether the last part of the path begins with one of the words (each with a space behind it). */
 bool native_library_named(const char *path, const char *words);

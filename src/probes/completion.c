@@ -98,6 +98,20 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
     return true;
 }
 
+void completion_resume(struct completion *c, enum call kind, int count, MPI_Request *handles, const uint64_t *saved)
+{
+    c->kind = kind;
+    c->handles = handles;
+    c->count = count;
+    c->done_count = c->quiet_count = 0;
+    if (count <= COMPLETION_FEW)
+        few_lay(c, false, false);
+    else
+        many_lay(c, false, false);
+    for (int i = 0; i < c->count; i++)
+        c->saved[i] = saved[i];
+}
+
 void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
                         struct request *taken)
 {
@@ -126,8 +140,9 @@ static void partitioned_forget(uint64_t handle)
 /* MPI refused to free it. */
 static void partitioned_restore(const struct completion *c, int result)
 {
-    const struct request *request = result == MPI_SUCCESS ? NULL : c->taken ? c->one_taken : request_peek(c->one_saved);
-    if (request && request->comm && request_is_partitioned(request))
+    struct request copy;
+    const struct request *request = c->taken ? c->one_taken : request_look(c->one_saved, &copy) ? &copy : NULL;
+    if (result != MPI_SUCCESS && request && request->comm && kind_is_partitioned(request->posted.kind))
         book_object_set(&book.partitioned, c->one_saved, book.comms[request->comm]);
 }
 
@@ -305,17 +320,6 @@ bool completion_ended(const struct completion *c, int index, int result)
     return receive_arrived_slow(result); /* a persistent request keeps its handle */
 }
 
-/* All that a call which is as usual has completed. */
-HOT void completion_done_usual(struct completion *c, const MPI_Status *statuses)
-{
-    const MPI_Status *status = statuses;
-    for (int i = 0, count = c->count; i < count; i++) {
-        if (!front_done(c, i, status))
-            completion_done(c, i, MPI_SUCCESS, status);
-        status += statuses != NULL;
-    }
-}
-
 static void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
 {
     int class = MPI_SUCCESS;
@@ -418,66 +422,6 @@ static void done_release(struct completion *c, int result)
     }
 }
 
-/* The record of a message in front. False: it is a rare one, or no message. */
-HOT bool front_record(struct log *log, struct tally *tally, const struct posted *posted, const MPI_Status *status)
-{
-    struct view *view = posted->view;
-    struct event event = {.begin = posted->begin,
-                          .duration = posted->kind,
-                          .kind = RECORD_SEND_DONE,
-                          .comm = (uint16_t)view->slot,
-                          .peer = posted->peer,
-                          .tag = posted->tag,
-                          .bytes = posted->bytes};
-    if (__builtin_expect(tally->end - event.begin >= COMPARED_LOAD(&knob_rare_ticks) || event.begin == 0, 0))
-        return false;
-    if (posted->type == REQUEST_SEND) {
-        fold_send_done(tally, &view->tally, &event);
-        log_commit(log, &event);
-        return true;
-    }
-    if (__builtin_expect(posted->type != REQUEST_RECV, 0))
-        return false;
-    event.kind = RECORD_RECV_DONE;
-    event.peer = status->MPI_SOURCE;
-    event.tag = status->MPI_TAG;
-    event.bytes = abi_status_bytes(status);
-    if (__builtin_expect(event.peer < 0 || !plain_small(event.bytes), 0))
-        return false;
-    view_page_select(view, event.peer);
-    fold_recv_done(tally, &view->tally, &event);
-    log_commit(log, &event);
-    return true;
-}
-
-/* The records of those in front, as far as there are no others; returns how many. Threads do not run at once, so that a
- * tally on the stack says all that the folds need. */
-HOT int front_records(struct completion *c)
-{
-    struct log *log = c->probe.log;
-    struct tally *own = &log->own.tally;
-    struct tally tally = {.cells = own->cells,
-                          .end = own->end,
-                          .share = own->share,
-                          .remainder = own->remainder,
-                          .stall_share = own->stall_share,
-                          .stall_remainder = own->stall_remainder,
-                          .message_weight = 1};
-    int i = 0;
-    for (; i < c->done_count && done_in_front(c->done[i]); i++) {
-        const struct posted *posted = &done_place(c->done[i])->posted;
-        if (front_record(log, &tally, posted, c->status[i]))
-            continue;
-        own->remainder = tally.remainder;
-        own->stall_remainder = tally.stall_remainder;
-        posted_record(log, posted, c->status[i]);
-        tally.remainder = tally.stall_remainder = 0; /* the first one has had it */
-    }
-    own->remainder = tally.remainder;
-    own->stall_remainder = tally.stall_remainder;
-    return i;
-}
-
 /* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
  * more. */
 void completion_flush(struct completion *c, int result)
@@ -486,37 +430,51 @@ void completion_flush(struct completion *c, int result)
     if (c->taken)
         untaken_put_back(c);
     flush_begin(c, result);
-    int in_front = front_records(c);
-    for (int i = in_front; i < c->done_count; i++) {
+    int behind = 0;
+    for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
-        if (done_in_front(request))
+        if (done_in_front(request)) {
             posted_record(log, &done_place(request)->posted, c->status[i]);
-        else
+        } else {
             request_record(log, request, c->status[i], result != MPI_SUCCESS && request_failed(c->status[i], result));
+            behind++;
+        }
     }
-    if (in_front != c->done_count)
+    if (behind)
         done_release(c, result);
     if (c->quiet_count)
         quiet_finish(c, result);
     completion_end(c);
 }
 
+void completion_flush_rest(struct completion *c, int taken, struct request *const *done, const MPI_Status *statuses)
+{
+    for (int i = 0; i < taken && i < c->count; i++) {
+        c->done[i] = done[i];
+        c->status[i] = statuses ? &statuses[i] : NULL;
+        c->done_count++;
+    }
+    for (int i = taken; i < c->count; i++)
+        completion_done(c, i, MPI_SUCCESS, statuses ? &statuses[i] : NULL);
+    completion_flush(c, MPI_SUCCESS);
+}
+
 void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
 {
+    struct log *log = c->probe.log;
     if (!completion_is_usual(c, result)) {
         completion_done_all(c, result, statuses);
         completion_flush(c, result);
         return;
     }
-    completion_done_usual(c, statuses);
-    for (int i = 0; i < c->done_count; i++)
-        if (__builtin_expect(!done_in_front(c->done[i]), 0)) {
-            completion_flush(c, result);
-            return;
-        }
-    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
+    int taken = many_take(log, c->count, c->handles, c->saved, c->done, statuses);
+    if (taken < c->count) {
+        completion_flush_rest(c, taken, c->done, statuses);
+        return;
+    }
+    struct event event = {.kind = (uint16_t)c->kind, .peer = taken, .tag = taken};
     probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
-    front_records(c);
+    many_records(log, true, taken, c->done, statuses);
     completion_end(c);
 }
 

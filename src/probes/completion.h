@@ -55,6 +55,14 @@ void completion_flush(struct completion *completion, int result);
 /* Leaves one that has completed all of them; an error in some statuses leaves those that are pending. */
 void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses);
 
+/* Fills in a call on several requests that has begun on the plain path, when threads did not run at once; c->probe is
+ * there. */
+void completion_resume(struct completion *completion, enum call kind, int count, MPI_Request *handles,
+                       const uint64_t *saved);
+/* Leaves one that has completed all of them, of which the first so many are in `done`, out of the front. */
+void completion_flush_rest(struct completion *completion, int taken, struct request *const *done,
+                           const MPI_Status *statuses);
+
 /* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);
 

@@ -185,7 +185,10 @@ void posted_record(struct log *log, const struct posted *posted, const MPI_Statu
         timeout_mark(&event, tally);
         LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
     } else if (type == REQUEST_RECV) {
-        received_simply_fill(&event, status);
+        if (posted->kind == CALL_MPI_Precv_init)
+            event.kind = RECORD_RECV_DONE | size_flag(event.bytes);
+        else
+            received_simply_fill(&event, status);
         timeout_mark(&event, tally);
         view_page_select(view, event.peer);
         LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));

@@ -26,6 +26,12 @@ HOT void timeout_mark(struct event *event, const struct tally *tally)
         event->kind |= EVENT_TIMEOUT;
 }
 
+/* A partitioned receive brings what it was made for, whatever its status says. */
+HOT bool received_whole(const struct posted *posted, const MPI_Status *status)
+{
+    return posted->kind == CALL_MPI_Precv_init && posted->peer >= 0 && status;
+}
+
 /* A receive that ended as nearly all do: its status says what it brought. */
 HOT bool received_simply(const struct posted *posted, const MPI_Status *status)
 {
@@ -38,7 +44,7 @@ HOT bool ended_simply(const struct posted *posted, const MPI_Status *status)
 {
     unsigned type = posted->type & POSTED_TYPE;
     if (__builtin_expect(type == REQUEST_RECV, 1))
-        return received_simply(posted, status);
+        return received_simply(posted, status) || received_whole(posted, status);
     return type <= REQUEST_IO || type == REQUEST_COLL;
 }
 

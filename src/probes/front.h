@@ -11,10 +11,10 @@
  * requests of that hash are behind. So of the requests of one handle the one in front is the oldest, then come those
  * beside, then those in the table behind, and the order holds.
  *
- * The plain path (plain.h) completes messages alone. Whatever else is in front is set apart: its variable stands there
- * as its complement, which no variable is, and the place counts as overflowed; so the plain path leaves it by the
- * comparison that it makes for handles of several requests. A persistent request stays in its place from call to call
- * and holds its communicator, since it may be started when that was freed long ago.
+ * The plain bodies of messages (plain.h) complete these alone. Whatever else is in front is set apart: its variable
+ * stands there as its complement, which no variable is, and the place counts as overflowed; so they leave it by the
+ * comparison that they make for handles of several requests, to plain_other_completed. A persistent request stays in
+ * its place from call to call and holds its communicator, since it may be started when that was freed long ago.
  */
 #ifndef MPIT_PROBES_FRONT_H
 #define MPIT_PROBES_FRONT_H
@@ -73,6 +73,18 @@ extern LIBRARY_LOCAL struct front_place request_front[FRONT_PLACES];
 /* Place 0 is none: its neighbours are the youngest and the oldest. */
 extern LIBRARY_LOCAL struct front_place request_beside[FRONT_PLACES + 1];
 
+/* What does not fit of a nonblocking sendrecv in front: its send. `posted` is of the receive. */
+struct front_pair {
+    uint64_t bytes_out;
+    int32_t dest, tag;
+};
+extern LIBRARY_LOCAL struct front_pair request_pairs[FRONT_PLACES]; /* beside request_front */
+
+HOT struct front_pair *front_pair(const struct front_place *place)
+{
+    return &request_pairs[place - request_front];
+}
+
 HOT uint64_t front_hash(uint64_t key)
 {
     return (key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - FRONT_BITS);
@@ -83,9 +95,14 @@ HOT struct front_place *front_place(uint64_t handle)
     return &request_front[front_hash(handle)];
 }
 
+HOT uint32_t beside_number(const void *where)
+{
+    return 1 + (uint32_t)front_hash((uintptr_t)where / sizeof(MPI_Request));
+}
+
 HOT struct front_place *beside_place(const void *where)
 {
-    return &request_beside[1 + front_hash((uintptr_t)where / sizeof(MPI_Request))];
+    return &request_beside[beside_number(where)];
 }
 
 HOT bool front_is_beside(const struct front_place *place)
@@ -125,12 +142,17 @@ HOT struct front_place *front_find(uint64_t handle, const void *where)
 /* The oldest one of this handle in front or beside; NULL: there is none. */
 struct front_place *front_oldest(uint64_t handle);
 
-HOT void beside_free(struct front_place *place)
+HOT void beside_free_of(struct front_place *front, struct front_place *place)
 {
     request_beside[place->older].younger = place->younger;
     request_beside[place->younger].older = place->older;
-    front_place(place->handle)->beside--;
+    front->beside--;
     place->handle = 0;
+}
+
+HOT void beside_free(struct front_place *place)
+{
+    beside_free_of(front_place(place->handle), place);
 }
 
 /* What was posted stays readable until the thread posts something else. */

@@ -45,15 +45,15 @@ struct log {
     struct instance *raised; /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
-    uint64_t sampling;             /* knob_sampling as this thread has seen it: one of so many calls is timed */
-    uint64_t sample_wait;          /* calls until the next one that is, this one included; UINT64_MAX: none is */
-    uint64_t sample_rest;          /* calls behind that one which belong to its lot */
-    uint64_t sample_random;        /* state of the draw */
-    uint32_t scratch_lent;         /* calls that are not recorded, whose arrays lie in the scratch */
-    struct accessed_last accessed; /* the window or file of the thread's last call on one */
-    struct stall stall;            /* how the call that it is in gets on */
-    struct event nowhere;          /* the buffer of a log that has none */
-    struct backlog backlog;        /* of the buffer: what is on its way into the trace */
+    uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */
+    uint64_t sample_wait;              /* calls until the next one that is, this one included; UINT64_MAX: none is */
+    uint64_t sample_rest;              /* calls behind that one which belong to its lot */
+    uint64_t sample_random;            /* state of the draw */
+    uint32_t scratch_lent;             /* calls that are not recorded, whose arrays lie in the scratch */
+    struct accessed_last window, file; /* of the thread's last calls on one */
+    struct stall stall;                /* how the call that it is in gets on */
+    struct event nowhere;              /* the buffer of a log that has none */
+    struct backlog backlog;            /* of the buffer: what is on its way into the trace */
 };
 
 /*
@@ -203,7 +203,7 @@ HOT uintptr_t stack_entered(void)
 HOT void wrapper_entered(void)
 {
     struct log *log = thread_log;
-    if (log)
+    if (log && !log->entered) /* else that wrapper was entered already, and leaves for its general body */
         log->entered = stack_entered();
 }
 

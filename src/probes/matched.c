@@ -1,12 +1,6 @@
 /* Matched messages (shapes_matched.h). */
 #include "shapes.h"
 
-/* No request's handle has this bit. */
-static uint64_t message_key(const MPI_Message *message)
-{
-    return abi_handle_of_message(*message) | UINT64_C(1) << 63;
-}
-
 static bool is_no_process(const MPI_Message *message)
 {
     return message && *message == native.message_no_proc;
@@ -16,7 +10,7 @@ void mprobed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct vi
                    int tag, bool found, const MPI_Message *message, const MPI_Status *status)
 {
     view_settle(probe, result, comm, &view);
-    if (result == MPI_SUCCESS && found && *message != native.message_null && !is_no_process(message)) {
+    if (result == MPI_SUCCESS && found && message_is_one(message)) {
         struct posted posted = {.view = view,
                                 .begin = probe->begin,
                                 .where = message,
@@ -24,9 +18,10 @@ void mprobed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct vi
                                 .tag = status->MPI_TAG,
                                 .kind = (uint16_t)kind,
                                 .type = REQUEST_MATCHED};
-        struct request *made = request_of(probe, &posted);
+        uint64_t key = message_key(message);
+        struct request *made = front_keeps(probe, &posted, key) ? NULL : request_of(probe, &posted);
         if (made)
-            request_keep(probe, made, message_key(message));
+            request_keep(probe, made, key);
     }
     probed_leave(probe, kind, comm, view, result, source, tag);
     posted_finish(probe->log);
@@ -42,6 +37,7 @@ bool matched_enter(struct probe *probe, struct matched *matched, enum call kind,
     if (message && !matched->no_process && *message != native.message_null)
         matched->request = request_take(log, matched->handle, message);
     if (matched->request) {
+        request_hold(matched->request); /* one that lived in front did not */
         matched->view = request_view(log, matched->request);
         matched->peer = matched->request->posted.peer;
         matched->tag = matched->request->posted.tag;

@@ -106,13 +106,9 @@ void win_tested(struct probe *probe, enum call kind, const struct accessed *on, 
 
 static void members_record(struct probe *probe, const struct accessed *on, MPI_Group group, MPI_Group all)
 {
-    int size = 0, most = 0;
-    if (native.Group_size(group, &size) != MPI_SUCCESS || native.Group_size(all, &most) != MPI_SUCCESS || size <= 0)
+    int size = 0;
+    if (native.Group_size(group, &size) != MPI_SUCCESS || size <= 0)
         return;
-    if (size == most) {
-        argument_record(probe, on, (struct event){.peer = PEER_ANY});
-        return;
-    }
     int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
     for (int i = 0; ranks && i < size; i++)
         ranks[i] = i;
@@ -129,7 +125,13 @@ void win_grouped(struct probe *probe, enum call kind, const struct accessed *on,
 {
     MPI_Group all;
     win_leave(probe, kind, on, result, PEER_NONE, 0);
-    if (result != MPI_SUCCESS || !on->view || probe_is_quiet(probe) || native.Win_get_group(win, &all) != MPI_SUCCESS)
+    if (result != MPI_SUCCESS || !on->view || probe_is_quiet(probe))
+        return;
+    if (win_group_is_whole(on->view, group)) {
+        argument_record(probe, on, (struct event){.peer = PEER_ANY});
+        return;
+    }
+    if (native.Win_get_group(win, &all) != MPI_SUCCESS)
         return;
     members_record(probe, on, group, all);
     native.Group_free(&all);

@@ -21,6 +21,12 @@
 #include "shapes_message.h"
 #include "shapes_request.h"
 
+/* For the rare end. Without a begin the call is one that was only counted. */
+#define PROBE_OF_PLAIN                                                                                                 \
+    {                                                                                                                  \
+        .log = log, .begin = begin, .outer.call = CALL_NONE, .mode = begin ? 0 : MODE_UNTIMED                          \
+    }
+
 HOT bool plain_log(const struct log *log)
 {
     return __builtin_expect(log != NULL, 1) && __builtin_expect(log->state->call == CALL_NONE, 1);
@@ -426,6 +432,9 @@ HOT bool plain_completed(bool timed, struct log *log, uint64_t begin, enum call 
     return true;
 }
 
+/* The same for whatever is in front, of a call on `count` requests that has ended without an error. */
+bool plain_other_completed(struct log *log, uint64_t begin, enum call kind, const MPI_Request *where, uint64_t saved,
+                           int count, const MPI_Status *status);
 void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_Request *request, uint64_t saved,
                           int result, bool ended, const MPI_Status *status);
 
@@ -499,7 +508,7 @@ HOT bool plain_collected(bool timed, struct log *log, uint64_t begin, enum call 
     return __builtin_expect(bytes.out <= INT32_MAX, 1) && plain_leave(timed, log, begin, FOLD_COLL, op, view, event);
 }
 
-#define PLAIN_COLL(timed, kind, name, detail, large, call, comm, ...)                                                  \
+#define PLAIN_COLL_OF(where, timed, kind, name, detail, large, call, comm, ...)                                        \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         if (!plain_comm(timed, log, comm) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                          \
@@ -509,12 +518,15 @@ HOT bool plain_collected(bool timed, struct log *log, uint64_t begin, enum call 
         uint64_t begin = plain_begin(timed, log, kind, view->slot, PEER_NONE);                                         \
         int result = (*next.name)call;                                                                                 \
         if (__builtin_expect(result == MPI_SUCCESS, 1))                                                                \
-            bytes = coll_##detail(coll_place(view->comm), large __VA_OPT__(, ) __VA_ARGS__);                           \
+            bytes = coll_##detail(where(view, comm), large __VA_OPT__(, ) __VA_ARGS__);                                \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
             !plain_collected(timed, log, begin, kind, call_table[kind].op, view, COLL_ROOT_##detail(__VA_ARGS__),      \
                              bytes))                                                                                   \
             plain_collected_rare(log, begin, kind, comm, view, result, COLL_ROOT_##detail(__VA_ARGS__), bytes);        \
         return result;                                                                                                 \
     } while (0)
+
+#define PLAIN_COLL(timed, kind, name, detail, large, call, comm, ...)                                                  \
+    PLAIN_COLL_OF(COLL_OF_ALL, timed, kind, name, detail, large, call, comm __VA_OPT__(, ) __VA_ARGS__)
 
 #endif

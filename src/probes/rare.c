@@ -146,15 +146,6 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     log->own.tally.message_weight = 1;
 }
 
-/* What it was posted on keeps its slot until the request is released. */
-static struct request *request_holding(struct request *request, const struct posted *posted)
-{
-    request->holds = posted->view != NULL;
-    if (request->holds)
-        comm_hold(posted->view->comm);
-    return request;
-}
-
 struct request *request_of(struct probe *probe, const struct posted *posted)
 {
     struct request *request = request_make(probe->log), *more;
@@ -165,8 +156,10 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
     request->lot = probe_weight(probe) > 1 ? request_lot(probe_weight(probe)) : 0;
     if (probe_weight(probe) > 1 && !request->lot)
         request->posted.begin = 0; /* it counts as not timed */
-    if (posted->type < REQUEST_MORE)
-        return request_holding(request, posted);
+    if (posted->type < REQUEST_MORE) {
+        request_hold(request);
+        return request;
+    }
     more = request_make(probe->log);
     if (!more) {
         request_release_one(probe->log, request);
@@ -174,7 +167,8 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
     }
     request->posted.more = request_number(more);
     *request_more(request) = (struct request_more){.spare = NULL};
-    return request_holding(request, posted);
+    request_hold(request);
+    return request;
 }
 
 /* A send and a receive under one request. */
@@ -248,11 +242,10 @@ void persistent_keep(struct probe *probe, const struct posted *posted, uint64_t 
 {
     struct posted idle = *posted;
     uint64_t handle = abi_handle_of_request(request);
-    bool partitioned = posted->kind == CALL_MPI_Psend_init || posted->kind == CALL_MPI_Precv_init;
     idle.type |= POSTED_PERSISTENT | POSTED_IDLE;
     if (posted->type == REQUEST_COLL)
         idle.tag = (int32_t)bytes_out;
-    if (!partitioned && bytes_out <= INT32_MAX && front_keeps(probe, &idle, handle))
+    if (bytes_out <= INT32_MAX && front_keeps(probe, &idle, handle))
         return;
     struct request *made = request_of(probe, posted);
     if (!made)
@@ -296,12 +289,6 @@ void local_leave(struct probe *probe, enum call kind, int result)
 }
 
 /* ---- the rare ends of plain calls -------------------------------------------------------------------------------- */
-
-/* Without a begin the call is one that was only counted. */
-#define PROBE_OF_PLAIN                                                                                                 \
-    {                                                                                                                  \
-        .log = log, .begin = begin, .outer.call = CALL_NONE, .mode = begin ? 0 : MODE_UNTIMED                          \
-    }
 
 struct front_place *plain_place_rare(const MPI_Request *where)
 {
@@ -348,6 +335,8 @@ void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_R
                           int result, bool ended, const MPI_Status *status)
 {
     struct probe probe = PROBE_OF_PLAIN;
+    if (begin && ended && result == MPI_SUCCESS && plain_other_completed(log, begin, kind, request, saved, 1, status))
+        return;
     single_leave(&probe, kind, request, saved, LEFT_THERE, result, ended, status);
 }
 
@@ -357,6 +346,60 @@ void plain_collected_rare(struct log *log, uint64_t begin, enum call kind, MPI_C
     struct probe probe = PROBE_OF_PLAIN;
     view_settle(&probe, result, comm, &view);
     collective_leave(&probe, kind, view, result, root, bytes);
+}
+
+void plain_probed_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                       int source, int tag)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    probed_leave(&probe, kind, comm, view, result, source, tag);
+}
+
+void plain_mprobed_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
+                        int source, int tag, bool found, const MPI_Message *message, const MPI_Status *status)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    mprobed_leave(&probe, kind, comm, view, result, source, tag, found, message, status);
+}
+
+/* When another thread has opened a session meanwhile, it has moved behind. */
+void plain_mreceived_rare(struct log *log, uint64_t begin, enum call kind, struct view *view, uint64_t key, int result,
+                          int64_t count, MPI_Datatype type, const MPI_Message *message, const MPI_Status *status)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    struct matched matched = {.handle = key, .view = view, .peer = PEER_NONE};
+    matched.request = book.concurrent ? request_take_there(key, message) : request_take(log, key, message);
+    if (matched.request)
+        request_hold(matched.request);
+    mreceived_leave(&probe, &matched, kind, result, count, type, message, status);
+}
+
+void plain_icollected_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view,
+                           int result, int32_t root, struct coll_bytes bytes, const MPI_Request *request)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    view_settle(&probe, result, comm, &view);
+    icollective_leave(&probe, kind, view, result, root, bytes, request);
+}
+
+void plain_started_rare(struct log *log, uint64_t begin, enum call kind, MPI_Request *request, uint64_t saved,
+                        int result)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    start_leave(&probe, kind, request, saved, LEFT_THERE, result);
+}
+
+void plain_isendreceived_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view,
+                              int result, struct halves halves, const MPI_Request *request)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    isendrecv_leave(&probe, kind, comm, view, result, halves, request);
+}
+
+void plain_partition_rare(struct log *log, uint64_t begin, enum call kind, struct view *view, int result)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    partition_leave(&probe, kind, view, result);
 }
 
 void collective_announce(enum call kind, MPI_Comm comm)

@@ -313,8 +313,8 @@ static struct request *front_copy(struct log *log, const struct front_place *pla
 {
     struct posted posted = place->posted;
     struct request *request = make_surely(log), *more = NULL;
-    bool collective = (posted.type & POSTED_TYPE) == REQUEST_COLL;
-    if (request && collective && (more = make_surely(log)) == NULL) {
+    unsigned type = posted.type & POSTED_TYPE;
+    if (request && type >= REQUEST_MORE && (more = make_surely(log)) == NULL) {
         request_release_one(log, request);
         request = NULL;
     }
@@ -327,9 +327,14 @@ static struct request *front_copy(struct log *log, const struct front_place *pla
     request_fill(request, &posted);
     request->persistent = request->holds = place->posted.type & POSTED_PERSISTENT;
     request->active = !(place->posted.type & POSTED_IDLE);
-    if (collective) {
+    if (more)
         request->posted.more = request_number(more);
+    if (type == REQUEST_COLL) {
         *request_more(request) = (struct request_more){.bytes_out = (uint32_t)posted.tag};
+    } else if (type == REQUEST_PAIR) {
+        const struct front_pair *pair = front_pair(place);
+        *request_more(request) = (struct request_more){
+            .bytes_out = pair->bytes_out, .dest = pair->dest, .tag = pair->tag, .recvtag = posted.tag};
     }
     return request;
 }
@@ -570,8 +575,9 @@ static void request_count(const struct comm *comm, const struct request *r, stru
 static void place_count(const struct comm *comm, const struct front_place *place, struct umq_pending *pending)
 {
     const struct posted *posted = &place->posted;
-    if (place->handle && (posted->type & ~POSTED_PERSISTENT) == REQUEST_RECV && posted->view &&
-        posted->view->comm == comm && posted->peer != PEER_PROC_NULL)
+    unsigned type = posted->type & ~(unsigned)POSTED_PERSISTENT; /* an idle one is of no type */
+    if (place->handle && (type == REQUEST_RECV || type == REQUEST_PAIR) && posted->view && posted->view->comm == comm &&
+        posted->peer != PEER_PROC_NULL)
         pending_add(pending, posted->peer);
 }
 

@@ -153,9 +153,18 @@ HOT void request_fill(struct request *request, const struct posted *posted)
                                               .kind = posted->kind,
                                               .type = posted->type};
     request->comm = posted->view ? (uint16_t)posted->view->slot : 0;
-    request->persistent = request->holds = request->quiet = false;
+    request->persistent = request->holds = request->quiet = request->stays = false;
     request->active = true;
     request->lot = 0;
+}
+
+/* What it was posted on keeps its slot until the request is released. */
+HOT void request_hold(struct request *request)
+{
+    if (request->holds || !request->comm)
+        return;
+    request->holds = true;
+    comm_hold(book.comms[request->comm]);
 }
 
 /* The thread's cells for what it was posted on; NULL: its figures are lost. */

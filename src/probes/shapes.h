@@ -1,7 +1,7 @@
 /*
  * The wrappers' bodies, one for each shape of the table (calls.table); the generated wrappers name their parameters as
- * the table does. Each says what happens before and after the call, and how its event is filled. Frequent shapes have a
- * second, plain body in front (plain.h).
+ * the table does. Each says what happens before and after the call, and how its event is filled. Most shapes have a
+ * second, plain body in front (plain.h, plain_request.h, plain_many.h, plain_object.h).
  *
  * Whatever happens here, the call returns what the next definition returned. Handles are looked at before the call only
  * in mpit's own tables; MPI is asked about them only after it has accepted them.
@@ -156,5 +156,8 @@ static inline void call_leave(struct probe *probe, enum call kind, int result)
 #include "shapes_object.h"
 
 #include "plain.h"
+#include "plain_request.h"
+#include "plain_many.h"
+#include "plain_object.h"
 
 #endif

@@ -40,6 +40,18 @@ void mprobed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct vi
         return result;                                                                                                 \
     } while (0)
 
+/* No request's handle has this bit. */
+HOT uint64_t message_key(const MPI_Message *message)
+{
+    return abi_handle_of_message(*message) | UINT64_C(1) << 63;
+}
+
+/* Is it one that can be received? */
+HOT bool message_is_one(const MPI_Message *message)
+{
+    return *message != native.message_null && *message != native.message_no_proc;
+}
+
 /* The message that a call receives. */
 struct matched {
     struct request *request; /* NULL: not known */

@@ -22,7 +22,7 @@ static inline bool object_enter(struct probe *probe, enum call kind, const struc
     probe->log = log;
     if (log == NULL)
         return false;
-    objects_look(&log->own, objects, handle, &log->accessed, on);
+    objects_look(&log->own, objects, handle, objects == &book.windows ? &log->window : &log->file, on);
     probe_begin(probe, log, kind, on->view ? on->view->slot : 0, peer);
     return true;
 }

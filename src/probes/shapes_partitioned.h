@@ -32,9 +32,14 @@ void partitioned_leave(struct probe *probe, enum call kind, enum request_type ty
     SHAPE_PARTITIONED(kind, name, detail, large, call, REQUEST_RECV, source, partitions, count, type, tag, comm,       \
                       request)
 
-static inline bool request_is_partitioned(const struct request *request)
+HOT bool kind_is_partitioned(unsigned kind)
 {
-    return request->posted.kind == CALL_MPI_Psend_init || request->posted.kind == CALL_MPI_Precv_init;
+    return kind == CALL_MPI_Psend_init || kind == CALL_MPI_Precv_init;
+}
+
+HOT bool posted_is_partitioned(const struct posted *posted)
+{
+    return kind_is_partitioned(posted->kind);
 }
 
 bool partition_enter(struct probe *probe, enum call kind, MPI_Request request, struct view **view);

@@ -100,13 +100,13 @@ struct halves {
 void isendrecv_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
                      struct halves halves, const MPI_Request *request);
 
-HOT struct halves halves_of(struct probe *probe, int result, int dest, int sendtag, int64_t sendcount,
+HOT struct halves halves_of(struct log *log, int result, int dest, int sendtag, int64_t sendcount,
                             MPI_Datatype sendtype, int source, int recvtag, int64_t recvcount, MPI_Datatype recvtype)
 {
     struct halves halves = {.send = {.peer = peer_rank(dest), .tag = sendtag},
                             .receive = {.peer = peer_rank(source), .tag = recvtag}};
-    halves.send.bytes = sent_bytes(probe, result, dest, sendcount, sendtype);
-    halves.receive.bytes = result == MPI_SUCCESS ? log_bytes(probe->log, recvcount, recvtype) : 0;
+    halves.send.bytes = result == MPI_SUCCESS && dest >= 0 ? log_bytes(log, sendcount, sendtype) : 0;
+    halves.receive.bytes = result == MPI_SUCCESS ? log_bytes(log, recvcount, recvtype) : 0;
     return halves;
 }
 
@@ -120,7 +120,7 @@ HOT struct halves halves_of(struct probe *probe, int result, int dest, int sendt
         int result = (*next.name)call;                                                                                 \
         isendrecv_leave(                                                                                               \
             &probe, kind, comm, view, result,                                                                          \
-            halves_of(&probe, result, dest, sendtag, sendcount, sendtype, source, recvtag, recvcount, recvtype),       \
+            halves_of(probe.log, result, dest, sendtag, sendcount, sendtype, source, recvtag, recvcount, recvtype),    \
             request);                                                                                                  \
         return result;                                                                                                 \
     } while (0)

@@ -1,11 +1,11 @@
 #include "stall.h"
 
-#include "log.h"
+#include "polling.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static uint8_t may_wait[CALL_COUNT];
+uint8_t stall_may_wait[CALL_COUNT];
 
 /* By name: what does not wait is named so by the standard. MPI_Init waits for other processes in ways that are not
  * watched (its name begins as those of nonblocking calls do, too). */
@@ -26,21 +26,12 @@ static bool waits(const char *name)
 void stall_open(void)
 {
     for (size_t i = 1; i < CALL_COUNT; i++)
-        may_wait[i] = waits(call_table[i].name) && call_table[i].class != CLASS_OTHER;
+        stall_may_wait[i] = waits(call_table[i].name) && call_table[i].class != CLASS_OTHER;
 }
 
 static inline void stalled_show(struct log *log, uint64_t since)
 {
     RELAXED_STORE(&log->own.record->stalled, since);
-}
-
-static inline struct log *waiting(void)
-{
-    struct log *log = thread_log;
-    if (!log)
-        return NULL;
-    uint32_t call = log->state->call;
-    return call < CALL_COUNT && may_wait[call] && log->state->since ? log : NULL;
 }
 
 static void stall_begin(struct log *log, uint64_t since)
@@ -75,7 +66,7 @@ static void idle_learn(struct stall *stall, uint64_t now)
         stall->patience = PATIENCE_MOST;
 }
 
-static void stall_pause(struct log *log, uint64_t now)
+void stall_pause(struct log *log, uint64_t now)
 {
     struct stall *stall = &log->stall;
     idle_learn(stall, now);
@@ -85,55 +76,20 @@ static void stall_pause(struct log *log, uint64_t now)
     stalled_show(log, 0);
 }
 
-struct log *poll_begin(void)
+void stall_poll_begin(struct log *log)
 {
-    struct log *log = waiting();
-    if (!log)
-        return NULL;
-    struct stall *stall = &log->stall;
-    if (stall->depth++ == 0) {
-        stall->found = false;
-        if (stall->since)
-            stall->poll = clock_now();
-    }
-    return log;
-}
-
-static bool patience_ends(struct log *log)
-{
-    struct stall *stall = &log->stall;
-    if (stall->call != log->state->since) {
-        stall->call = stall->working = log->state->since;
-        stall->vain = 0;
-    }
-    return ++stall->vain > stall->patience;
+    log->stall.poll = clock_now();
+    log->stall.polls++;
 }
 
 /* It began with the first poll in vain, which was after what has been work. */
-static __attribute__((noinline)) void patience_end(struct log *log)
+void stall_patience_end(struct log *log)
 {
     struct stall *stall = &log->stall;
     uint64_t now = clock_now(), spent = (uint64_t)stall->vain * stall->idle;
     stall->watched = now;
     stall->polls = 0;
     stall_begin(log, now - stall->working > spent ? now - spent : stall->working);
-}
-
-void poll_end(struct log *log, bool found)
-{
-    struct stall *stall = &log->stall;
-    stall->found |= found;
-    if (stall->depth == 0 || --stall->depth)
-        return;
-    if (!stall->found) {
-        stall->polls++;
-        if (!stall->since && patience_ends(log))
-            patience_end(log);
-    } else {
-        stall->vain = 0;
-        if (stall->since)
-            stall_pause(log, stall->poll);
-    }
 }
 
 void poll_found(void)
@@ -147,7 +103,7 @@ void poll_found(void)
  * found. */
 struct log *sleep_begin(void)
 {
-    struct log *log = waiting();
+    struct log *log = stall_waiting();
     if (!log || log->stall.since)
         return NULL;
     stall_begin(log, clock_now());

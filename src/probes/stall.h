@@ -22,6 +22,7 @@
 #define MPIT_PROBES_STALL_H
 
 #include "clock.h"
+#include "linkage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,9 +54,12 @@ void stall_open(void);
 /* How many ticks two microseconds are. */
 void stall_scale(struct clock_scale scale);
 
-/* Around a poll of the progress engine. NULL: the thread is in no call that may wait. `found`: it was not in vain. */
-struct log *poll_begin(void);
-void poll_end(struct log *log, bool found);
+/* poll_begin and poll_end, around a poll of the progress engine, are in polling.h; for these: */
+extern LIBRARY_LOCAL uint8_t stall_may_wait[]; /* by kind */
+void stall_poll_begin(struct log *log);
+void stall_patience_end(struct log *log);
+void stall_pause(struct log *log, uint64_t now);
+
 /* Something inside of a poll has found something. */
 void poll_found(void);
 

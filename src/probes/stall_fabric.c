@@ -9,7 +9,7 @@
 #include "gate.h"
 #include "recorder.h"
 #include "cells.h"
-#include "stall.h"
+#include "polling.h"
 
 #include <pthread.h>
 #include <rdma/fabric.h>

@@ -3,8 +3,8 @@
  * many things have moved on; each is registered here instead as one that asks it and notes the answer.
  */
 #include "gate.h"
+#include "polling.h"
 #include "recorder.h"
-#include "stall.h"
 
 #include <pthread.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * and so do Open MPI's pml ucx and osc ucx.
  */
 #include "gate.h"
-#include "stall.h"
+#include "polling.h"
 
 #include <stddef.h>
 

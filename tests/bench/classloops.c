@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MANY = 16, TAG = 1, TAG_PERSISTENT = 2, TAG_PARTITIONED = 3, TAG_NEVER = 77 };
+enum { MANY = 16, TAG = 1, TAG_PERSISTENT = 2, TAG_PARTITIONED = 3, TAG_AGAIN = 4, TAG_NEVER = 77 };
 
 static MPI_Comm self, grid;
 static MPI_Group group;
@@ -78,6 +78,17 @@ static void loop_blocking(long n)
     }
 }
 
+/* The same once more: how far two measurements of one thing lie apart. */
+static void loop_again(long n)
+{
+    MPI_Request request;
+    for (long i = 0; i < n; i++) {
+        MPI_Isend(one, 1, MPI_DOUBLE, 0, TAG_AGAIN, self, &request);
+        MPI_Recv(other, 1, MPI_DOUBLE, 0, TAG_AGAIN, self, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 static void loop_sendrecv(long n)
 {
     for (long i = 0; i < n; i++)
@@ -130,6 +141,17 @@ static void loop_waitmany(long n)
     for (long i = 0; i < n; i++) {
         many_post(requests);
         MPI_Waitall(2 * MANY, requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* A program that wants the statuses: then the library fills them with and without mpit. */
+static void loop_manytold(long n)
+{
+    MPI_Request requests[2 * MANY];
+    MPI_Status statuses[2 * MANY];
+    for (long i = 0; i < n; i++) {
+        many_post(requests);
+        MPI_Waitall(2 * MANY, requests, statuses);
     }
 }
 
@@ -326,6 +348,15 @@ static void loop_write(long n)
     }
 }
 
+static void loop_writetold(long n)
+{
+    MPI_Status status;
+    for (long i = 0; i < n; i++) {
+        MPI_File_write_at(file, 0, one, 1, MPI_DOUBLE, &status);
+        MPI_File_read_at(file, 0, other, 1, MPI_DOUBLE, &status);
+    }
+}
+
 static void loop_iwrite(long n)
 {
     MPI_Request request;
@@ -457,6 +488,7 @@ const struct class_loop class_loops[] = {
     {"test", loop_test, 4, 1, 0},
     {"waitall", loop_waitall, 3, 1, 0},
     {"waitmany", loop_waitmany, 2 * MANY + 1, 10, 0},
+    {"manytold", loop_manytold, 2 * MANY + 1, 10, 0},
     {"waitany", loop_waitany, 4, 1, 0},
 #if MPI_VERSION >= 4
     {"isendrecv", loop_isendrecv, 2, 1, 0},
@@ -483,6 +515,7 @@ const struct class_loop class_loops[] = {
     {"pscw", loop_pscw, 4, 8, 0},
     {"file", loop_file, 1, 4, 0},
     {"write", loop_write, 2, 8, 0},
+    {"writetold", loop_writetold, 2, 8, 0},
     {"iwrite", loop_iwrite, 2, 20, 0},
     {"dup", loop_dup, 2, 20, 300},
     {"split", loop_split, 2, 20, 300},
@@ -496,5 +529,6 @@ const struct class_loop class_loops[] = {
     {"datatype", loop_datatype, 3, 4, 0},
     {"info", loop_info, 3, 4, 0},
     {"attribute", loop_attribute, 1, 1, 0},
+    {"again", loop_again, 3, 1, 0},
 };
 const size_t class_loop_count = sizeof class_loops / sizeof class_loops[0];

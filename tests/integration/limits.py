@@ -272,15 +272,16 @@ def returned(process, more, until):
 
 
 def causes():
-    """The oldest of a trace give way to its limit; then its file may not be written any more: two gaps, two causes."""
+    """The oldest of a trace give way to its limit; then its file may not be written any more: two gaps, two causes. The limit
+    has room for nine blocks at least, so that what stands between the gaps is not what the last block was to be written over."""
     fresh()
     until = time.time() + SECONDS
     line = program(0)
     line[4] = "forever"
-    with subprocess.Popen(line, env=environment({"MPIT_TRACE": "1", "MPIT_TRACE_LIMIT_BYTES": "400000",
+    with subprocess.Popen(line, env=environment({"MPIT_TRACE": "1", "MPIT_TRACE_LIMIT_BYTES": "1600000",
                                                  "MPIT_TRACE_POLICY": "ring"}),
                           stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
-        first = returned(process, 100000, until)
+        first = returned(process, 300000, until)
         if first:
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (1, 1))
         second = first and returned(process, 100000, until)

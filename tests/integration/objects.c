@@ -12,7 +12,8 @@
 
 enum { ELEMENTS = 100 };
 
-static int nowhere; /* accesses to MPI_PROC_NULL */
+static int nowhere;                  /* accesses to MPI_PROC_NULL */
+static unsigned long long elsewhere; /* bytes at windows of communicators that are not watched */
 
 /* Every operation on a window of `comm`, in each kind of epoch; returns the bytes that were accessed at targets. */
 static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
@@ -72,6 +73,39 @@ static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
     CALL(MPI_Win_unlock_all, win);
     bytes += (1 + 4 + 6 + 1 + 1) * sizeof(double);
     MPI_Group_free(&all);
+    return bytes;
+}
+
+/* Two windows by turns, on two communicators; then windows that follow each other, often at one handle. Returns the
+ * bytes of those on `comm`. */
+static unsigned long long windows_alternate(MPI_Comm comm, void *memory, MPI_Aint size_, int peer)
+{
+    static double data[4];
+    unsigned long long bytes = 0;
+    MPI_Comm other;
+    MPI_Win wins[2];
+    CALL(MPI_Comm_dup, comm, &other);
+    for (int i = 0; i < 2; i++) {
+        CALL(MPI_Win_create, memory, size_, sizeof(double), MPI_INFO_NULL, i ? other : comm, &wins[i]);
+        CALL(MPI_Win_fence, 0, wins[i]);
+    }
+    for (int i = 0; i < 20; i++)
+        CALL(MPI_Put, data, i % 4, MPI_DOUBLE, peer, 0, i % 4, MPI_DOUBLE, wins[i % 3 == 0]);
+    for (int i = 0; i < 20; i++)
+        *(i % 3 ? &bytes : &elsewhere) += (unsigned long long)(i % 4) * sizeof(double);
+    for (int i = 0; i < 2; i++) {
+        CALL(MPI_Win_fence, 0, wins[i]);
+        CALL(MPI_Win_free, &wins[i]);
+    }
+    for (int i = 0; i < 8; i++) {
+        CALL(MPI_Win_create, memory, size_, sizeof(double), MPI_INFO_NULL, i % 2 ? other : comm, &wins[0]);
+        CALL(MPI_Win_fence, 0, wins[0]);
+        CALL(MPI_Put, data, 3, MPI_DOUBLE, peer, 0, 3, MPI_DOUBLE, wins[0]);
+        CALL(MPI_Win_fence, 0, wins[0]);
+        CALL(MPI_Win_free, &wins[0]);
+        *(i % 2 ? &elsewhere : &bytes) += 3 * sizeof(double);
+    }
+    CALL(MPI_Comm_free, &other);
     return bytes;
 }
 
@@ -212,6 +246,7 @@ int main(int argc, char **argv)
         bytes += window_use(comm, win, (rank + 1) % size);
         CALL(MPI_Win_free, &win);
     }
+    bytes += windows_alternate(comm, memory, sizeof memory, (rank + 1) % size);
     graphs_use(comm);
     CALL(MPI_Win_allocate_shared, sizeof(double), sizeof(double), MPI_INFO_NULL, comm, &base, &win);
     CALL(MPI_Win_free, &win);
@@ -228,7 +263,7 @@ int main(int argc, char **argv)
     if (!absent)
         figures_check(of_comm, of_world, bytes, io, &count);
     MPI_Comm_free(&comm);
-    book_print(bytes, io);
+    book_print(bytes + elsewhere, io);
     snprintf(title, sizeof title, "%llu bytes at windows, %llu bytes of files", bytes, io);
     return callbook_end(title);
 }

@@ -206,6 +206,7 @@ int main(int argc, char **argv)
         {"asked", asked, 0},
         {"freed", freed, 0},
         {"equal handles", equal_handles, 0},
+        {"crowded", crowded, 0},
 #if MPI_VERSION >= 4
         {"paired", paired, 0},
         {"partitioned", partitioned, 0},

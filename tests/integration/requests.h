@@ -50,6 +50,7 @@ void persistent(void);
 void asked(void);
 void freed(void);
 void equal_handles(void);
+void crowded(void);
 void paired(void);      /* of MPI 4 */
 void partitioned(void); /* of MPI 4 */
 void across_threads(void);

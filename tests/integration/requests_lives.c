@@ -141,3 +141,71 @@ void equal_handles(void)
             received(&books[i % COMMS], (size_t)(i % 16) * sizeof(int));
     }
 }
+
+enum {
+    CROWD = 300,
+    ROOM = 16,
+    CYCLED = 40
+}; /* more than there are places in front (front.h), so that some share one */
+
+static int *crowd_room(int i)
+{
+    return &in[i / 256][i % 256 * ROOM];
+}
+
+/* Neighbours that are nobody: calls and no messages. */
+static void nobody(MPI_Comm comm)
+{
+    MPI_Request requests[2];
+    CALL(MPI_Irecv, in[7], 4, MPI_INT, MPI_PROC_NULL, TAG, comm, &requests[0]);
+    CALL(MPI_Isend, out, 4, MPI_INT, MPI_PROC_NULL, TAG, comm, &requests[1]);
+    CALL(MPI_Sendrecv, out, 4, MPI_INT, MPI_PROC_NULL, TAG, in[7], 4, MPI_INT, MPI_PROC_NULL, TAG, comm,
+         MPI_STATUS_IGNORE);
+    CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* More requests at once than there are places, of every kind, completed one by one, some at once, and all. */
+void crowded(void)
+{
+    MPI_Request receives[CROWD], sends[CROWD], cycled[2 * CYCLED], sums[COMMS];
+    MPI_Status statuses[CROWD];
+    int sum[COMMS], index, flag, outcount, indices[CROWD];
+    for (int i = 0; i < CYCLED; i++) {
+        CALL(MPI_Recv_init, crowd_room(i) + 2048, ROOM, MPI_INT, left(), 100 + i, books[1].comm, &cycled[2 * i]);
+        CALL(MPI_Send_init, out, i % ROOM, MPI_INT, right(), 100 + i, books[1].comm, &cycled[2 * i + 1]);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < CROWD; i++)
+            CALL(MPI_Irecv, crowd_room(i), ROOM, MPI_INT, left(), TAG + i, books[i % COMMS].comm, &receives[i]);
+        for (int c = 0; c < COMMS; c++)
+            CALL(MPI_Iallreduce, &rank, &sum[c], 1, MPI_INT, MPI_SUM, books[c].comm, &sums[c]);
+        CALL(MPI_Startall, 2 * CYCLED, cycled);
+        for (int i = 0; i < CROWD; i++)
+            post_send(&books[i % COMMS], i % ROOM, TAG + i, &sends[i]);
+        nobody(books[0].comm);
+        for (int i = CROWD - 1; i >= CROWD / 2; i--)
+            CALL(MPI_Wait, &receives[i], MPI_STATUS_IGNORE);
+        CALL(MPI_Waitall, 20, receives, round ? MPI_STATUSES_IGNORE : statuses);
+        for (flag = 0; !flag;)
+            CALL(MPI_Testall, 10, receives + 20, &flag, statuses);
+        CALL(MPI_Waitany, 30, receives + 20, &index, &statuses[0]); /* the first ten are null */
+        CALL(MPI_Waitsome, 30, receives + 20, &outcount, indices, statuses);
+        for (flag = 0; !flag;)
+            CALL(MPI_Testany, 32, receives + 50, &index, &flag, MPI_STATUS_IGNORE);
+        CALL(MPI_Waitall, CROWD, receives, MPI_STATUSES_IGNORE);
+        CALL(MPI_Waitall, 32, cycled, MPI_STATUSES_IGNORE);
+        CALL(MPI_Waitall, 2 * CYCLED - 32, cycled + 32, statuses);
+        CALL(MPI_Startall, 4, cycled);
+        CALL(MPI_Waitall, 4, cycled, statuses);
+        CALL(MPI_Waitall, CROWD, sends, MPI_STATUSES_IGNORE);
+        CALL(MPI_Waitall, COMMS, sums, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < CROWD; i++)
+            received(&books[i % COMMS], (size_t)(i % ROOM) * sizeof(int));
+        for (int i = 0; i < CYCLED + 2; i++) {
+            sent(&books[1], (size_t)(i % CYCLED % ROOM) * sizeof(int), 1);
+            received(&books[1], (size_t)(i % CYCLED % ROOM) * sizeof(int));
+        }
+    }
+    for (int i = 0; i < 2 * CYCLED; i++)
+        CALL(MPI_Request_free, &cycled[i]);
+}

@@ -113,11 +113,16 @@ for mpi in openmpi mpich; do
             / MPI_(Isend|Irecv) / {
                 calls++
                 untimed += ($4 == "-")
-                zero += ($4 == "0" && $5 == "s")
+                if ($4 == "0" && $5 == "s") {
+                    print
+                    zero++
+                }
             }
             END {
                 print records " records, " calls " calls, " untimed " not timed, " zero " took no time"
-                exit wrong || !records || zero || (timing == 0 && untimed != calls) || (timing == 1 && untimed) ||
+                # counters go in steps of up to 10 ns, and a call may take less: seldom
+                exit wrong || !records || (timing == 1 ? zero > calls / 4 : zero) ||
+                    (timing == 0 && untimed != calls) || (timing == 1 && untimed) ||
                     (timing == 7 && (!untimed || untimed == calls))
             }' "$run.events"
         mpit-dump "$run" >"$run.text"

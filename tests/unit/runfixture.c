@@ -4,6 +4,7 @@
 #include "mpit/collector.h"
 #include "pack.h"
 #include "samplefixture.h"
+#include "traceappend.h"
 
 #include "clock.h"
 #include "variables.h"

@@ -9,6 +9,7 @@
 #include "commmap.h"
 #include "effort.h"
 #include "ledgerfixture.h"
+#include "objects.h"
 #include "reader.h"
 #include "runfixture.h"
 #include "variables.h"
@@ -410,6 +411,53 @@ static void slots_end_and_that_is_counted(void **state)
     assert_ptr_equal(book_comm_find(last->handle), last);
 }
 
+static void access_check(struct ledger *ledger, struct accessed_last *last, uint64_t handle, const struct comm *comm,
+                         uint32_t number)
+{
+    struct accessed on;
+    objects_look(ledger, &book.windows, handle, last, &on);
+    assert_ptr_equal(on.object.comm, comm);
+    if (!comm) {
+        assert_null(on.view);
+        return;
+    }
+    assert_ptr_equal(on.view->comm, comm);
+    assert_int_equal(on.object.number, number);
+    assert_true(accessed_holds(&book.windows, &last->last));
+    assert_ptr_equal(last->last.on.view, on.view);
+    assert_true(last->plain_handle == (clock_is_counter ? handle : PLAIN_NEVER));
+}
+
+/* By turns each is found; one that was freed is not, and what comes at its handle is what it is now. */
+static void windows_are_remembered_while_nothing_changes(void **state)
+{
+    (void)state;
+    struct accessed_last last = {0};
+    struct ledger *ledger = ledger_new();
+    struct comm *first = comm_new(4, 0), *second = comm_new(4, 0);
+    accessed_open(&last);
+    access_check(ledger, &last, 0, NULL, 0);
+    assert_true(last.plain_handle == PLAIN_NEVER);
+    objects_set(&book.windows, 0x100, (struct object){first, 1});
+    objects_set(&book.windows, 0x200, (struct object){second, 7});
+    for (int i = 0; i < 4; i++) {
+        access_check(ledger, &last, 0x100, first, 1);
+        access_check(ledger, &last, 0x200, second, 7);
+    }
+    objects_set(&book.windows, 0x200, (struct object){NULL, 0});
+    assert_false(accessed_holds(&book.windows, &last.last)); /* the plain path asks that */
+    access_check(ledger, &last, 0x200, NULL, 0);
+    access_check(ledger, &last, 0x100, first, 1);
+    objects_set(&book.windows, 0x200, (struct object){first, 2});
+    access_check(ledger, &last, 0x200, first, 2);
+    for (uint64_t i = 0; i < 4 * ACCESSED_PLACES; i++)
+        objects_set(&book.windows, 0x1000 + 0x40 * i, (struct object){i % 2 ? first : second, (uint32_t)i + 10});
+    for (uint64_t i = 0; i < 64 * ACCESSED_PLACES; i++) {
+        uint64_t n = i * 7 % (4 * ACCESSED_PLACES);
+        access_check(ledger, &last, 0x1000 + 0x40 * n, n % 2 ? first : second, (uint32_t)n + 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +471,7 @@ int main(void)
         cmocka_unit_test(map_grows_and_finds_every_handle),
         cmocka_unit_test(views_are_a_threads_own_and_are_summed),
         cmocka_unit_test(view_of_a_far_slot_does_not_disturb_the_near_ones),
+        cmocka_unit_test(windows_are_remembered_while_nothing_changes),
         cmocka_unit_test(peers_of_a_million_take_the_pages_that_were_talked_to),
         cmocka_unit_test(peers_of_an_intercommunicator_are_the_remote_group),
         cmocka_unit_test(peer_out_of_the_group_touches_nobodys_page),

@@ -12,6 +12,7 @@
 #include "reader.h"
 #include "runfixture.h"
 #include "settings.h"
+#include "traceappend.h"
 #include "tracing.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Requests under way: in and out in order, front places, and what is missed. */
 #define _GNU_SOURCE
 #include "requestfixture.h"
+#include "umq.h"
 
 static void unknown_handle_is_not_there(void **state)
 {
@@ -475,6 +476,53 @@ static void persistent_request_holds_its_communicator(void **state)
     book.comms = NULL;
 }
 
+/* A nonblocking sendrecv has more to say than a place in front has room for: it lies beside, and comes along. */
+static void pair_in_front_comes_out_whole(void **state)
+{
+    (void)state;
+    struct comm comm = {.slot = 1, .holds = 1}, *comms[] = {NULL, &comm};
+    struct view view = {.slot = 1, .comm = &comm};
+    struct umq_pending pending = {0};
+    MPI_Request variable;
+    book.comms = comms;
+    uint64_t handle = 0xf000;
+    struct posted posted = {
+        .view = &view, .begin = 5, .where = &variable, .bytes = 80, .peer = 3, .tag = 9, .type = REQUEST_PAIR};
+    assert_true(front_keep(&posted, handle));
+    *front_pair(front_place(handle)) = (struct front_pair){.bytes_out = 1234, .dest = 2, .tag = 8};
+    request_pending_count(&comm, &pending);
+    assert_int_equal(pending.all, 1);
+    struct request *request = request_take(own_log, handle, &variable);
+    assert_non_null(request);
+    assert_int_equal(request->posted.type, REQUEST_PAIR);
+    assert_int_equal(request->posted.peer, 3);
+    assert_int_equal(request->posted.bytes, 80);
+    assert_ptr_equal(request->posted.where, &variable);
+    const struct request_more *more = request_more(request);
+    assert_true(more->bytes_out == 1234 && more->dest == 2 && more->tag == 8 && more->recvtag == 9);
+    assert_false(request->holds);
+    request_hold(request);
+    request_hold(request); /* once is enough */
+    assert_int_equal(comm.holds, 2);
+    request_release(own_log, request);
+    assert_int_equal(comm.holds, 1);
+    book.comms = NULL;
+}
+
+/* What an earlier life of the same memory has left in a request means nothing. */
+static void request_made_again_does_not_stay(void **state)
+{
+    (void)state;
+    struct request *request = request_make(own_log);
+    request->stays = true;
+    request_release_one(own_log, request);
+    assert_true(keep(0x9000, 1, NULL, REQUEST_RMA));
+    struct request *copy = request_take(own_log, 0x9000, NULL);
+    assert_ptr_equal(copy, request);
+    assert_false(copy->stays);
+    request_release(own_log, copy);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, front_is_clean)
@@ -500,6 +548,8 @@ int main(void)
         TEST(place_beside_is_given_back),
         TEST(request_set_apart_is_found),
         TEST(persistent_request_holds_its_communicator),
+        TEST(pair_in_front_comes_out_whole),
+        TEST(request_made_again_does_not_stay),
         TEST(shared_handle_displaces_nothing),
     };
     return cmocka_run_group_tests(tests, run_setup, NULL);

@@ -1,5 +1,6 @@
 /* The writer and the reader of run files together: events, in rings and traces. */
 #define _GNU_SOURCE
+#include "traceappend.h"
 #include "writerfixture.h"
 
 /* ---- events ---------------------------------------------------------------------------------------------------------
@@ -169,11 +170,14 @@ static void ring_trace_keeps_the_last_within_its_limit(void **state)
         run_reader_close(&reader);
     }
     assert_true(lost > 0);
-    assert_false(run_trace_append(&run, 0, number, calloc(PAGES * 128, sizeof *events), PAGES * 128));
+    struct event *too_many = calloc(PAGES * 128, sizeof *too_many);
+    assert_false(run_trace_append(&run, 0, number, too_many, PAGES * 128));
+    free(too_many);
     assert_int_equal(run.cause, LOSS_TRACE_LIMIT);
     run_close(&run, RUN_FINALIZED, true);
     assert_false(run_trace_append(&run, 0, number, events, 10));
     read_back();
+    run_trace_policy(&run, TRACE_STOP); /* gives its memory back */
 }
 
 /* One step of the move of a thread, whichever it needs. False: it has ended, in the one way or the other. */

@@ -1,5 +1,6 @@
 /* The writer and the reader of run files together: objects, limits and faults; what could not be written is counted. */
 #define _GNU_SOURCE
+#include "traceappend.h"
 #include "writerfixture.h"
 
 static void new_run_says_who_wrote_it_and_when(void **state)

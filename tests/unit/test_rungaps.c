@@ -133,6 +133,7 @@ static void oldest_of_a_ring_gave_way(void **state)
     read_back();
     assert_int_equal(gaps.count, 1);
     gap_check(0, 0, 0, 2, "trace_limit, the oldest gave way");
+    run_trace_policy(&recorded.run, TRACE_STOP); /* gives its memory back */
 }
 
 /* It may be written there: the events of a killed process that were on their way. */

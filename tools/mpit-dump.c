@@ -14,6 +14,7 @@
 #include "postmortem.h"
 #include "replay.h"
 #include "rundir.h"
+#include "sampleview.h"
 #include "selectcheck.h"
 #include "summary_json.h"
 #include "summary_text.h"
@@ -47,6 +48,13 @@ static const char help[] =
     "                 mpirun -n 64 mpit-dump-openmpi --otf2 DIR RUN, or mpit-dump-mpich, as the MPI is\n"
     "  --perfetto FILE\n"
     "               writes trace events (JSON) for Perfetto, speedscope and their like; - is standard output\n"
+    "  --profile    of a run with samples (mpit-run --sample HZ): shares of time not in MPI, at work and stalled, by\n"
+    "               function, line and path of calls; with --json as JSON; profile.md in the documentation defines it\n"
+    "  --folded FILE, --flamegraph FILE, --pprof FILE\n"
+    "               the samples as folded stacks, for speedscope and its like; as a flame graph (SVG); for pprof\n"
+    "  --otf2-samples DIR\n"
+    "               the samples as calling contexts, in an OTF2 archive of their own\n"
+    "    --internal   of these five: with what is inside of MPI's functions\n"
     "  --compact    compresses the run's files, where mpit-run has not; all that mpit-dump shows stays the same\n"
     "  --verify     replays the trace and compares it with the tallies, cell for cell\n"
     "  --check ARCHIVE\n"
@@ -56,8 +64,9 @@ static const char help[] =
     "  --check-rules  the rules that --check judges by\n"
     "  --help, --version\n"
     "\n"
-    "With --events, --csv, --analyze, --otf2 and --perfetto, only a part of it (--ranks and --comm: once or more;\n"
-    "what is shown fits all kinds; outputs.md in the documentation says more):\n"
+    "With --events, --csv, --analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof and\n"
+    "--otf2-samples, only a part of it (--ranks and --comm: once or more; what is shown fits all kinds;\n"
+    "outputs.md in the documentation says more):\n"
     "  --ranks LIST       of these ranks in MPI_COMM_WORLD: 0,4-7,12-\n"
     "  --window FROM:TO   of the time from FROM to TO, in seconds since the job began, or with a unit: 1.5:2.25,\n"
     "                     200ms:, :3s; either may be missing\n"
@@ -82,19 +91,25 @@ enum mode {
     MODE_CHECK,
     MODE_RULES,
     MODE_COMPACT,
+    MODE_PROFILE,
+    MODE_FOLDED,
+    MODE_FLAMEGRAPH,
+    MODE_PPROF,
+    MODE_OTF2_SAMPLES,
     MODE_HELP,
     MODE_VERSION
 };
 enum { THREADS_MOST = 4096 };
-enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS };
+enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL };
 enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
 struct request {
     enum mode mode;
-    const char *target; /* of MODE_OTF2 and MODE_PERFETTO */
+    const char *target; /* of the modes that write files */
     struct otf2_manner manner;
     const char *run;
-    bool json; /* MODE_ANALYZE, MODE_CHECK */
+    bool json;     /* mode_has_json */
+    bool internal; /* mode_has_stacks */
     struct selection selection;
 };
 
@@ -126,10 +141,21 @@ static bool selection_option(struct selection *selection, int option, const char
     return true;
 }
 
-/* --json is a mode of its own, or says how these two are to be shown. */
+/* --json is a mode of its own, or says how these are to be shown. */
 static bool mode_has_json(enum mode mode)
 {
-    return mode == MODE_ANALYZE || mode == MODE_CHECK;
+    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE;
+}
+
+static bool mode_has_stacks(enum mode mode)
+{
+    return mode == MODE_PROFILE || mode == MODE_FOLDED || mode == MODE_FLAMEGRAPH || mode == MODE_PPROF ||
+           mode == MODE_OTF2_SAMPLES;
+}
+
+static bool mode_has_target(enum mode mode)
+{
+    return mode == MODE_OTF2 || mode == MODE_PERFETTO || (mode_has_stacks(mode) && mode != MODE_PROFILE);
 }
 
 static void mode_set(struct request *request, enum mode mode)
@@ -139,9 +165,9 @@ static void mode_set(struct request *request, enum mode mode)
     if (beside)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
-        usage_reject("only one of --summary, --json, --events, --csv, --crash, --analyze, --otf2, --perfetto, "
-                     "--compact, --verify "
-                     "and --check at a time");
+        usage_reject(
+            "only one of --summary, --json, --events, --csv, --crash, --analyze, --otf2, --perfetto, "
+            "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
 }
@@ -159,7 +185,7 @@ static unsigned threads_read(const char *text)
 static bool mode_selects(enum mode mode)
 {
     return mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE || mode == MODE_OTF2 ||
-           mode == MODE_PERFETTO;
+           mode == MODE_PERFETTO || mode_has_stacks(mode);
 }
 
 static struct request request_read(int argc, char *argv[])
@@ -174,6 +200,12 @@ static struct request request_read(int argc, char *argv[])
                                             {"perfetto", required_argument, NULL, MODE_PERFETTO},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
                                             {"compact", no_argument, NULL, MODE_COMPACT},
+                                            {"profile", no_argument, NULL, MODE_PROFILE},
+                                            {"folded", required_argument, NULL, MODE_FOLDED},
+                                            {"flamegraph", required_argument, NULL, MODE_FLAMEGRAPH},
+                                            {"otf2-samples", required_argument, NULL, MODE_OTF2_SAMPLES},
+                                            {"pprof", required_argument, NULL, MODE_PPROF},
+                                            {"internal", no_argument, NULL, OPTION_INTERNAL},
                                             {"ranks", required_argument, NULL, OPTION_RANKS},
                                             {"window", required_argument, NULL, OPTION_WINDOW},
                                             {"comm", required_argument, NULL, OPTION_COMM},
@@ -203,13 +235,20 @@ static struct request request_read(int argc, char *argv[])
             output_close();
             exit(0);
         }
+        if (option == OPTION_INTERNAL) {
+            request.internal = true;
+            continue;
+        }
         mode_set(&request, (enum mode)option);
-        if (option == MODE_OTF2 || option == MODE_PERFETTO)
+        if (mode_has_target((enum mode)option))
             request.target = optarg;
     }
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
-            "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2 or --perfetto");
+            "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2, --perfetto, "
+            "--profile, --folded, --flamegraph, --pprof or --otf2-samples");
+    if (request.internal && !mode_has_stacks(request.mode))
+        usage_reject("--internal goes with --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
         usage_reject("-j goes with --otf2");
     if (optind == argc)
@@ -421,7 +460,18 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
 
 static int show(const struct run_dir *dir, const struct request *request)
 {
+    const struct sample_request samples = {&request->selection, request->internal, request->json, request->target};
     switch (request->mode) {
+    case MODE_PROFILE:
+        return sampleview_profile(dir, &samples);
+    case MODE_FOLDED:
+        return sampleview_folded(dir, &samples);
+    case MODE_FLAMEGRAPH:
+        return sampleview_flamegraph(dir, &samples);
+    case MODE_PPROF:
+        return sampleview_pprof(dir, &samples);
+    case MODE_OTF2_SAMPLES:
+        return sampleview_otf2(dir, &samples);
     case MODE_JSON:
         if (summary_write_json(dir, stdout) != 0)
             err(1, "the summary cannot be written");

@@ -1,99 +1,23 @@
 #define _GNU_SOURCE
 #include "otf2.h"
 
+#include "otf2_archive.h"
 #include "otf2_definitions.h"
 #include "otf2_markers.h"
 #include "otf2_numbers.h"
 #include "otf2_workers.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <otf2/OTF2_Pthread_Locks.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each thread of the process that is being converted has a chunk of events in memory. */
-enum {
-    EVENT_CHUNK_BYTES = 1 << 20,
-    DEFINITION_ENTRY_BYTES = 20,
-    DEFINITION_REST_BYTES = 1 << 16,
-    NFTW_DESCRIPTORS = 16
-};
-
-struct chunk {
-    struct chunk *before;
-    uint64_t alignment; /* what follows is for any type */
-};
-
-static OTF2_FlushType flush_always(void *data, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final)
-{
-    (void)data, (void)type, (void)location, (void)caller, (void) final;
-    return OTF2_FLUSH;
-}
-
-/* No function for after the flush: it would put BufferFlush events into a trace in which nothing was flushed. */
-static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always};
-
-/*
- * One chunk for each writer: a second one is asked for when the first is full, and where it is not given the first is
- * flushed. By itself OTF2 takes up to 128 MiB for each location.
- */
-static void *chunk_give(void *data, OTF2_FileType type, OTF2_LocationRef location, void **held, uint64_t size)
-{
-    (void)data, (void)location;
-    if (*held && type == OTF2_FILETYPE_EVENTS)
-        return NULL;
-    struct chunk *chunk = malloc(sizeof *chunk + size);
-    if (!chunk)
-        return NULL;
-    chunk->before = *held;
-    *held = chunk;
-    return chunk + 1;
-}
-
-static void chunks_take_back(void *data, OTF2_FileType type, OTF2_LocationRef location, void **held, bool final)
-{
-    (void)data, (void)type, (void)location, (void) final;
-    for (struct chunk *chunk = *held, *before; chunk; chunk = before) {
-        before = chunk->before;
-        free(chunk);
-    }
-    *held = NULL;
-}
-
-static const OTF2_MemoryCallbacks memory_callbacks = {chunk_give, chunks_take_back};
-
-/* OTF2 tells the cause of an error here, and only its number where it returns. */
-static OTF2_ErrorCode error_keep(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
-                                 const char *format, va_list args)
-{
-    (void)file, (void)line, (void)function;
-    struct otf2_report *report = data;
-    char text[OTF2_ERROR_BYTES / 2];
-    if (code == OTF2_WARNING || code == OTF2_DEPRECATED)
-        return code;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads write */
-    vsnprintf(text, sizeof text, format, args);
-    pthread_mutex_lock(&lock);
-    report_error(report, "OTF2: %s (%s)", text, OTF2_Error_GetDescription(code));
-    pthread_mutex_unlock(&lock);
-    return code;
-}
-
-static int entry_remove(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status, (void)walk;
-    int shortened = type == FTW_F ? truncate(path, 0) : 0; /* gives the room back, though OTF2 may have it open */
-    (void)shortened;
-    return remove(path);
-}
+/* Of definitions. */
+enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 16 };
 
 /* No fault: an archive has one MPI_COMM_WORLD. */
 static void foreign_tell(const struct trace_job *job, struct otf2_report *report)
@@ -167,16 +91,6 @@ static int events_write(struct conversion *c)
     return agree(c, result);
 }
 
-static int archive_prepare(struct conversion *c)
-{
-    if (OTF2_Archive_SetFlushCallbacks(c->archive, &flush_callbacks, NULL) != OTF2_SUCCESS ||
-        OTF2_Archive_SetMemoryCallbacks(c->archive, &memory_callbacks, NULL) != OTF2_SUCCESS ||
-        OTF2_Pthread_Archive_SetLockingCallbacks(c->archive, NULL) != OTF2_SUCCESS ||
-        OTF2_Archive_SetCreator(c->archive, "mpit") != OTF2_SUCCESS)
-        return report_error(c->report, "the archive cannot be prepared");
-    return 0;
-}
-
 /* A definition has to fit into a chunk: groups name ranks, mapping tables have two numbers for each entry. OTF2 clears
  * a chunk for each location, so it is not larger than need be. */
 static int definitions_bound(struct conversion *c)
@@ -196,7 +110,7 @@ static int definitions_bound(struct conversion *c)
 
 static int archive_fill(struct conversion *c)
 {
-    int result = agree(c, archive_prepare(c));
+    int result = agree(c, otf2_archive_prepare(c->archive, c->report));
     if (result == 0 && c->team->prepare(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive cannot be prepared");
     if (result == 0 && c->job.selection &&
@@ -229,9 +143,8 @@ static int archive_fill(struct conversion *c)
  */
 static int archive_make(struct conversion *c, const char *directory)
 {
-    OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(error_keep, c->report);
-    c->archive = OTF2_Archive_Open(directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES, OTF2_UNDEFINED_UINT64,
-                                   OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(otf2_error_keep, c->report);
+    c->archive = otf2_archive_open(directory);
     int result = agree(c, c->archive ? 0 : report_error(c->report, "no archive can be made"));
     if (result == 0)
         result = archive_fill(c);
@@ -239,21 +152,6 @@ static int archive_make(struct conversion *c, const char *directory)
         result = report_error(c->report, "the archive's anchor could not be written");
     OTF2_Error_RegisterCallback(before, NULL);
     return agree(c, result); /* also what OTF2 told and did not return */
-}
-
-/* Renames, but not over what somebody else has made there in the meantime. */
-static int directory_publish(const char *made, const char *directory)
-{
-    if (renameat2(AT_FDCWD, made, AT_FDCWD, directory, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS) /* file systems that do not know the flag */
-        return -1;
-    struct stat st;
-    if (lstat(directory, &st) == 0) {
-        errno = EEXIST;
-        return -1;
-    }
-    return rename(made, directory);
 }
 
 /* What OTF2 tells names the directory that it was given; the user knows the other one. */
@@ -266,11 +164,6 @@ static void name_restore(struct otf2_report *report, const char *made, const cha
     snprintf(text, sizeof text, "%.*s%s%s", (int)(found - report->error), report->error, directory,
              found + strlen(made));
     memcpy(report->error, text, sizeof text);
-}
-
-void otf2_directory_remove(const char *path)
-{
-    nftw(path, entry_remove, NFTW_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 }
 
 /* The directory that it is made in, beside the wanted one: by the first of the team, whose name for it they all use. */
@@ -305,7 +198,7 @@ static int directory_make(const struct conversion *c, const char *directory, cha
 static int archive_place(struct conversion *c, const char *path, const char *directory, int result)
 {
     bool first = c->team->rank == 0;
-    if (result == 0 && first && directory_publish(path, directory) != 0)
+    if (result == 0 && first && otf2_directory_publish(path, directory) != 0)
         result = report_error(c->report, "the archive cannot be put at %s: %s", directory, strerror(errno));
     if (team_failed(c->team, result != 0, c->report->error, sizeof c->report->error))
         result = -1;

@@ -17,6 +17,8 @@
 static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct run_map **resting;
 static size_t resting_next; /* the oldest, which is the next to go */
+/* Of these and of what maps know of their places: threads put files of their own to rest. */
+static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The file's descriptor, or -1. */
 static int file_open(const char *path, struct stat *st, char *error, size_t room)
@@ -101,10 +103,12 @@ static void resting_add(struct run_map *map)
 void run_map_rest(struct run_map *map)
 {
     map_read_end(map);
+    pthread_mutex_lock(&resting_lock);
     if (map->awake)
         madvise(map->base, map->bytes, MADV_DONTNEED);
     if (map->awake && !map->holds && !map->place)
         resting_add(map);
+    pthread_mutex_unlock(&resting_lock);
 }
 
 void run_map_hold(struct run_map *map, bool held)
@@ -139,7 +143,7 @@ bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
     return true;
 }
 
-int run_map_wake(struct run_map *map, char error[128])
+static int map_wake(struct run_map *map, char error[128])
 {
     struct stat st;
     if (map->awake)
@@ -158,4 +162,12 @@ int run_map_wake(struct run_map *map, char error[128])
         return -1;
     resting_add(map);
     return 0;
+}
+
+int run_map_wake(struct run_map *map, char error[128])
+{
+    pthread_mutex_lock(&resting_lock);
+    int result = map_wake(map, error);
+    pthread_mutex_unlock(&resting_lock);
+    return result;
 }

@@ -2,6 +2,7 @@
 
 #include "readergaps.h"
 #include "replay.h"
+#include "samples.h"
 #include "summary.h"
 
 #include <stdlib.h>
@@ -80,6 +81,27 @@ static void events_walk(const struct run_reader *reader)
     }
 }
 
+static void samples_walk(const struct run_reader *reader)
+{
+    uint32_t streams = run_reader_sample_streams(reader);
+    for (uint32_t stream = 0; stream < streams && stream < 64; stream++) {
+        struct sample_cursor cursor;
+        uint64_t samples = 0;
+        if (sample_cursor_open(&cursor, reader, stream) == 0)
+            for (const struct sample *sample; (sample = sample_cursor_next(&cursor)); samples++) {
+                require(sample->frames <= SAMPLE_FRAMES_MOST && sample->comm < reader->comm_count + 1);
+                require(samples < reader->bytes && sample->period_ns &&
+                        memchr(sample->name, '\0', sizeof sample->name));
+                for (unsigned i = 0; i < sample->frames; i++) {
+                    const struct module *module = sample_cursor_module(&cursor, sample->pcs[i]);
+                    require(!module || (module->begin < module->end && module->build_id_bytes <= SAMPLE_BUILD_ID_MOST));
+                    sink += module ? strlen(module->path) + module->build_id[0] : 0;
+                }
+            }
+        sample_cursor_close(&cursor);
+    }
+}
+
 void run_walk(const char *path)
 {
     struct run_reader reader;
@@ -92,6 +114,7 @@ void run_walk(const char *path)
     texts_walk(&reader);
     tallies_walk(&reader);
     events_walk(&reader);
+    samples_walk(&reader);
     sink += (uint64_t)replay_verify(&reader, report, sizeof report);
     if (summary_of_run(&summary, &reader) == 0) {
         size_t bytes;

@@ -1,4 +1,4 @@
-// Reads a trace of mpit-dump --perfetto with speedscope's own importer, and says what it made of it:
+// Reads a trace of mpit-dump --perfetto, or folded stacks of mpit-dump --folded, with speedscope's own importer, and says what it made of it:
 //
 //     npm install speedscope && node speedscope.js FILE
 //
@@ -42,7 +42,7 @@ const importer = context.modules.map((load) => { try { return load(); } catch (p
     .find((m) => m.importProfileGroupFromText);
 if (!importer) throw new Error('no importer in this release of speedscope');
 
-importer.importProfileGroupFromText('trace.json', fs.readFileSync(process.argv[2], 'utf8')).then((group) => {
+importer.importProfileGroupFromText(path.basename(process.argv[2]), fs.readFileSync(process.argv[2], 'utf8')).then((group) => {
     if (!group || !group.profiles.length) throw new Error('speedscope knows no such format');
     for (const profile of group.profiles) {
         const calls = {};

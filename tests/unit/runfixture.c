@@ -1,7 +1,9 @@
 #define _GNU_SOURCE
 #include "runfixture.h"
 
+#include "mpit/collector.h"
 #include "pack.h"
+#include "samplefixture.h"
 #include "traceappend.h"
 
 #include "clock.h"
@@ -321,6 +323,25 @@ static void collectives_fill(struct fixture *fixture, uint32_t thread, uint64_t 
 #undef EMIT
 }
 
+/* A stream of which one part stays and one is in the buffer, with each sort of record. */
+static void samples_fill(struct fixture *fixture)
+{
+    struct sample_writer writer;
+    uint64_t deep[] = {0x1500, 0x1400, 0x1300}, shallow[] = {0x1600, 0x1300};
+    sampler_open(&writer, &fixture->run, 0, 0);
+    for (int part = 0; part < 2; part++) {
+        sampler_map(&writer, 0x1000, 0x2000, 0x1000, "/lib/libfixture.so", 20);
+        for (uint64_t i = 0; i < 4; i++) {
+            sampler_take(&writer, FIXTURE_BEGIN_TICKS + 100 * i, i ? MPIT_STATE_STALL_SEND : MPIT_STATE_NOT_IN_MPI,
+                         i ? CALL_MPI_Send : 0, i % 2 ? deep : shallow, i % 2 ? 3 : 2);
+        }
+        if (part == 0) {
+            expect(run_samples_flush(&fixture->run, &writer), "samples were not appended");
+            sample_put_thread(&writer, 0, 100, FIXTURE_PERIOD_NS, (char[16]){"again"});
+        }
+    }
+}
+
 void fixture_fill(struct fixture *fixture)
 {
     fixture_open(fixture);
@@ -332,5 +353,6 @@ void fixture_fill(struct fixture *fixture)
         messages_fill(fixture, thread, FIXTURE_BEGIN_TICKS + 10 * thread);
         collectives_fill(fixture, thread, FIXTURE_BEGIN_TICKS + 5000 + 10 * thread);
     }
+    samples_fill(fixture);
     fixture_close(fixture, RUN_FINALIZED);
 }

@@ -11,6 +11,7 @@
 #include "runfixture.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,6 +314,40 @@ static void a_process_that_did_not_end_keeps_its_file(void **state)
     assert_int_equal(after.st_ino, before.st_ino);
 }
 
+/* As the threads do that compress: each opens, looks at and closes files of its own, all of which may be put to rest.
+ */
+static void *files_open(void *path)
+{
+    for (int i = 0; i < 500; i++) {
+        struct run_reader reader;
+        if (run_reader_open(&reader, path) != 0)
+            return reader.error[0] ? path : NULL;
+        uint64_t sum = 0;
+        for (size_t chunk = 0; chunk < reader.chunk_count; chunk++)
+            sum += reader.chunks[chunk]->bytes; /* a page each */
+        run_reader_close(&reader);
+        if (!sum)
+            return path;
+    }
+    return NULL;
+}
+
+static void threads_open_files_at_once(void **state)
+{
+    (void)state;
+    static struct fixture recorded;
+    pthread_t threads[4];
+    fixture_fill(&recorded);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, files_open, recorded.run.path), 0);
+    for (int i = 0; i < 4; i++) {
+        void *failed;
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    fixture_remove(&recorded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_without_the_codec_says_so, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(a_process_that_did_not_end_keeps_its_file, fixture_make, fixture_end),
+        cmocka_unit_test(threads_open_files_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE |
+pprof FILE PROFILE
+
+What mpit-dump made of the samples of phases.c (PROFILE: --profile --json), beside what the program measured by itself
+(SAID), and the other outputs beside the profile."""
+import gzip
+import json
+import re
+import sys
+import xml.dom.minidom
+
+# A share may be off by three times what it says (1.96 standard errors), and by what the machine does to a program's own
+# clock while it is not running.
+TIMES, SLACK = 3, 0.02
+
+
+def require(holds, *what):
+    """A reason, and the end."""
+    if not holds:
+        print(*what)
+        sys.exit(1)
+
+
+def job_of(path):
+    """The one job of a profile."""
+    with open(path, encoding="utf-8") as file:
+        (job,) = json.load(file)["jobs"]
+    return job
+
+
+def said(path):
+    """What each rank says of itself: seconds by function."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    return {int(rank): {name: float(value) for name, value in re.findall(r"([a-z_]+) ([\d.]+)", rest)}
+            for rank, rest in re.findall(r"rank (\d+) (all [\d.]+(?: [a-z_]+ [\d.]+)*)", text)}
+
+
+def error_of(share, samples):
+    """How far off a share may be, as the profile says it."""
+    share = (share * samples + 2) / (samples + 4)
+    return 1.96 * (share * (1 - share) / (samples + 4)) ** 0.5
+
+
+def node_find(nodes, *path):
+    """A function on a path of calls, by name; None."""
+    for node in nodes:
+        if node["name"] == path[0]:
+            return node if len(path) == 1 else node_find(node["calls"], *path[1:])
+    return None
+
+
+def enough(profile):
+    """So many samples that shares can be wrong. On a busy machine threads are interrupted seldom."""
+    job = job_of(profile)
+    require(job["effective_samples"] > 400, "few samples:", job["effective_samples"])
+
+
+def rank_judge(rank, profile, spent):
+    """Of one rank: functions take the share of their time that the program says."""
+    job, spent = job_of(profile), said(spent)[rank]
+    rounds = node_find(job["paths"], "main", "rounds")
+    require(rounds, "no main > rounds")
+    whole = rounds["time"]["ns"]
+    samples = job["effective_samples"] * whole / job["time"]["ns"]
+    for name, path in (("compute_short", []), ("receive_late", []), ("exchange_large", []), ("compute_outer", ["compute_long"]),
+                       ("compute_inner", ["compute_long"])):
+        node = node_find(rounds["calls"], *path, name)
+        share, truth = (node["time"]["ns"] if node else 0) / whole, spent[name] / spent["all"]
+        error = TIMES * error_of(share, samples) + SLACK
+        print("rank %d %s: %.3f, and %.3f by the program's clock; +- %.3f" % (rank, name, share, truth, error))
+        require(abs(share - truth) <= error, "that is too far")
+
+
+def judge(profile, spent, source):
+    """Of all: states, names, lines, and the timers."""
+    job, spent = job_of(profile), said(spent)
+    require(sorted(spent) == [0, 1], "what the program said", spent)
+    require(job["lost"] == 0 and not job["notes"] and not job["damaged_threads"], "losses", job["lost"], job["notes"])
+    with open(source, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    late = next(i + 1 for i, line in enumerate(lines) if "the late sender" in line)
+    sites = [site for site in job["places"] if site["call"] == "MPI_Recv" and site["function"] == "receive_late"]
+    require(len(sites) == 1 and sites[0]["line"] == late and sites[0]["file"].endswith("/phases.c"), "MPI_Recv is called at", sites, late)
+    states = sites[0]["time"]["states_ns"]
+    require(states.get("stall_recv", 0) > 0.8 * sites[0]["time"]["ns"], "a late sender is a stall", states)
+    for name in ("compute_short", "compute_outer", "compute_inner"):
+        (function,) = [function for function in job["functions"] if function["name"] == name]
+        require(function["mpi_ns"] == 0 and function["self_ns"] > 0.8 * function["total_ns"], "computing is not in MPI", function)
+    require("none" not in job["timers"], "samples and timers are not compared:", job["timers"].get("none"))
+    state = job["timers"]["states"]["not_in_mpi"]
+    print("outside of MPI: %(sampled_share).3f sampled, %(timer_share).3f by the timers, +- %(error).3f" % state)
+    require(abs(state["sampled_share"] - state["timer_share"]) <= TIMES * state["error"] + SLACK, "they do not agree")
+    total = sum(state["timer_share"] for state in job["timers"]["states"].values())
+    require(abs(total - 1) < 0.01, "the timers' shares are", total, "in all")
+
+
+def folded_judge(folded, profile):
+    """Folded stacks are the same samples."""
+    job, total, ranks = job_of(profile), 0, set()
+    with open(folded, encoding="utf-8") as file:
+        for line in file:
+            found = re.fullmatch(r"(rank \d+);([^;]+);([^;]+(?:;[^;]+)*) (\d+)\n", line)
+            require(found, "no folded stack:", line)
+            total += int(found.group(4))
+            ranks.add(found.group(1))
+            in_mpi = re.search(r";MPI_\w+(;|$)", found.group(3))
+            tip = re.search(r";\[(work|stall \w+)\]$", found.group(3))
+            require(bool(in_mpi) == bool(tip), "a state, and no MPI, or the reverse:", line)
+    require(ranks == {"rank 0", "rank 1"}, ranks)
+    require(abs(total - job["time"]["ns"] / 1000) < 1000, total, job["time"]["ns"])
+
+
+def picture_judge(path):
+    """A picture that holds together: boxes lie on those that they belong to, and have titles."""
+    document = xml.dom.minidom.parse(path)
+    boxes = []
+    for group in document.getElementsByTagName("g"):
+        title = group.getElementsByTagName("title")[0].firstChild.data
+        (rect,) = group.getElementsByTagName("rect")
+        x, y, width = (float(rect.getAttribute(name)) for name in ("x", "y", "width"))
+        boxes.append((title, x, y, x + width))
+    require(len(boxes) > 8 and any(title.startswith("compute_inner [") for title, *_ in boxes), "few boxes", boxes)
+    require(any("[stall recv]" in title for title, *_ in boxes), "no stall")
+    for title, left, y, right in boxes:
+        below = [box for box in boxes if abs(box[2] - y - 17) < 1 and box[1] <= left + 0.02 and box[3] >= right - 0.02]
+        require(title.startswith("all,") or len(below) == 1, title, "stands on", below)
+
+
+def archive_judge(directory, profile):
+    """Its samples have the weights and stacks of the profile, as OTF2's reader for Python gives them."""
+    import otf2  # the system's
+    weights, mpi = 0, 0
+    with otf2.reader.open(directory + "/traces.otf2") as trace:
+        for _, event in trace.events:
+            (weight,) = [value for attribute, value in event.attributes.items() if attribute.name == "weight"]
+            names, context = [], event.calling_context
+            while context is not None:
+                names.append(context.region.name)
+                context = context.parent
+            weights += weight
+            mpi += weight if any(name.startswith("MPI_") for name in names) else 0
+            require(bool(re.match(r"\[(work|stall .*)\]$", names[0])) == any(name.startswith("MPI_") for name in names), names)
+    job = job_of(profile)
+    require(weights * job["period_ns"] == job["time"]["ns"], weights, job["time"]["ns"])
+    require(mpi * job["period_ns"] == job["time"]["ns"] - job["time"]["states_ns"]["not_in_mpi"], mpi)
+
+
+def varint(data, at):
+    """A number of a protocol buffer, and where the next thing begins."""
+    value, shift = 0, 0
+    while True:
+        value |= (data[at] & 0x7f) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def message(data):
+    """Its fields, by number: each a list of numbers and of strings of bytes."""
+    fields, at = {}, 0
+    while at < len(data):
+        head, at = varint(data, at)
+        value, at = varint(data, at)
+        require(head & 7 in (0, 2), "a field of type", head & 7)
+        if head & 7 == 2:
+            value, at = data[at:at + value], at + value
+        fields.setdefault(head >> 3, []).append(value)
+    require(at == len(data), "a field ends behind its message")
+    return fields
+
+
+def numbers(packed):
+    """A packed list of them."""
+    values, at = [], 0
+    while at < len(packed):
+        value, at = varint(packed, at)
+        values.append(value)
+    return values
+
+
+def pprof_judge(path, profile):
+    """Read by the documented numbers of fields, it is the same samples."""
+    job = job_of(profile)
+    with gzip.open(path) as file:
+        top = message(file.read())
+    texts = [text.decode() for text in top[6]]
+    require(texts[0] == "" and [texts[message(one)[1][0]] for one in top[1]] == ["samples", "time"], "what is counted", texts[:8])
+    functions = {fields[1][0]: texts[fields[2][0]] for fields in map(message, top[5])}
+    locations = {fields[1][0]: functions[message(fields[4][0])[1][0]] for fields in map(message, top[4])}
+    samples, late, in_mpi = [0, 0], 0, 0
+    for fields in map(message, top[2]):
+        stack, values = [locations[number] for number in numbers(fields[1][0])], numbers(fields[2][0])
+        labels = {texts[label[1][0]]: texts[label[2][0]] for label in map(message, fields[3])}
+        samples = [a + b for a, b in zip(samples, values)]
+        require(sorted(labels) == ["rank", "state", "thread"] and labels["rank"] in "01", labels)
+        require((labels["state"] == "not in MPI") == (not stack[0].startswith("[")) or stack[0] == "[mpit]" or "+0x" in stack[0], stack, labels)
+        late += values[1] if stack[-4:] == ["MPI_Recv", "receive_late", "rounds", "main"] else 0
+        in_mpi += values[1] if labels["state"] != "not in MPI" else 0
+    require(samples == [job["time"]["samples"], job["time"]["ns"]], "in all", samples, job["time"])
+    require(in_mpi == job["time"]["ns"] - job["time"]["states_ns"]["not_in_mpi"], "in MPI", in_mpi)
+    require(late == node_find(job["paths"], "main", "rounds", "receive_late", "MPI_Recv")["time"]["ns"], "late", late)
+
+
+def main():
+    """One of them."""
+    what, *words = sys.argv[1:]
+    if what == "rank":
+        rank_judge(int(words[0]), *words[1:])
+    else:
+        {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge, "pprof": pprof_judge}[what](*words)
+
+
+main()

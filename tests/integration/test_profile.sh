@@ -1,0 +1,100 @@
+#!/bin/bash
+# A program that spends its time where it says (phases.c), sampled on each MPI: the profile has its functions, lines and
+# states, in shares that agree with the program's own clock and with the recorder's timers; folded stacks, flame graph and
+# archive are the same samples; what cannot be shown is told.
+# Usage: test_profile.sh BUILD_DIRECTORY
+. "$(dirname "$0")/verdict.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
+unset LD_PRELOAD "${!MPIT_@}"
+dump=$build/bin/mpit-dump judge=$here/profile.py python=/usr/bin/python3
+cd "$work" || exit 2
+
+# refused NAME STATUS PATTERN OPTION...: mpit-dump ends with this status, and says a line like that
+refused() {
+    local name=$1 status=$2 pattern=$3
+    shift 3
+    "$dump" "$@" >said.out 2>said
+    if [ $? -eq "$status" ] && grep -Eq -- "$pattern" said; then ok "$name"; else not_ok "$name" said; fi
+}
+
+# samples RUN MPI PROGRAM ...: a run with samples in RUN, what the program said in RUN.said
+samples() {
+    local run=$1 mpi=$2
+    shift 2
+    timeout --kill-after=10 200 "$build/bin/mpit-run" --quiet --sample 500 --output "$run" "mpirun.$mpi" -n 2 "$@" >"$run.said" 2>&1 </dev/null
+}
+
+# A busy machine needs a longer program for as many samples. The last one is taken as it is: fewer make errors larger.
+sampled_enough() {
+    local mpi=$1 rounds
+    for rounds in 25 75 150; do
+        rm -rf "run-$mpi"
+        samples "run-$mpi" "$mpi" "$build/tests/phases-$mpi" $rounds && "$dump" --profile --json "run-$mpi" >all.json || return
+        $python "$judge" enough all.json && break
+    done
+}
+
+profiles() {
+    local mpi=$1
+    check "$mpi: the program is sampled" sampled_enough "$mpi"
+    check "$mpi: functions, lines, states, timers" $python "$judge" judge all.json "run-$mpi.said" "$here/phases.c"
+    for rank in 0 1; do
+        check "$mpi: rank $rank alone" sh -c "'$dump' --profile --json --ranks $rank run-$mpi >rank.json"
+        check "$mpi: shares of rank $rank are those of its clock" $python "$judge" rank $rank rank.json "run-$mpi.said"
+    done
+    check "$mpi: --profile as text" sh -c "'$dump' --profile run-$mpi >text && grep -q 'receive_late (phases.c:' text &&
+        grep -q 'samples of ' text && grep -Eq 'samples and timers (agree|differ)' text"
+    check "$mpi: --folded" "$dump" --folded folded "run-$mpi"
+    check "$mpi: folded stacks are the samples" $python "$judge" folded folded all.json
+    check "$mpi: --internal has what is inside" sh -c "'$dump' --folded - --internal run-$mpi | grep -q 'receive_late;MPI_Recv;P*MPI_Recv;.*stall recv'"
+    check "$mpi: --flamegraph" "$dump" --flamegraph flames.svg "run-$mpi"
+    check "$mpi: the picture holds together" $python "$judge" picture flames.svg
+    check "$mpi: --pprof" "$dump" --pprof pprof.pb.gz "run-$mpi"
+    check "$mpi: its samples are the same" $python "$judge" pprof pprof.pb.gz all.json
+    check "$mpi: --otf2-samples" "$dump" --otf2-samples "archive-$mpi" "run-$mpi"
+    check "$mpi: the archive is sound" sound "archive-$mpi"
+    check "$mpi: otf2-print reads it" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -q 'CALLING_CONTEXT_SAMPLE.*stall recv'"
+    check "$mpi: its samples are those of the profile" $python "$judge" archive "archive-$mpi" all.json
+}
+
+# What is there is another program than the one that ran, or none.
+changes() {
+    local mpi=$1
+    cp "$build/tests/phases-$mpi" program
+    check "$mpi: a copy is sampled" samples run-copy "$mpi" ./program 3
+    cp "$build/tests/heat-$mpi" program
+    check "$mpi: another program gives no names, and is told once" sh -c "'$dump' --profile run-copy >text 2>&1 &&
+        [ \$(grep -c 'program is not the file that ran' text) = 1 ] && grep -q '\[program+0x' text && ! grep -q compute_ text"
+    head -c 20000 "$build/tests/phases-$mpi" >program
+    check "$mpi: half a program is no reason to fall" sh -c "'$dump' --profile run-copy >text 2>&1 && ! grep -q compute_ text"
+    rm program
+    check "$mpi: no program is told" sh -c "'$dump' --folded - run-copy 2>&1 | grep -q 'program cannot be read'"
+}
+
+wrong_calls() {
+    local mpi=$1
+    check "$mpi: a run without samples" timeout 100 "$build/bin/mpit-run" --quiet --trace --output plain "mpirun.$mpi" -n 1 "$build/tests/heat-$mpi" --steps 2
+    refused "no samples" 1 'has no samples: .* mpit-run --sample' --profile plain
+    refused "no samples for an archive" 1 'has no samples' --otf2-samples never plain
+    refused "no place for folded stacks" 1 'cannot be written' --folded /nowhere/folded "run-$mpi"
+    refused "an archive that is there" 1 'exists already' --otf2-samples "archive-$mpi" "run-$mpi"
+    refused "nothing of that" 1 'no sample was taken' --flamegraph none.svg --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that for pprof" 1 'no sample was taken' --pprof none.gz --functions MPI_Alltoallw "run-$mpi"
+    refused "--internal without stacks" 2 '--internal goes with' --summary --internal "run-$mpi"
+    refused "two at a time" 2 'only one of' --profile --folded - "run-$mpi"
+    refused "no file" 2 'needs a value' --flamegraph
+    check "nothing half is left" sh -c '! ls never* none.svg* none.gz* 2>/dev/null'
+}
+
+any=
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/phases-$mpi" ] || continue
+    profiles $mpi
+    [ "$any" ] || changes $mpi
+    [ "$any" ] || wrong_calls $mpi
+    any=yes
+done
+[ "$any" ] || not_ok "no MPI to test with"
+verdict

@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Several threads may have readers of their own at work (tools/compaction.c). */
-static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct run_map **resting;
 static size_t resting_next; /* the oldest, which is the next to go */
 /* Of these and of what maps know of their places: threads put files of their own to rest. */
@@ -89,15 +87,13 @@ static void map_drop(struct run_map *map)
 /* Without memory the map just stays. */
 static void resting_add(struct run_map *map)
 {
-    pthread_mutex_lock(&resting_lock);
-    if (resting || (resting = calloc(RUN_MAPS_MOST, sizeof(struct run_map *)))) {
-        if (resting[resting_next])
-            map_drop(resting[resting_next]);
-        resting[resting_next] = map;
-        map->place = ++resting_next;
-        resting_next %= RUN_MAPS_MOST;
-    }
-    pthread_mutex_unlock(&resting_lock);
+    if (!resting && !(resting = calloc(RUN_MAPS_MOST, sizeof(struct run_map *))))
+        return;
+    if (resting[resting_next])
+        map_drop(resting[resting_next]);
+    resting[resting_next] = map;
+    map->place = ++resting_next;
+    resting_next %= RUN_MAPS_MOST;
 }
 
 void run_map_rest(struct run_map *map)

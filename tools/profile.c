@@ -139,7 +139,7 @@ static int sample_count(void *data, const struct stack_sample *sample)
         profile->period_least_ns = period;
     if (period > profile->period_most_ns)
         profile->period_most_ns = period;
-    profile->squares += (double)sample->weight_ns * (double)sample->weight_ns;
+    profile->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
     sum_add(&profile->sum, sample);
     profile_exact_sample(profile, sample);
     if (call_count(profile, sample) != 0 || functions_count(profile, sample) != 0)

@@ -5,8 +5,9 @@
  *   tallies ─> exact       the same shares as the recorder's timers have them, where they are of the same span
  *
  * A sample stands for `weight` periods of its timer. A share is the time of its samples over that of all of them, and
- * is known as well as their number allows: of n samples of weights w, which count as (sum w)^2 / sum w^2, a share p is
- * within 1.96 sqrt(p (1 - p) / n) of the true one in 95 of 100 cases, if samples do not depend on each other. For
+ * is known as well as the number of periods allows: the thread was looked at in each, for where a sample stands for
+ * several the thread was where it was found all the time. Of n of them (of unequal length: (sum p)^2 / sum p^2) a share p
+ * is within 1.96 sqrt(p (1 - p) / n) of the true one in 95 of 100 cases, if they do not depend on each other. For
  * shares near 0 and 1 that would say that nothing can be wrong; so two samples of each kind are added first, as Agresti
  * and Coull have it.
  */
@@ -80,14 +81,14 @@ struct profile_exact {
     uint64_t ns[PROFILE_STATES], inside_ns[PROFILE_STATES]; /* timers, samples: in the same span; of MPI's states */
     uint64_t span_ns;                                       /* what these samples stand for */
     uint64_t threads_ns, covered_ns; /* the time of all threads that called MPI, and how much of it was sampled */
-    double squares;                  /* of the samples' weights, in ns */
+    double squares;                  /* of the periods that samples stand for, in ns */
     bool agrees;
 };
 
 struct profile {
     struct stacks stacks;
     struct profile_sum sum;
-    double squares;          /* of weights, in ns */
+    double squares;          /* of periods, in ns */
     uint64_t streams, ranks; /* that have samples */
     uint64_t period_least_ns, period_most_ns;
     struct keytable calls, sites, functions, lines, nodes;
@@ -102,7 +103,7 @@ struct profile {
 int profile_open(struct profile *profile, const struct run_job *job, const struct selection *selection, bool internal);
 void profile_release(struct profile *profile);
 
-/* How many samples of equal weight would tell as much: of all, and of those that are compared. */
+/* How many periods of equal length would tell as much: of all, and of those that are compared. */
 double profile_samples(const struct profile *profile);
 /* How far off a share of `ns` in `whole` may be, at so many standard errors (1.96: 95 of 100 cases). */
 double profile_error(double ns, double whole, double samples, double standard_errors);

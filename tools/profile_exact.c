@@ -114,7 +114,7 @@ void profile_exact_sample(struct profile *profile, const struct stack_sample *sa
         return;
     exact->inside_ns[sample->sample->state] += sample->weight_ns;
     exact->span_ns += sample->weight_ns;
-    exact->squares += (double)sample->weight_ns * (double)sample->weight_ns;
+    exact->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
     if (is_thread_of_mpi(sample))
         exact->covered_ns += sample->weight_ns;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { ROWS_MOST = 20, PATH_LINES_MOST = 200, PLACE_BYTES = 128, TITLE_COLUMNS = 40 };
-static const double PATH_SHARE_LEAST = 0.005, ON_CPU_LEAST = 0.9;
+static const double PATH_SHARE_LEAST = 0.005;
 
 static const char *base_of(const char *path)
 {
@@ -104,10 +104,7 @@ static void states_print(const struct profile *profile, FILE *out)
     else if (exact->agrees)
         fprintf(out, "  samples and timers agree: no share differs by more than chance makes of so many\n");
     else
-        fprintf(out, "  ! samples and timers differ by more than chance makes of so many samples%s\n",
-                (double)profile->sum.on_cpu_ns < ON_CPU_LEAST * (double)profile->sum.ns
-                    ? "; threads that lack a processor\n    make them differ in MPI (profile.md)"
-                    : "");
+        fprintf(out, "  ! samples and timers differ by more than chance makes of so many samples\n");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */

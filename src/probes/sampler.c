@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-enum { MODULES_KNOWN = 256, STREAMS_MOST = 4096 };
+enum { MODULES_KNOWN = 256, STREAMS_MOST = 4096, RECENT = 64 };
 
 /* Of one thread, at work. */
 struct sampler {
@@ -45,6 +45,11 @@ struct sampler {
     struct {
         uint64_t begin, end;
     } modules[MODULES_KNOWN];
+    struct {
+        uint64_t ticks;
+        uint64_t at; /* in the buffer */
+    } recent[RECENT];
+    uint32_t recent_count; /* since the buffer began */
     struct sample_writer writer;
     struct unwinder unwinder;
     uint64_t pcs[SAMPLE_FRAMES_MOST];
@@ -144,7 +149,31 @@ static bool sample_write(struct sampler *s, const struct sample_taken *taken, un
                 return false;
         s->misses = s->unwinder.misses;
     }
-    return sample_put(&s->writer, taken, s->pcs, frames);
+    uint64_t at = s->writer.chunk->packed_bytes;
+    if (!sample_put(&s->writer, taken, s->pcs, frames))
+        return false;
+    s->recent[s->recent_count % RECENT].ticks = taken->ticks;
+    s->recent[s->recent_count++ % RECENT].at = at;
+    return true;
+}
+
+/* A stall ends with the begin of the poll that finds something. That it does, is known when the poll has ended: samples
+ * that were taken in it said that it was a stall, and are told now. */
+static void samples_correct(struct sampler *s)
+{
+    struct log *log = thread_log;
+    uint64_t work = log ? log->stall.work : 0;
+    if (!work)
+        return;
+    log->stall.work = 0;
+    for (uint32_t i = s->recent_count; i-- > 0 && s->recent_count - i <= RECENT;) {
+        if (s->recent[i % RECENT].ticks < work)
+            return;
+        char *record = (char *)(s->writer.chunk + 1) + s->recent[i % RECENT].at;
+        struct sample_head *head = (void *)record;
+        if (head->state > MPIT_STATE_WORK)
+            __atomic_store_n(&head->state, MPIT_STATE_WORK, __ATOMIC_RELAXED);
+    }
 }
 
 /* Into the file with what there is, if that is possible now. */
@@ -152,6 +181,7 @@ static void buffer_flush(struct sampler *s)
 {
     if (!run_samples_flush(&book.run, &s->writer))
         return;
+    s->recent_count = 0;
     uint64_t lost = __atomic_load_n(&book.run.header->samples_lost, __ATOMIC_RELAXED);
     if (lost != s->lost) { /* modules may have gone with them */
         s->module_count = 0;
@@ -176,6 +206,7 @@ static void sample_take(struct sampler *s, uint32_t weight, const void *context)
     struct sample_taken taken = {.ticks = clock_now(), .weight = weight};
     uint32_t call = state ? RELAXED_LOAD(&state->call) : 0;
     uint64_t cpu = cpu_now(), spent = cpu - s->cpu_ns;
+    samples_correct(s);
     taken.head.state = (uint8_t)moment_state();
     taken.head.call = (uint16_t)call;
     taken.head.comm = call ? (uint16_t)RELAXED_LOAD(&state->comm) : 0;

@@ -75,6 +75,8 @@ void stall_pause(struct log *log, uint64_t now)
     stall->ticks += now - stall->since;
     stall->since = 0;
     stall->working = now;
+    if (!stall->work)
+        stall->work = now;
     stalled_show(log, 0);
 }
 

@@ -48,6 +48,7 @@ struct stall {
     uint16_t depth;    /* polls, one inside of the other */
     bool found;        /* one inside of the outermost has found something */
     bool moved;        /* one of the call has */
+    uint64_t work;     /* from then on it was at work, which was seen later: samples have to be told (sampler.c) */
 };
 
 /* Calls that may wait, by kind. */

@@ -118,6 +118,15 @@ static void traces_compact(const struct run_dir *dir)
         warnx("note: the trace is larger than it could be: %s", error);
 }
 
+static bool has_samples(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++)
+        for (size_t k = 0; k < dir->jobs[i].file_count; k++)
+            if (dir->jobs[i].files[k].header.samples_hz)
+                return true;
+    return false;
+}
+
 void outcome_show(const struct outcome *outcome)
 {
     struct run_dir dir;
@@ -152,10 +161,10 @@ void outcome_show(const struct outcome *outcome)
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)
-        fprintf(stderr, "\nmpit-run: recorded in %s%s; mpit-dump %s shows it\n", given,
+        fprintf(stderr, "\nmpit-run: recorded in %s%s; mpit-dump %s shows it%s\n", given,
                 !converted          ? ""
                 : dir.job_count > 1 ? " (OTF2 archives: otf2/JOB/traces.otf2)"
                                     : " (OTF2 archive: otf2/traces.otf2)",
-                given);
+                given, has_samples(&dir) ? ", and with --profile where the time went" : "");
     run_dir_close(&dir);
 }

@@ -2,6 +2,7 @@
 """What mpit costs: added time, instructions and memory of a recorded call, bare and recorded in pairs in one run.
 
     cost.py BUILD [--pairs N] [--iterations N] [--mpi openmpi|mpich] [--json] [--quick] [--memory-calls N] [--classes]
+            [--transports]
 
 A row for each class of calls says whether they all cost the same; these run on one process, in tallies alone. A call can
 leave several events (a nonblocking pair leaves a call to post, a call to wait, and the end of the message): `an event` is
@@ -67,8 +68,8 @@ class Bench:
             out["MPIT_RECORD_LOCAL_CALLS"] = "1"
         return out
 
-    def run(self, how, loop, n, ranks):
-        extra = self.extra(how)
+    def run(self, how, loop, n, ranks, way=None):
+        extra = dict(self.extra(how), **(way or {}))
         line = [self.program, loop, str(n)]
         if ranks > 1:
             line = [self.launcher, "-n", str(ranks)] + line
@@ -280,6 +281,36 @@ def show_classes(result):
         show_class(r)
 
 
+WAYS = {"openmpi": {"ob1": {"OMPI_MCA_pml": "ob1"},
+                    "ob1 on TCP": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"},
+                    "ucx": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"},
+                    "cm, libfabric": {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi"}},
+        "mpich": {"as it is": {}}}
+# what the sampler adds to a thread that computes and calls: a loop on one process
+SAMPLED = {"100 samples a second": {"MPIT_SAMPLE_HZ": "100"}, "1000 samples a second": {"MPIT_SAMPLE_HZ": "1000"}}
+
+
+def transports(bench, pairs, n):
+    """The 8-byte ping-pong on each transport, bare and recorded one after the other; and the sampler."""
+    print(f"{bench.mpi}: how much longer a round trip of 8 bytes takes, medians of {pairs} pairs")
+    for title, way in WAYS[bench.mpi].items():
+        try:
+            bench.run("bare", "pingpong", 100, 2, way)
+        except subprocess.CalledProcessError:
+            print(f"  {title}: not there")
+            continue
+        runs = [(bench.run("bare", "pingpong", n, 2, way)[0], bench.run("summary", "pingpong", n, 2, way)[0])
+                for _ in range(pairs)]
+        ratios = sorted(with_ / bare for bare, with_ in runs)
+        print(f"  {title:22} x {statistics.median(ratios):.3f}  ({ratios[0]:.2f} .. {ratios[-1]:.2f})  bare "
+              f"{statistics.median(bare for bare, _ in runs):.0f} ns")
+    for title, way in SAMPLED.items():
+        ratios = sorted(bench.run("summary", "self", 20 * n, 1, way)[0] / bench.run("summary", "self", 20 * n, 1)[0]
+                        for _ in range(pairs))
+        print(f"  {title:22} x {statistics.median(ratios):.3f}  ({ratios[0]:.2f} .. {ratios[-1]:.2f})  of the loop of "
+              "Isend + Recv + Wait, recorded in both")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
@@ -289,6 +320,8 @@ def main():
     parser.add_argument("--mpi", action="append", choices=["openmpi", "mpich"])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--classes", action="store_true", help="only what calls of each class cost")
+    parser.add_argument("--transports", action="store_true", help="only how much longer a ping-pong takes on each "
+                        "transport, and what samples cost")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     results, bad = [], []
@@ -296,6 +329,10 @@ def main():
         if not os.path.exists(f"{options.build}/lib/libmpit-{mpi}.so"):
             continue
         bench = Bench(options.build, mpi)
+        if options.transports:
+            transports(bench, 3 if options.quick else options.pairs, 10000 if options.quick else options.iterations // 4)
+            shutil.rmtree(bench.work)
+            continue
         result = {"mpi": mpi, "rows": [], "instructions": {}}
         if options.classes:
             n = 20000 if options.quick else options.iterations
@@ -320,6 +357,8 @@ def main():
         few, many = result["memory_added_kib"].values()
         if many - few > LIMIT_GROWTH_KIB:
             bad.append(f"{mpi}: memory grows with calls: {few} KiB after few, {many} KiB after many")
+    if options.transports:
+        return
     if options.json:
         print(json.dumps(results, indent=2))
     else:

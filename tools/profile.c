@@ -8,7 +8,7 @@ static void sum_add(struct profile_sum *sum, const struct stack_sample *sample)
 {
     sum->samples++;
     sum->ns += sample->weight_ns;
-    sum->on_cpu_ns += sample->on_cpu ? sample->weight_ns : 0;
+    sum->on_cpu_ns += sample->cpu_ns;
     sum->state_ns[sample->sample->state] += sample->weight_ns;
 }
 

@@ -206,8 +206,8 @@ static int recorder_push(struct walk *walk)
     return result;
 }
 
-/* The function of the C library that mpit's frame stands in front of (src/probes/shield.h): that is what the program
- * called, and the rest of the stack is on its account. NULL: it is none. */
+/* The function of the C library, or of MPI_T, that mpit's frame stands in front of (src/probes/shield.h): that is what
+ * the program called, and the rest of the stack is on its account. NULL: it is none. */
 static const char *stand_in(const struct spot *spot)
 {
     static const char *const files[] = {"shield.c", "shield_signals.c", "stall_sleep.c", "stall_socket.c"};
@@ -215,8 +215,10 @@ static const char *stand_in(const struct spot *spot)
     const struct stack_frame *shown = spot->count ? &spot->frames[spot->count - 1] : NULL;
     if (!shown || begins(shown->frame->name, "shield_"))
         return NULL;
+    if (begins(shown->frame->name, "MPI_T_")) /* and the library's own work behind that */
+        return shown->frame->name;
     if (begins(shown->frame->name, prefix))
-        return begins(shown->frame->name, "mpit_impl_MPI") ? NULL : shown->frame->name + strlen(prefix);
+        return shown->frame->name + strlen(prefix);
     const char *slash = shown->file ? strrchr(shown->file, '/') : NULL, *file = slash ? slash + 1 : shown->file;
     for (size_t i = 0; file && i < sizeof files / sizeof files[0]; i++)
         if (strcmp(file, files[i]) == 0)
@@ -347,6 +349,22 @@ static uint64_t product(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
+/* What a sample stands for lies before it; of that the part in the window. */
+static void window_cut(const struct selection *selection, struct stack_sample *sample)
+{
+    if (!selection || !selection->windowed)
+        return;
+    int64_t from = sample->weight_ns < INT64_MAX ? sample->at_ns - (int64_t)sample->weight_ns : INT64_MIN;
+    int64_t to = sample->at_ns;
+    from = from > selection->from_ns ? from : selection->from_ns;
+    to = to < selection->to_ns ? to : selection->to_ns;
+    uint64_t ns = to > from ? (uint64_t)(to - from) : 1;
+    if (ns >= sample->weight_ns)
+        return;
+    sample->cpu_ns = (uint64_t)((double)sample->cpu_ns * ((double)ns / (double)sample->weight_ns));
+    sample->weight_ns = ns;
+}
+
 static int sample_visit(struct walk *walk, const struct sample *sample)
 {
     const struct run_reader *run = walk->cursor.reader;
@@ -359,8 +377,10 @@ static int sample_visit(struct walk *walk, const struct sample *sample)
                                  .inside = is_inside(run, sample),
                                  .frames = walk->frames};
     shown.on_cpu = sample->cpu_ns == UINT32_MAX || sample->cpu_ns * UINT64_C(2) >= shown.weight_ns;
+    shown.cpu_ns = sample->cpu_ns < shown.weight_ns && sample->cpu_ns != UINT32_MAX ? sample->cpu_ns : shown.weight_ns;
     if (!is_selected(walk, sample, shown.at_ns, shown.weight_ns))
         return 0;
+    window_cut(walk->stacks->selection, &shown);
     if (stack_make(walk, sample) != 0)
         return -1;
     shown.count = walk->count;

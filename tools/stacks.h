@@ -48,8 +48,9 @@ struct stack_sample {
     int32_t rank;       /* -1: it has none */
     int64_t at_ns;      /* since the job began */
     uint64_t weight_ns; /* it stands for so much time */
-    bool on_cpu;
-    bool inside; /* of the time from the end of MPI_Init to MPI_Finalize, and in no such function */
+    uint64_t cpu_ns;    /* of that, on a processor */
+    bool on_cpu;        /* for most of it */
+    bool inside;        /* of the time from the end of MPI_Init to MPI_Finalize, and in no such function */
     unsigned count;
     const struct stack_frame *frames; /* the outermost first; at least one */
 };

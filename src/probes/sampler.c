@@ -32,6 +32,7 @@ enum { MODULES_KNOWN = 256, STREAMS_MOST = 4096, RECENT = 64 };
 /* Of one thread, at work. */
 struct sampler {
     struct sampler *next; /* in the list of those that are idle */
+    const struct sampler *made_before;
     timer_t timer;
     uint64_t period_ns;
     uint64_t cpu_ns; /* of the thread, at its last sample */
@@ -39,8 +40,9 @@ struct sampler {
     uint64_t misses; /* of the unwinder, as far as modules were looked for */
     uint64_t lost;   /* in the file, as far as this thread has seen */
     uint32_t stream;
-    uint32_t thread; /* as its last SAMPLE_THREAD has it */
-    bool changed;    /* that has to be said again */
+    uint32_t thread;     /* as its last SAMPLE_THREAD has it */
+    bool changed;        /* that has to be said again */
+    uint32_t generation; /* of what is mapped, as of these: */
     uint32_t module_count;
     struct {
         uint64_t begin, end;
@@ -50,6 +52,7 @@ struct sampler {
         uint64_t at; /* in the buffer */
     } recent[RECENT];
     uint32_t recent_count; /* since the buffer began */
+    char path[SAMPLE_PATH_MOST];
     struct sample_writer writer;
     struct unwinder unwinder;
     uint64_t pcs[SAMPLE_FRAMES_MOST];
@@ -61,6 +64,7 @@ int sampler_signal;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sampled *threads;
 static struct sampler *idle; /* of threads that have ended */
+static struct sampler *made; /* all */
 static uint32_t streams;
 static uint64_t rate;             /* per second; 0: not now */
 static bool running, any, chosen; /* a run is; has had samples; this rank is to be sampled */
@@ -103,6 +107,21 @@ static bool module_is_known(const struct sampler *s, uint64_t pc)
     return false;
 }
 
+/* What dlopen was given may be relative to the directory of that time, which most programs do not leave. */
+static const char *path_of(struct sampler *s, const struct link_map *map)
+{
+    const char *name = map && map->l_name ? map->l_name : "";
+    if (name[0] == '/' || !strchr(name, '/'))
+        return name;
+    long bytes = syscall(SYS_getcwd, s->path, sizeof s->path); /* with its NUL */
+    size_t length = strlen(name);
+    if (bytes <= 0 || s->path[0] != '/' || (size_t)bytes + length >= sizeof s->path)
+        return name;
+    s->path[bytes - 1] = '/';
+    memcpy(s->path + bytes, name, length + 1);
+    return s->path;
+}
+
 /* False: there is no room for what has to be said of it. */
 static bool module_note(struct sampler *s, uint64_t pc)
 {
@@ -114,7 +133,7 @@ static bool module_note(struct sampler *s, uint64_t pc)
                                    .end = (uintptr_t)found.dlfo_map_end,
                                    .bias = map ? map->l_addr : (uintptr_t)found.dlfo_map_start};
     build_id_find(&module, found.dlfo_map_start);
-    if (!sample_put_module(&s->writer, &module, map && map->l_name ? map->l_name : ""))
+    if (!sample_put_module(&s->writer, &module, path_of(s, map)))
         return false;
     if (s->module_count == MODULES_KNOWN)
         s->module_count = 0;
@@ -143,6 +162,11 @@ static bool sample_write(struct sampler *s, const struct sample_taken *taken, un
 {
     if (!thread_note(s))
         return false;
+    if (s->generation != s->unwinder.generation) { /* objects may have gone, and others have come there */
+        s->module_count = 0;
+        s->misses = UINT64_MAX;
+        s->generation = s->unwinder.generation;
+    }
     if (unwind_works() && (s->misses != s->unwinder.misses || taken->flags & SAMPLE_ELSEWHERE)) {
         for (unsigned i = 0; i < frames; i++)
             if (!module_note(s, s->pcs[i]))
@@ -222,14 +246,25 @@ static void sample_take(struct sampler *s, uint32_t weight, const void *context)
         __atomic_fetch_add(&book.run.header->samples_lost, 1, __ATOMIC_RELAXED);
 }
 
+/* A timer of ours that was deleted while its signal was under way? They are never unmapped. */
+static bool is_samplers(const void *value)
+{
+    for (const struct sampler *s = __atomic_load_n(&made, __ATOMIC_ACQUIRE); s; s = s->made_before)
+        if (s == value)
+            return true;
+    return false;
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     int error = errno;
     struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
-    (void)number;
     if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
         s->taken++;
         sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
+    } else if (info->si_code != SI_TIMER || !is_samplers(info->si_value.sival_ptr)) {
+        errno = error;
+        shield_pass_on(number, info, context);
     }
     errno = error;
 }
@@ -255,6 +290,8 @@ static struct sampler *sampler_make(void)
         return NULL;
     }
     streams++;
+    s->made_before = made;
+    __atomic_store_n(&made, s, __ATOMIC_RELEASE);
     return s;
 }
 
@@ -341,7 +378,7 @@ static bool signal_take(void)
     sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         sigdelset(&action.sa_mask, kept[i]);
-    for (int number = SIGRTMAX - 3; number >= SIGRTMIN; number--) {
+    for (int number = (SIGRTMIN + SIGRTMAX) / 2 + 4; number >= SIGRTMIN; number--) { /* not one of the ends */
         if (shield_sigaction(number, NULL, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL ||
             shield_sigaction(number, &action, NULL) != 0)
             continue;

@@ -47,6 +47,9 @@ void shield_down(void);
 const sigset_t *shield_without(const sigset_t *set, sigset_t *copy);
 const sigset_t *shield_with(const sigset_t *set, sigset_t *copy);
 
+/* The sampler's signal, but not from its timers: to the program's handler. */
+void shield_pass_on(int number, siginfo_t *info, void *context);
+
 /* sigaction as it is behind us. */
 int shield_sigaction(int number, const struct sigaction *action, struct sigaction *old);
 

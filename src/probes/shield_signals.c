@@ -7,8 +7,6 @@
 #include "gate.h"
 #include "shield.h"
 
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 BEHIND(pause)
@@ -99,6 +97,21 @@ int sigaction(int number, const struct sigaction *restrict action, struct sigact
     if (old)
         *old = before;
     return 0;
+}
+
+/* The signal came from elsewhere: as if the program had it for itself. */
+void shield_pass_on(int number, siginfo_t *info, void *context)
+{
+    struct sigaction action = wished;
+    if (action.sa_flags & SA_SIGINFO) {
+        action.sa_sigaction(number, info, context);
+    } else if (action.sa_handler == SIG_DFL) {
+        struct sigaction none = {.sa_handler = SIG_DFL};
+        behind_sigaction()(number, &none, NULL);
+        raise(number);
+    } else if (action.sa_handler != SIG_IGN) {
+        action.sa_handler(number);
+    }
 }
 
 GATE(signal);

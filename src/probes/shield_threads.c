@@ -1,6 +1,9 @@
 /*
  * Threads that the program starts are sampled from their begin, also those that never call MPI. Those that MPI starts
- * inside of its own calls are not: they are no part of the program.
+ * inside of its own calls are not: they are no part of the program. A signal to the process (kill, alarm) goes to the
+ * main thread if that can take it, and else to any; and a thread for which the sampler's signal is pending while it has
+ * no processor is one that cannot. So that it does not come to MPI's threads then, where the program's handler has
+ * never been, these begin with all signals blocked, which waits for the main thread.
  *
  * And objects that go from where they were: what the unwinder knows of that place does not hold any more.
  */
@@ -12,6 +15,7 @@
 #include "unwinder.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 BEHIND(pthread_create)
@@ -20,7 +24,10 @@ BEHIND(dlclose)
 struct start {
     void *(*routine)(void *);
     void *argument;
+    bool internal;
 };
+
+static __thread bool internal __attribute__((tls_model("initial-exec"))); /* to MPI, and so are those that it starts */
 
 static pthread_key_t end_key;
 static bool has_key;
@@ -40,7 +47,8 @@ static void *thread_run(void *value)
 {
     struct start start = *(struct start *)value;
     free(value);
-    if (pthread_setspecific(end_key, &has_key) == 0)
+    internal = start.internal;
+    if (!internal && pthread_setspecific(end_key, &has_key) == 0)
         sampler_thread_begin();
     return start.routine(start.argument);
 }
@@ -59,20 +67,35 @@ static bool inside_mpi(void)
     return book_thread_state && RELAXED_LOAD(&book_thread_state->call);
 }
 
+/* All but those that a thread brings upon itself. */
+static bool signals_block(sigset_t *old)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t all;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        sigdelset(&all, own[i]);
+    return pthread_sigmask(SIG_BLOCK, &all, old) == 0;
+}
+
 GATE(pthread_create);
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*routine)(void *),
                    void *restrict argument)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct start *start = NULL;
-    if (wanted() && !inside_mpi()) {
+    if (wanted()) {
         pthread_once(&once, key_make);
         start = has_key ? malloc(sizeof *start) : NULL;
     }
     if (!start)
         return behind_pthread_create()(thread, attributes, routine, argument);
-    *start = (struct start){routine, argument};
+    *start = (struct start){routine, argument, internal || inside_mpi()};
+    sigset_t old;
+    bool blocked = start->internal && signals_block(&old);
     int error = behind_pthread_create()(thread, attributes, thread_run, start);
+    if (blocked)
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (error)
         free(start);
     return error;

@@ -204,6 +204,30 @@ static void handlers_reset(void)
     }
 }
 
+static volatile int handled;
+
+static void on_any(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    CHECK(info->si_signo == number && info->si_code == SI_QUEUE && info->si_value.sival_int == number);
+    handled++;
+}
+
+/* Each of them is the program's, the sampler's one too. */
+static void signals_queue(void)
+{
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        struct sigaction mine = {.sa_sigaction = on_any, .sa_flags = SA_SIGINFO}, none = {.sa_handler = SIG_DFL};
+        int before = handled;
+        CHECK(sigaction(number, &mine, NULL) == 0);
+        CHECK(sigqueue(getpid(), number, (union sigval){.sival_int = number}) == 0);
+        for (int i = 0; i < 1000 && handled == before; i++)
+            usleep(1000);
+        CHECK(handled == before + 1);
+        CHECK(sigaction(number, &none, NULL) == 0);
+    }
+}
+
 static int compare(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
@@ -243,6 +267,7 @@ int main(int argc, char *argv[])
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    signals_queue();
     handlers_reset();
     for (uintptr_t i = 0; i < COUNT; i++)
         CHECK(pthread_create(&threads[i], NULL, routines[i], (void *)(i + 1)) == 0);

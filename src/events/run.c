@@ -419,7 +419,8 @@ struct chunk_header *run_samples_open(struct run *run, uint32_t stream)
 {
     uint64_t offset = 0;
     pthread_mutex_lock(&run->lock);
-    struct chunk_header *chunk = buffer_make(run, SAMPLE_BUFFER_BYTES, &offset);
+    bool fits = run->memory_bytes + SAMPLE_BUFFER_BYTES <= run->memory_limit / 4 * 3; /* else no event is lost for it */
+    struct chunk_header *chunk = fits ? buffer_make(run, SAMPLE_BUFFER_BYTES, &offset) : NULL;
     if (chunk) {
         chunk->kind = CHUNK_SAMPLES;
         chunk->thread = stream;

@@ -89,7 +89,8 @@ bool sample_put(struct sample_writer *writer, const struct sample_taken *taken, 
     return true;
 }
 
-/* The buffer's records as a chunk at the end of the file. 0, or an errno. */
+/* The buffer's records as a chunk at the end of the file. 0, or an errno. They are no part of a trace, and its limit is not
+ * theirs: they grow with time, and slowly. */
 static int chunk_append(struct run *run, const struct chunk_header *buffer)
 {
     struct chunk_header chunk = *buffer;
@@ -98,8 +99,6 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     uint64_t offset = run->virtual_bytes;
     if (!run_has_file(run) || run->closed || run->broken)
         return ENOSPC;
-    if (run->trace_limit && run->trace_bytes + bytes > run->trace_limit)
-        return EDQUOT;
     if (!run_file_may_be(offset + bytes))
         return EFBIG;
     chunk.bytes = bytes;
@@ -119,7 +118,6 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
         run->length = offset;
     } else {
         run->virtual_bytes += bytes;
-        run->trace_bytes += bytes;
         run->length = run->length > run->virtual_bytes ? run->length : run->virtual_bytes;
         __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
     }

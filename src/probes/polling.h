@@ -36,17 +36,17 @@ HOT void poll_end(struct log *log, bool found)
     stall->found |= found;
     if (stall->depth == 0 || --stall->depth)
         return;
+    if (__builtin_expect(stall->call != log->state->since, 0)) {
+        stall->call = stall->working = log->state->since;
+        stall->vain = 0;
+        stall->moved = false;
+    }
     if (stall->found) {
         stall->moved = true;
         stall->vain = 0;
         if (__builtin_expect(stall->since != 0, 0))
             stall_pause(log, stall->poll);
     } else if (stall->since == 0) {
-        if (stall->call != log->state->since) {
-            stall->call = stall->working = log->state->since;
-            stall->vain = 0;
-            stall->moved = false;
-        }
         if (__builtin_expect(++stall->vain > stall->patience, 0))
             stall_patience_end(log);
     }

@@ -27,13 +27,14 @@
 #include <unistd.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-enum { MODULES_KNOWN = 256, STREAMS_MOST = 4096, RECENT = 64 };
+enum { MODULES_KNOWN = 1024, STREAMS_MOST = 4096, RECENT = 64 };
 
 /* Of one thread, at work. */
 struct sampler {
     struct sampler *next; /* in the list of those that are idle */
     const struct sampler *made_before;
     timer_t timer;
+    bool has_timer;
     uint64_t period_ns;
     uint64_t cpu_ns; /* of the thread, at its last sample */
     uint64_t taken;
@@ -60,6 +61,7 @@ struct sampler {
 
 __thread struct sampled sampled_self __attribute__((tls_model("initial-exec")));
 int sampler_signal;
+bool shield_always;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sampled *threads;
@@ -69,6 +71,28 @@ static uint32_t streams;
 static uint64_t rate;             /* per second; 0: not now */
 static bool running, any, chosen; /* a run is; has had samples; this rank is to be sampled */
 static bool refused;              /* was said */
+
+/* A thread that is cancelled must not end in here, with a lock that it holds. (In glibc that is a word of the
+ * thread's.) */
+static int uncancelled(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static int lock_take(void)
+{
+    int cancel = uncancelled();
+    pthread_mutex_lock(&lock);
+    return cancel;
+}
+
+static void lock_give(int cancel)
+{
+    pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancel, NULL);
+}
 
 /* ---- in the handler */
 
@@ -126,7 +150,7 @@ static const char *path_of(struct sampler *s, const struct link_map *map)
 static bool module_note(struct sampler *s, uint64_t pc)
 {
     struct dl_find_object found;
-    if (module_is_known(s, pc) || _dl_find_object((void *)(uintptr_t)pc, &found) != 0)
+    if (!unwind_works() || module_is_known(s, pc) || _dl_find_object((void *)(uintptr_t)pc, &found) != 0)
         return true;
     const struct link_map *map = found.dlfo_link_map;
     struct sample_module module = {.begin = (uintptr_t)found.dlfo_map_start,
@@ -229,11 +253,12 @@ static void sample_take(struct sampler *s, uint32_t weight, const void *context)
     const struct thread_state *state = book_thread_state;
     struct sample_taken taken = {.ticks = clock_now(), .weight = weight};
     uint32_t call = state ? RELAXED_LOAD(&state->call) : 0;
-    uint64_t cpu = cpu_now(), spent = cpu - s->cpu_ns;
+    uint64_t cpu = cpu_now(), spent = cpu > s->cpu_ns ? cpu - s->cpu_ns : 0, most = weight * s->period_ns;
     samples_correct(s);
     taken.head.state = (uint8_t)moment_state();
     taken.head.call = (uint16_t)call;
     taken.head.comm = call ? (uint16_t)RELAXED_LOAD(&state->comm) : 0;
+    spent = spent < most ? spent : most; /* the rest was before it was sampled */
     taken.cpu_ns = spent < UINT32_MAX ? (uint32_t)spent : UINT32_MAX;
     s->cpu_ns = cpu;
     unsigned frames = unwind_stack(&s->unwinder, context, s->pcs, SAMPLE_FRAMES_MOST, &taken.flags);
@@ -257,15 +282,18 @@ static bool is_samplers(const void *value)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    int error = errno;
+    int error = errno, cancel = uncancelled();
     struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
     if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
         s->taken++;
         sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
     } else if (info->si_code != SI_TIMER || !is_samplers(info->si_value.sival_ptr)) {
+        pthread_setcancelstate(cancel, NULL);
         errno = error;
         shield_pass_on(number, info, context);
+        return;
     }
+    pthread_setcancelstate(cancel, NULL);
     errno = error;
 }
 
@@ -311,6 +339,15 @@ static void refusal_tell(const char *what)
     refused = true;
 }
 
+static uint64_t cpu_of(const struct sampled *thread)
+{
+    clockid_t clock;
+    struct timespec spent = {0};
+    if (pthread_getcpuclockid(thread->self, &clock) == 0)
+        clock_gettime(clock, &spent);
+    return (uint64_t)spent.tv_sec * NS_PER_SECOND + (uint64_t)spent.tv_nsec;
+}
+
 /* For a thread that has none, and so is in no handler that uses it. */
 static struct sampler *sampler_give(struct sampled *thread)
 {
@@ -322,33 +359,30 @@ static struct sampler *sampler_give(struct sampled *thread)
     unwind_open(&s->unwinder, thread->self);
     s->misses = UINT64_MAX;
     thread->spare = s;
+    s->cpu_ns = cpu_of(thread);
     return s;
 }
 
-static uint64_t cpu_of(const struct sampled *thread)
+static bool timer_make(struct sampled *thread, struct sampler *s)
 {
-    clockid_t clock;
-    struct timespec spent = {0};
-    if (pthread_getcpuclockid(thread->self, &clock) == 0)
-        clock_gettime(clock, &spent);
-    return (uint64_t)spent.tv_sec * NS_PER_SECOND + (uint64_t)spent.tv_nsec;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sampler_signal};
+    event.sigev_value.sival_ptr = s;
+    event._sigev_un._tid = thread->tid;
+    if (!s->has_timer && timer_create(CLOCK_MONOTONIC, &event, &s->timer) != 0) {
+        refusal_tell(strerror(errno));
+        return false;
+    }
+    s->has_timer = true;
+    return true;
 }
 
 static void timer_start(struct sampled *thread)
 {
     struct sampler *s = thread->spare ? thread->spare : sampler_give(thread);
-    if (!s)
+    if (!s || !timer_make(thread, s))
         return;
     s->period_ns = NS_PER_SECOND / rate;
-    s->cpu_ns = cpu_of(thread);
     s->changed = true;
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sampler_signal};
-    event.sigev_value.sival_ptr = s;
-    event._sigev_un._tid = thread->tid;
-    if (timer_create(CLOCK_MONOTONIC, &event, &s->timer) != 0) {
-        refusal_tell(strerror(errno));
-        return;
-    }
     uint64_t first = phase_draw(s->period_ns, thread->tid);
     struct itimerspec times = {
         .it_interval = {.tv_sec = (time_t)(s->period_ns / NS_PER_SECOND),
@@ -359,6 +393,14 @@ static void timer_start(struct sampled *thread)
     timer_settime(s->timer, 0, &times, NULL);
 }
 
+/* A sample that is due, of a thread that cannot be interrupted just now, is still taken. */
+static void timer_pause(struct sampled *thread)
+{
+    static const struct itimerspec never = {.it_value = {.tv_sec = 0}};
+    if (thread->sampler)
+        timer_settime(thread->sampler->timer, 0, &never, NULL);
+}
+
 /* A signal that is under way then finds nothing to do. */
 static void timer_stop(struct sampled *thread)
 {
@@ -366,6 +408,7 @@ static void timer_stop(struct sampled *thread)
     if (!s)
         return;
     timer_delete(s->timer);
+    s->has_timer = false;
     __atomic_store_n(&thread->sampler, NULL, __ATOMIC_RELEASE);
 }
 
@@ -398,15 +441,26 @@ static bool sampling(void)
 static void timers_set(void)
 {
     for (struct sampled *thread = threads; thread; thread = thread->next) {
-        timer_stop(thread);
         if (sampling())
             timer_start(thread);
+        else if (running)
+            timer_pause(thread);
+        else
+            timer_stop(thread);
     }
     if (sampling())
         __atomic_store_n(&book.run.header->samples_hz, rate, __ATOMIC_RELAXED);
 }
 
 /* ---- from outside */
+
+/* Where samples are going to be taken, the signal is kept from the program from the begin on: threads wait, and fill
+ * their masks, before MPI_Init, too. */
+__attribute__((constructor)) static void signal_take_early(void)
+{
+    if (sampler_is_wanted() && signal_take())
+        shield_always = true;
+}
 
 void sampler_thread_begin(void)
 {
@@ -415,7 +469,7 @@ void sampler_thread_begin(void)
         return;
     self->tid = (int32_t)syscall(SYS_gettid);
     self->self = pthread_self();
-    pthread_mutex_lock(&lock);
+    int cancel = lock_take();
     self->next = threads;
     self->link = &threads;
     if (threads)
@@ -423,7 +477,7 @@ void sampler_thread_begin(void)
     threads = self;
     if (sampling())
         timer_start(self);
-    pthread_mutex_unlock(&lock);
+    lock_give(cancel);
 }
 
 void sampler_thread_end(void)
@@ -431,7 +485,7 @@ void sampler_thread_end(void)
     struct sampled *self = &sampled_self;
     if (!self->link)
         return;
-    pthread_mutex_lock(&lock);
+    int cancel = lock_take();
     timer_stop(self);
     *self->link = self->next;
     if (self->next)
@@ -442,19 +496,19 @@ void sampler_thread_end(void)
         idle = self->spare;
         self->spare = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    lock_give(cancel);
 }
 
 /* False: there is no file that samples could go into. */
 static bool rate_set(uint64_t hz)
 {
-    pthread_mutex_lock(&lock);
+    int cancel = lock_take();
     bool good = !hz || !running || run_has_file(&book.run);
     if (good) {
         rate = hz;
         timers_set();
     }
-    pthread_mutex_unlock(&lock);
+    lock_give(cancel);
     return good;
 }
 
@@ -480,9 +534,8 @@ bool sampler_begin(void)
 {
     const char *ranks = ranks_asked();
     bool possible = run_has_file(&book.run);
-    pthread_mutex_lock(&lock);
+    int cancel = lock_take();
     running = true;
-    any = false;
     chosen = !ranks || rank_list_has(ranks, rank_guess());
     rate = possible ? knob_load(KNOB_SAMPLE_HZ) : 0;
     knobs_sampler = rate_set;
@@ -490,7 +543,7 @@ bool sampler_begin(void)
     log_thread_ending = sampler_thread_end;
     log_forked = sampler_fork_child;
     timers_set();
-    pthread_mutex_unlock(&lock);
+    lock_give(cancel);
     return possible || !knob_load(KNOB_SAMPLE_HZ);
 }
 
@@ -503,12 +556,12 @@ void sampler_ranked(int rank)
             "All ranks are sampled.",
             text);
     bool now = !ranks || rank_list_has(ranks, rank);
-    pthread_mutex_lock(&lock);
+    int cancel = lock_take();
     if (now != chosen) {
         chosen = now;
         timers_set();
     }
-    pthread_mutex_unlock(&lock);
+    lock_give(cancel);
 }
 
 bool sampler_any(void)
@@ -518,10 +571,10 @@ bool sampler_any(void)
 
 void sampler_end(void)
 {
-    pthread_mutex_lock(&lock);
+    int cancel = lock_take();
     running = false;
     timers_set();
-    pthread_mutex_unlock(&lock);
+    lock_give(cancel);
 }
 
 void sampler_fork_child(void)

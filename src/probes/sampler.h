@@ -38,7 +38,8 @@ struct sampled {
 };
 
 extern LIBRARY_LOCAL __thread struct sampled sampled_self __attribute__((tls_model("initial-exec")));
-extern LIBRARY_LOCAL int sampler_signal; /* 0 until threads have been sampled */
+extern LIBRARY_LOCAL int sampler_signal; /* 0 until threads have been sampled, or where they are not going to be */
+extern LIBRARY_LOCAL bool shield_always; /* threads may be sampled at any time: system calls are shielded always */
 
 /* The run begins: samples as mpit_sample_hz has it, if this rank is one of MPIT_SAMPLE_RANKS. False: there is no file
  * that they could go into. */
@@ -55,10 +56,13 @@ void sampler_thread_end(void);
 /* In the child of a fork. */
 void sampler_fork_child(void);
 
-/* Is the calling thread sampled? Async-signal-safe. */
+/* Samples were asked for when the program started, if only with 0 for now. */
+bool sampler_is_wanted(void);
+
+/* May the calling thread be sampled, before it comes back from a wait? Async-signal-safe. */
 static inline bool sampler_is_on(void)
 {
-    return __builtin_expect(__atomic_load_n(&sampled_self.sampler, __ATOMIC_RELAXED) != NULL, 0);
+    return __builtin_expect(shield_always || __atomic_load_n(&sampled_self.sampler, __ATOMIC_RELAXED) != NULL, 0);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "behind.h"
 #include "gate.h"
 
+#include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -77,6 +78,13 @@ const sigset_t *shield_with(const sigset_t *set, sigset_t *copy)
     return copy;
 }
 
+/* What a program calls that was compiled with _FORTIFY_SOURCE. */
+extern int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes);
+extern int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
+                       size_t bytes);
+extern ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room);
+extern ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags);
+
 BEHIND(select)
 BEHIND(pselect)
 BEHIND(ppoll)
@@ -94,6 +102,14 @@ BEHIND(connect)
 BEHIND(write)
 BEHIND(sem_timedwait)
 BEHIND(sem_clockwait)
+BEHIND(read)
+BEHIND(recvmmsg)
+BEHIND(epoll_pwait2)
+BEHIND(aio_suspend)
+BEHIND(__poll_chk)
+BEHIND(__ppoll_chk)
+BEHIND(__read_chk)
+BEHIND(__recv_chk)
 
 GATE(select);
 int select(int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout)
@@ -255,5 +271,85 @@ int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct times
 {
     int result;
     SHIELDED(shield_up(), result, behind_sem_clockwait()(semaphore, clock, until));
+    return result;
+}
+
+/* From a socket with a timeout. */
+GATE(read);
+ssize_t read(int fd, void *data, size_t bytes)
+{
+    ssize_t result;
+    SHIELDED(shield_up_for(fd, 0), result, behind_read()(fd, data, bytes));
+    return result;
+}
+
+GATE(__read_chk);
+ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room)
+{
+    ssize_t result;
+    SHIELDED(shield_up_for(fd, 0), result, behind___read_chk()(fd, data, bytes, room));
+    return result;
+}
+
+GATE(__recv_chk);
+ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags)
+{
+    ssize_t result;
+    SHIELDED(shield_up_for(fd, flags), result, behind___recv_chk()(fd, data, bytes, room, flags));
+    if (result > 0)
+        poll_found();
+    return result;
+}
+
+GATE(recvmmsg);
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
+{
+    int result;
+    SHIELDED(shield_up_for(fd, flags), result, behind_recvmmsg()(fd, messages, count, flags, timeout));
+    return result;
+}
+
+GATE(__poll_chk);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes)
+{
+    int result;
+    if (timeout == 0)
+        SHIELDED(shield_up(), result, behind___poll_chk()(fds, count, timeout, bytes));
+    else
+        ASLEEP(shield_up(), result, behind___poll_chk()(fds, count, timeout, bytes));
+    return result;
+}
+
+GATE(__ppoll_chk);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t bytes)
+{
+    sigset_t copy;
+    int result;
+    const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
+    if (is_zero(timeout))
+        SHIELDED(shield_up(), result, behind___ppoll_chk()(fds, count, timeout, during, bytes));
+    else
+        ASLEEP(shield_up(), result, behind___ppoll_chk()(fds, count, timeout, during, bytes));
+    return result;
+}
+
+GATE(epoll_pwait2);
+int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct timespec *timeout, const sigset_t *mask)
+{
+    sigset_t copy;
+    int result;
+    const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
+    if (is_zero(timeout))
+        SHIELDED(shield_up(), result, behind_epoll_pwait2()(epfd, events, most, timeout, during));
+    else
+        ASLEEP(shield_up(), result, behind_epoll_pwait2()(epfd, events, most, timeout, during));
+    return result;
+}
+
+GATE(aio_suspend);
+int aio_suspend(const struct aiocb *const list[], int count, const struct timespec *restrict timeout)
+{
+    int result;
+    SHIELDED(shield_up(), result, behind_aio_suspend()(list, count, timeout));
     return result;
 }

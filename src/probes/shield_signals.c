@@ -7,6 +7,9 @@
 #include "gate.h"
 #include "shield.h"
 
+#include <signal.h>
+#include <sys/signalfd.h>
+
 #include <unistd.h>
 
 BEHIND(pause)
@@ -18,6 +21,13 @@ BEHIND(pthread_sigmask)
 BEHIND(sigprocmask)
 BEHIND(sigaction)
 BEHIND(signal)
+BEHIND(sysv_signal)
+BEHIND(__sysv_signal)
+BEHIND(sigset)
+BEHIND(sigignore)
+BEHIND(signalfd)
+
+extern sighandler_t __sysv_signal(int number, sighandler_t handler); /* signal() of programs in strict C */
 
 /* They end when a handler has run, which must be one of the program's. */
 GATE(pause);
@@ -114,12 +124,46 @@ void shield_pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
-GATE(signal);
-sighandler_t signal(int number, sighandler_t handler)
+static sighandler_t wish(sighandler_t handler)
 {
-    if (!is_samplers(number))
-        return behind_signal()(number, handler);
     sighandler_t before = wished.sa_handler;
     wished = (struct sigaction){.sa_handler = handler};
     return before;
+}
+
+GATE(signal);
+sighandler_t signal(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind_signal()(number, handler);
+}
+
+GATE(sysv_signal);
+sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind_sysv_signal()(number, handler);
+}
+
+GATE(__sysv_signal);
+sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind___sysv_signal()(number, handler);
+}
+
+GATE(sigset);
+sighandler_t sigset(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind_sigset()(number, handler);
+}
+
+GATE(sigignore);
+int sigignore(int number)
+{
+    return is_samplers(number) ? (wish(SIG_IGN), 0) : behind_sigignore()(number);
+}
+
+GATE(signalfd);
+int signalfd(int fd, const sigset_t *set, int flags)
+{
+    sigset_t copy;
+    return behind_signalfd()(fd, shield_without(set, &copy), flags);
 }

@@ -53,13 +53,14 @@ static void *thread_run(void *value)
     return start.routine(start.argument);
 }
 
-/* Samples may be asked for: by the environment, or they are taken already. */
+bool sampler_is_wanted(void)
+{
+    return getenv("MPIT_SAMPLE_HZ") != NULL && !getenv("MPIT_DISABLE");
+}
+
 static bool wanted(void)
 {
-    static int asked = -1;
-    if (asked < 0)
-        asked = getenv("MPIT_SAMPLE_HZ") != NULL;
-    return asked || sampler_signal;
+    return shield_always || __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
 }
 
 static bool inside_mpi(void)

@@ -58,9 +58,10 @@ static void idle_learn(struct stall *stall, uint64_t now)
 {
     if (stall->polls < LEARNED_FROM)
         return;
-    uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks;
+    uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks / 4;
     idle = idle < most ? idle : most;
-    stall->idle = stall->idle ? (uint32_t)((stall->idle * 3 + idle) / 4) : (uint32_t)idle;
+    /* what is longer may have been without a processor */
+    stall->idle = stall->idle && idle > stall->idle ? (uint32_t)((stall->idle * 15 + idle) / 16) : (uint32_t)idle;
     stall->patience = stall->idle ? patience_ticks / stall->idle : PATIENCE_MOST;
     if (stall->patience > PATIENCE_MOST)
         stall->patience = PATIENCE_MOST;

@@ -22,8 +22,6 @@ static const int context_places[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, 
                                                      REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 static const uint8_t saved_registers[UNWIND_SAVED] = {3, RBP, 12, 13, 14, 15};
 
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
-
 static uint32_t generation = 1;
 
 bool unwind_works(void)

@@ -14,9 +14,16 @@
 #ifndef MPIT_PROBES_UNWINDER_H
 #define MPIT_PROBES_UNWINDER_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak)); /* older C libraries have none */
 
 enum { UNWIND_REGISTERS = 17, UNWIND_CACHED = 1024, UNWIND_STATES = 4, UNWIND_SAVED = 6 };
 

@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+extern sighandler_t __sysv_signal(int number, sighandler_t handler);
+
 static volatile int stop;
 static int wrong;
 
@@ -102,20 +104,19 @@ static struct timespec in_a_while(clockid_t clock, long ns)
     return time;
 }
 
-/* A child that ends while fork or popen hold its signal back has it sent to any thread, whose call it ends: that is the
- * program's own signal. */
-static void children_ignore(void)
+/* A signal to the process may come to any thread while something is pending for the main one, and ends its call: these
+ * here are the program's own signals. */
+static void signals_ignore(void)
 {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    pthread_sigmask(SIG_BLOCK, &child, NULL);
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
 /* All of these would end with EINTR. */
 static void *waits(void *value)
 {
-    children_ignore();
+    signals_ignore();
     struct timespec short_time = {0, 3000000};
     struct pollfd none = {.fd = -1};
     struct epoll_event event;
@@ -165,13 +166,24 @@ static void *waits_for_signals(void *value)
     return value;
 }
 
+/* Somebody has cancelled it, and it comes to where it may end only when all is over. */
+static void *is_cancelled(void *value)
+{
+    volatile double sum = 0;
+    pthread_cancel(pthread_self());
+    while (!stop)
+        sum += 1;
+    pthread_testcancel();
+    return value;
+}
+
 enum { BIG = 1 << 20 };
 static char big[BIG];
 static int ends[2];
 
 static void *writes(void *value)
 {
-    children_ignore();
+    signals_ignore();
     while (!stop) {
         CHECK(write(ends[0], big, BIG) == BIG);
         CHECK(send(ends[0], big, BIG, 0) == BIG);
@@ -186,7 +198,7 @@ static void *reads(void *value)
     struct timeval limit = {20, 0};
     char *place = malloc(BIG);
     ssize_t bytes;
-    children_ignore();
+    signals_ignore();
     CHECK(setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
     while ((bytes = recv(ends[1], place, BIG, MSG_WAITALL)) > 0)
         CHECK(bytes == BIG);
@@ -201,6 +213,7 @@ static void handlers_reset(void)
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
         struct sigaction old, fresh = {.sa_handler = SIG_DFL};
         CHECK(sigaction(number, &fresh, &old) == 0 && old.sa_handler == SIG_DFL);
+        CHECK(__sysv_signal(number, SIG_DFL) == SIG_DFL); /* what signal() is in strict C */
     }
 }
 
@@ -220,7 +233,7 @@ static void signals_queue(void)
         struct sigaction mine = {.sa_sigaction = on_any, .sa_flags = SA_SIGINFO}, none = {.sa_handler = SIG_DFL};
         int before = handled;
         CHECK(sigaction(number, &mine, NULL) == 0);
-        CHECK(sigqueue(getpid(), number, (union sigval){.sival_int = number}) == 0);
+        CHECK(pthread_sigqueue(pthread_self(), number, (union sigval){.sival_int = number}) == 0);
         for (int i = 0; i < 1000 && handled == before; i++)
             usleep(1000);
         CHECK(handled == before + 1);
@@ -260,9 +273,12 @@ int main(int argc, char *argv[])
     static void *(*const routines[])(void *) = {allocates, allocates,        loads, forks, starts, waits, writes,
                                                 reads,     waits_for_signals};
     enum { COUNT = sizeof routines / sizeof routines[0] };
-    pthread_t threads[COUNT];
+    pthread_t threads[COUNT], before[2], cancelled;
+    void *result = NULL;
     int level, rank, size, all = 0;
     double seconds = argc > 1 ? atof(argv[1]) : 2;
+    CHECK(pthread_create(&before[0], NULL, waits, NULL) == 0); /* they wait when the sampler begins */
+    CHECK(pthread_create(&before[1], NULL, waits_for_signals, NULL) == 0);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -271,10 +287,13 @@ int main(int argc, char *argv[])
     handlers_reset();
     for (uintptr_t i = 0; i < COUNT; i++)
         CHECK(pthread_create(&threads[i], NULL, routines[i], (void *)(i + 1)) == 0);
+    CHECK(pthread_create(&cancelled, NULL, is_cancelled, NULL) == 0);
     long rounds = main_loop(seconds, rank, size);
     stop = 1;
     for (int i = 0; i < COUNT; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
+    CHECK(pthread_join(before[0], NULL) == 0 && pthread_join(before[1], NULL) == 0);
+    CHECK(pthread_join(cancelled, &result) == 0 && result == PTHREAD_CANCELED);
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%s: %ld rounds\n", all ? "WRONG" : "ok", rounds);

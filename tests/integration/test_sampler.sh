@@ -56,8 +56,8 @@ for rank, compute, wait, sleep in re.findall(r"rank (\d): compute (\d+) wait (\d
     if rank == 0:
         p = int(wait) / main["span_ns"]
         error = 4 * (p * (1 - p) / main["samples"]) ** 0.5
-        near((main["weight"] - main["not_in_mpi"]) / main["weight"], p, 0.02, error + 0.02)
-        assert main["stall_recv"] > 0.7 * (main["weight"] - main["not_in_mpi"])
+        # a part of the wait is work where the rank had no processor
+        assert p - error - 0.15 < main["stall_recv"] / main["weight"] < p + error + 0.02, (main["stall_recv"] / main["weight"], p)
 assert len(mains) == 2 and said.count("rank") == 2'
     else
         not_ok "$mpi: sampled shares" "$work/err"

@@ -196,99 +196,75 @@ int thrd_sleep(const struct timespec *time, struct timespec *rest)
 GATE(semop);
 int semop(int id, struct sembuf *operations, size_t count)
 {
-    int result;
-    SHIELDED(shield_up(), result, behind_semop()(id, operations, count));
-    return result;
+    SHIELDED_CALL(int, shield_up(), behind_semop()(id, operations, count));
 }
 
 GATE(semtimedop);
 int semtimedop(int id, struct sembuf *operations, size_t count, const struct timespec *timeout)
 {
-    int result;
-    SHIELDED(shield_up(), result, behind_semtimedop()(id, operations, count, timeout));
-    return result;
+    SHIELDED_CALL(int, shield_up(), behind_semtimedop()(id, operations, count, timeout));
 }
 
 GATE(msgsnd);
 int msgsnd(int id, const void *message, size_t bytes, int flags)
 {
-    int result;
-    SHIELDED(shield_up(), result, behind_msgsnd()(id, message, bytes, flags));
-    return result;
+    SHIELDED_CALL(int, shield_up(), behind_msgsnd()(id, message, bytes, flags));
 }
 
 GATE(msgrcv);
 ssize_t msgrcv(int id, void *message, size_t bytes, long type, int flags)
 {
-    ssize_t result;
-    SHIELDED(shield_up(), result, behind_msgrcv()(id, message, bytes, type, flags));
-    return result;
+    SHIELDED_CALL(ssize_t, shield_up(), behind_msgrcv()(id, message, bytes, type, flags));
 }
 
 /* With a timeout of the socket's these are not restarted, and a write may end with a part of the data. */
 GATE(accept);
 int accept(int fd, __SOCKADDR_ARG address, socklen_t *bytes)
 {
-    int result;
-    SHIELDED(shield_up_for(fd, 0), result, behind_accept()(fd, address, bytes));
-    return result;
+    SHIELDED_CALL(int, shield_up_for(fd, 0), behind_accept()(fd, address, bytes));
 }
 
 GATE(accept4);
 int accept4(int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags)
 {
-    int result;
-    SHIELDED(shield_up_for(fd, 0), result, behind_accept4()(fd, address, bytes, flags));
-    return result;
+    SHIELDED_CALL(int, shield_up_for(fd, 0), behind_accept4()(fd, address, bytes, flags));
 }
 
 GATE(connect);
 int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t bytes)
 {
-    int result;
-    SHIELDED(shield_up_for(fd, 0), result, behind_connect()(fd, address, bytes));
-    return result;
+    SHIELDED_CALL(int, shield_up_for(fd, 0), behind_connect()(fd, address, bytes));
 }
 
 GATE(write);
 ssize_t write(int fd, const void *data, size_t bytes)
 {
-    ssize_t result;
-    SHIELDED(shield_up_for(fd, 0), result, behind_write()(fd, data, bytes));
-    return result;
+    SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_write()(fd, data, bytes));
 }
 
 GATE(sem_timedwait);
 int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
 {
-    int result;
-    SHIELDED(shield_up(), result, behind_sem_timedwait()(semaphore, until));
-    return result;
+    SHIELDED_CALL(int, shield_up(), behind_sem_timedwait()(semaphore, until));
 }
 
 GATE(sem_clockwait);
 int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct timespec *restrict until)
 {
-    int result;
-    SHIELDED(shield_up(), result, behind_sem_clockwait()(semaphore, clock, until));
-    return result;
+    SHIELDED_CALL(int, shield_up(), behind_sem_clockwait()(semaphore, clock, until));
 }
 
 /* From a socket with a timeout. */
 GATE(read);
 ssize_t read(int fd, void *data, size_t bytes)
 {
-    ssize_t result;
-    SHIELDED(shield_up_for(fd, 0), result, behind_read()(fd, data, bytes));
-    return result;
+    SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_read()(fd, data, bytes));
 }
 
 GATE(__read_chk);
 ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room)
 {
-    ssize_t result;
-    SHIELDED(shield_up_for(fd, 0), result, behind___read_chk()(fd, data, bytes, room));
-    return result;
+    SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind___read_chk()(fd, data, bytes, room));
 }
 
 GATE(__recv_chk);
@@ -304,9 +280,7 @@ ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags)
 GATE(recvmmsg);
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
 {
-    int result;
-    SHIELDED(shield_up_for(fd, flags), result, behind_recvmmsg()(fd, messages, count, flags, timeout));
-    return result;
+    SHIELDED_CALL(int, shield_up_for(fd, flags), behind_recvmmsg()(fd, messages, count, flags, timeout));
 }
 
 GATE(__poll_chk);
@@ -349,7 +323,5 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct ti
 GATE(aio_suspend);
 int aio_suspend(const struct aiocb *const list[], int count, const struct timespec *restrict timeout)
 {
-    int result;
-    SHIELDED(shield_up(), result, behind_aio_suspend()(list, count, timeout));
-    return result;
+    SHIELDED_CALL(int, shield_up(), behind_aio_suspend()(list, count, timeout));
 }

@@ -31,6 +31,16 @@ void shield_down(void);
             shield_down();                                                                                             \
     } while (0)
 
+/* A whole function of that kind: it passes on as if it were not there, if the thread is not sampled. */
+#define SHIELDED_CALL(type, held, call)                                                                                \
+    do {                                                                                                               \
+        type result;                                                                                                   \
+        if (__builtin_expect(!sampler_is_on(), 1))                                                                     \
+            return call;                                                                                               \
+        SHIELDED(held, result, call);                                                                                  \
+        return result;                                                                                                 \
+    } while (0)
+
 /* The same for what lets the thread sleep, which inside of MPI is a stall. */
 #define ASLEEP(held, result, call)                                                                                     \
     do {                                                                                                               \

@@ -33,9 +33,7 @@ extern sighandler_t __sysv_signal(int number, sighandler_t handler); /* signal()
 GATE(pause);
 int pause(void)
 {
-    int result;
-    SHIELDED(shield_up(), result, behind_pause()());
-    return result;
+    SHIELDED_CALL(int, shield_up(), behind_pause()());
 }
 
 GATE(sigsuspend);

@@ -17,7 +17,7 @@ static const char *process_obstacle(const struct run_reader *run)
     if (!header->init_ticks || !header->finalize_ticks)
         return "a process did not come to MPI_Finalize";
     if (header->sampling != 1 || header->sampling_changed)
-        return "not all calls were timed";
+        return "not all calls were timed (the stalls of those that were not are shown as work)";
     return NULL;
 }
 

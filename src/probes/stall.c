@@ -46,7 +46,7 @@ static void stall_begin(struct log *log, uint64_t since)
 }
 
 /* Of polls that read the clock, if they were many. A sleep among them makes them no longer than that. */
-enum { LEARNED_FROM = 8, PATIENCE_LEAST = 16, PATIENCE_MOST = 256 };
+enum { LEARNED_FROM = 8, PATIENCE_MOST = 256 };
 static uint32_t patience_ticks = 4000;
 
 void stall_scale(struct clock_scale scale)

@@ -51,6 +51,9 @@ struct stall {
     uint64_t work;     /* from then on it was at work, which was seen later: samples have to be told (sampler.c) */
 };
 
+/* So many polls in vain are no stall, until a thread has learned how long they take, and ever. */
+enum { PATIENCE_LEAST = 16 };
+
 /* Calls that may wait, by kind. */
 void stall_open(void);
 /* How many ticks two microseconds are. */

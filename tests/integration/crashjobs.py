@@ -10,10 +10,12 @@ import crashledger
 
 RANKS, SECONDS = 3, 90
 # end, what the report has to say of rank 1
-ENDS = [("kill", r"rank 1: outside MPI, after MPI_\w+.*was killed"), ("killall", r"was killed"),
-        ("MPI_Abort", r"rank 1: in MPI_Abort.*called MPI_Abort"), ("abort", r"rank 1: outside MPI.*was killed"),
-        ("segfault", r"rank 1: outside MPI.*was killed"), ("_exit", r"rank 1: outside MPI.*ended by _exit"),
-        ("exit", r"rank 1: outside MPI.*ended by exit\(\)"), ("term", r"rank 1: outside MPI.*was killed")]
+# with those that were in the same place when all were killed: outside of MPI, where they had no processor
+ONE = r"ranks? (?:0-2|(?:0-|0, )?1(?:-2|, 2)?)"
+ENDS = [("kill", ONE + r": outside MPI, after MPI_\w+.*was killed"), ("killall", r"was killed"),
+        ("MPI_Abort", ONE + r": in MPI_Abort.*called MPI_Abort"), ("abort", ONE + r": outside MPI.*was killed"),
+        ("segfault", ONE + r": outside MPI.*was killed"), ("_exit", ONE + r": outside MPI.*ended by _exit"),
+        ("exit", ONE + r": outside MPI.*ended by exit\(\)"), ("term", ONE + r": outside MPI.*was killed")]
 
 
 def ready(ledgers, ranks=RANKS):

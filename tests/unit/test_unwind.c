@@ -278,7 +278,8 @@ static void wrong_tables_are_survived(void **state)
         wild_pusher(pushed[i], interrupt);
         assert_true(seen.count >= 2 && seen.count < MOST);
         bare(pushed[i], interrupt);
-        assert_true(seen.count >= 2 && seen_flags == SAMPLE_UNKNOWN);
+        /* where the program was compiled with frame pointers, they lead out of it */
+        assert_true(seen_flags == SAMPLE_UNKNOWN ? seen.count >= 2 : seen_flags == 0 && seen.count > 4);
     }
 }
 

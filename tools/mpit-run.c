@@ -142,8 +142,9 @@ static struct request request_read(int argc, char *argv[])
         }
     }
     if (request.sample_ranks && !request.sample && !getenv("MPIT_SAMPLE_HZ"))
-        usage_reject("--sample-ranks says which ranks are sampled, and needs --sample HZ; with --sample 0 they wait for "
-                     "mpit_sample_hz");
+        usage_reject(
+            "--sample-ranks says which ranks are sampled, and needs --sample HZ; with --sample 0 they wait for "
+            "mpit_sample_hz");
     if (optind == argc)
         usage_reject("which command? There is none behind the options");
     request.words = argv + optind;

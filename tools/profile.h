@@ -6,8 +6,8 @@
  *
  * A sample stands for `weight` periods of its timer. A share is the time of its samples over that of all of them, and
  * is known as well as the number of periods allows: the thread was looked at in each, for where a sample stands for
- * several the thread was where it was found all the time. Of n of them (of unequal length: (sum p)^2 / sum p^2) a share p
- * is within 1.96 sqrt(p (1 - p) / n) of the true one in 95 of 100 cases, if they do not depend on each other. For
+ * several the thread was where it was found all the time. Of n of them (of unequal length: (sum p)^2 / sum p^2) a share
+ * p is within 1.96 sqrt(p (1 - p) / n) of the true one in 95 of 100 cases, if they do not depend on each other. For
  * shares near 0 and 1 that would say that nothing can be wrong; so two samples of each kind are added first, as Agresti
  * and Coull have it.
  */

@@ -255,7 +255,7 @@ struct thread_record {
     uint64_t begin_ticks;
     uint64_t end_ticks;   /* 0 while it lives */
     uint64_t events_cell; /* offset of the cell that counts its events */
-    uint64_t stalled;     /* 0: the call it is in is not known to be stalled; else since when it would be in one piece */
+    uint64_t stalled; /* 0: the call it is in is not known to be stalled; else since when it would be in one piece */
     struct thread_state state;
 };
 

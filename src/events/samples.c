@@ -89,8 +89,8 @@ bool sample_put(struct sample_writer *writer, const struct sample_taken *taken, 
     return true;
 }
 
-/* The buffer's records as a chunk at the end of the file. 0, or an errno. They are no part of a trace, and its limit is not
- * theirs: they grow with time, and slowly. */
+/* The buffer's records as a chunk at the end of the file. 0, or an errno. They are no part of a trace, and its limit is
+ * not theirs: they grow with time, and slowly. */
 static int chunk_append(struct run *run, const struct chunk_header *buffer)
 {
     struct chunk_header chunk = *buffer;

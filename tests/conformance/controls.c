@@ -279,7 +279,8 @@ TEST(cvar_texts, RUNNING, "15.3.6", "A cvar of type MPI_CHAR is a text that ends
         if (text) {
             memset(text, 'x', (size_t)count);
             if (MPI_T_cvar_read(handle, text) == MPI_SUCCESS) {
-                expect(memchr(text, '\0', (size_t)count) != NULL, "%s does not end within %d characters", c.name, count);
+                expect(memchr(text, '\0', (size_t)count) != NULL, "%s does not end within %d characters", c.name,
+                       count);
                 found++;
             }
         }

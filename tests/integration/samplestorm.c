@@ -172,9 +172,9 @@ static void *is_cancelled(void *value)
     volatile double sum = 0;
     pthread_cancel(pthread_self());
     while (!stop)
-        sum += 1;
+        sum = sum + 1;
     pthread_testcancel();
-    return value;
+    return sum > 0 ? value : NULL;
 }
 
 enum { BIG = 1 << 20 };

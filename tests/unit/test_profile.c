@@ -342,7 +342,7 @@ static void heavy_samples_count_as_many(void **state)
     assert_true(sample_put(&writer, &heavy, pcs, 2));
     profile_make(NULL);
     assert_int_equal(profile.sum.ns, 100 * MS);
-    assert_int_equal(profile.sum.on_cpu_ns, 54 * MS); /* 44 of them of the heavy one */
+    assert_int_equal(profile.sum.on_cpu_ns, 54 * MS);          /* 44 of them of the heavy one */
     assert_true(fabs(profile_samples(&profile) - 100) < 1e-9); /* the thread was there in 90 periods */
     profile_release(&profile);
 }

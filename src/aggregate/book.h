@@ -123,7 +123,7 @@ struct book {
     struct objects windows, files;
     struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
     bool concurrent;
-    bool plain;          /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
+    bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
     uint64_t difference[DIFFERENCES]; /* as in comm, of those that are not bound */
     uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
     struct comm_queue freed[COMM_QUEUES];

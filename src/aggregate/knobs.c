@@ -146,9 +146,9 @@ static enum knob_result run_knob_write(enum knob knob, uint64_t value)
 {
     if (knob == KNOB_TRACE)
         return tracing_set(value != 0) ? KNOB_WRITTEN : KNOB_NEVER;
-    if (knob == KNOB_SAMPLE_HZ && !(knobs_sampler && knobs_sampler(value)))
-        return KNOB_NEVER;
     if (knob == KNOB_SAMPLE_HZ) {
+        if (!knobs_sampler || !knobs_sampler(value))
+            return KNOB_NEVER;
         knob_store(knob, value);
         return KNOB_WRITTEN;
     }

@@ -382,14 +382,16 @@ static void ring_touch(void *ring, size_t bytes)
 #endif
 }
 
+/* Buffers leave a quarter of the memory to the tallies. */
+static bool buffer_fits(const struct run *run, size_t size)
+{
+    return run->memory_bytes + size <= run->memory_limit / 4 * 3;
+}
+
 /* A chunk that is written while it is mapped. The caller holds the lock and fills in what it is of. */
 static struct chunk_header *buffer_make(struct run *run, size_t size, uint64_t *offset)
 {
-    struct chunk_header *chunk = NULL;
-    if (run->memory_bytes + size <= run->memory_limit / 4 * 3)
-        chunk = run_grow(run, size, offset);
-    else
-        run_lost(run, LOSS_NO_MEMORY, 1);
+    struct chunk_header *chunk = run_grow(run, size, offset);
     if (chunk) {
         ring_touch(chunk, size);
         chunk->bytes = size;
@@ -402,7 +404,10 @@ struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t ca
     size_t size = run_pages(sizeof(struct chunk_header) + (size_t)capacity * sizeof(struct event));
     uint64_t offset = 0;
     pthread_mutex_lock(&run->lock);
-    struct chunk_header *chunk = buffer_make(run, size, &offset);
+    bool fits = buffer_fits(run, size);
+    struct chunk_header *chunk = fits ? buffer_make(run, size, &offset) : NULL;
+    if (!fits)
+        run_lost(run, LOSS_NO_MEMORY, 1);
     if (chunk) {
         chunk->kind = CHUNK_RING;
         chunk->thread = thread;
@@ -419,7 +424,7 @@ struct chunk_header *run_samples_open(struct run *run, uint32_t stream)
 {
     uint64_t offset = 0;
     pthread_mutex_lock(&run->lock);
-    bool fits = run->memory_bytes + SAMPLE_BUFFER_BYTES <= run->memory_limit / 4 * 3; /* else no event is lost for it */
+    bool fits = buffer_fits(run, SAMPLE_BUFFER_BYTES); /* else no event is lost for it */
     struct chunk_header *chunk = fits ? buffer_make(run, SAMPLE_BUFFER_BYTES, &offset) : NULL;
     if (chunk) {
         chunk->kind = CHUNK_SAMPLES;

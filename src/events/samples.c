@@ -15,7 +15,8 @@ static size_t room_of(const struct chunk_header *chunk)
     return chunk->bytes - sizeof *chunk;
 }
 
-bool sample_fits(const struct sample_writer *writer, size_t bytes)
+/* Room for so many bytes more? */
+static bool sample_fits(const struct sample_writer *writer, size_t bytes)
 {
     return writer->chunk && room_of(writer->chunk) - writer->chunk->packed_bytes >= bytes;
 }

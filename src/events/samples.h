@@ -76,7 +76,6 @@ struct sample_thread {
 
 struct sample_writer {
     struct chunk_header *chunk;        /* the buffer; NULL: there is none */
-    uint64_t lost;                     /* samples for which there was no room */
     uint64_t number;                   /* of the next sample */
     uint16_t last_frames;              /* of the last sample in the buffer, */
     uint64_t last[SAMPLE_FRAMES_MOST]; /* the outermost first */
@@ -94,8 +93,6 @@ bool sample_put_thread(struct sample_writer *writer, uint32_t thread, int32_t ti
 bool sample_put_module(struct sample_writer *writer, const struct sample_module *module, const char *path);
 /* `taken` without what concerns the frames. False: there is no room. */
 bool sample_put(struct sample_writer *writer, const struct sample_taken *taken, const uint64_t *pcs, unsigned frames);
-/* Room for so many bytes more? */
-bool sample_fits(const struct sample_writer *writer, size_t bytes);
 
 /* ---- the reader */
 

@@ -18,9 +18,9 @@
 #include <stdbool.h>
 
 struct catalogue_entry {
-    const struct variable *own; /* NULL: native */
+    const struct variable *own;    /* NULL: native */
     struct instrument *instrument; /* own, of another library (component.h); NULL: of mpit itself */
-    int native_index;           /* -1: not the library's */
+    int native_index;              /* -1: not the library's */
     char *name, *description;
     int verbosity, class, bind, readonly, continuous, atomic;
     MPI_Datatype datatype;

@@ -28,7 +28,8 @@ struct event_entry {
 const struct event_entry *event_entry_at(int index);
 /* Looks for native types that have come; returns how many entries there are. */
 int event_entries_refresh(void);
-/* Adds a type of the process's own; its index, or -1: no room, too many elements, or the name is there. The type stays where it is. */
+/* Adds a type of the process's own; its index, or -1: no room, too many elements, or the name is there. The type stays
+ * where it is. */
 int event_type_add(struct event_type *type);
 /* -1: has not entered. */
 int event_entry_of_native(int native_index);

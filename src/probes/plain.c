@@ -3,11 +3,9 @@
 #include "ending.h"
 #include "shapes.h"
 
-/* MPICH leaves the status of a nonblocking sendrecv between processes as it was (ending.c): what was asked for stands.
- */
-HOT bool pair_received(const struct posted *posted, const MPI_Status *status, struct event *done)
+/* From whom and how much, as the status has it. False: not as nearly all do. */
+HOT bool received_fill(const struct posted *posted, const MPI_Status *status, struct event *done)
 {
-#if defined(OPEN_MPI)
     if (!received_simply(posted, status))
         return false;
     done->peer = status->MPI_SOURCE;
@@ -15,6 +13,14 @@ HOT bool pair_received(const struct posted *posted, const MPI_Status *status, st
     if (abi_status_bytes(status) < done->bytes)
         done->bytes = abi_status_bytes(status);
     return true;
+}
+
+/* MPICH leaves the status of a nonblocking sendrecv between processes as it was (ending.c): what was asked for stands.
+ */
+HOT bool pair_received(const struct posted *posted, const MPI_Status *status, struct event *done)
+{
+#if defined(OPEN_MPI)
+    return received_fill(posted, status, done);
 #else
     (void)done;
     return posted->peer >= 0 && status;
@@ -30,14 +36,8 @@ HOT bool other_fill(const struct posted *posted, const MPI_Status *status, struc
         return plain_small(done->bytes);
     case REQUEST_RECV:
         done->kind = RECORD_RECV_DONE;
-        if (!received_whole(posted, status)) {
-            if (!received_simply(posted, status))
-                return false;
-            done->peer = status->MPI_SOURCE;
-            done->tag = status->MPI_TAG;
-            if (abi_status_bytes(status) < done->bytes)
-                done->bytes = abi_status_bytes(status);
-        }
+        if (!received_whole(posted, status) && !received_fill(posted, status, done))
+            return false;
         return plain_small(done->bytes);
     case REQUEST_PAIR:
         done->kind = RECORD_RECV_DONE;

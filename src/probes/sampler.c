@@ -37,7 +37,6 @@ struct sampler {
     bool has_timer;
     uint64_t period_ns;
     uint64_t cpu_ns; /* of the thread, at its last sample */
-    uint64_t taken;
     uint64_t misses; /* of the unwinder, as far as modules were looked for */
     uint64_t lost;   /* in the file, as far as this thread has seen */
     uint32_t stream;
@@ -285,7 +284,6 @@ static void on_signal(int number, siginfo_t *info, void *context)
     int error = errno, cancel = uncancelled();
     struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
     if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
-        s->taken++;
         sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
     } else if (info->si_code != SI_TIMER || !is_samplers(info->si_value.sival_ptr)) {
         pthread_setcancelstate(cancel, NULL);

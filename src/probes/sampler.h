@@ -56,7 +56,7 @@ void sampler_thread_end(void);
 /* In the child of a fork. */
 void sampler_fork_child(void);
 
-/* Samples were asked for when the program started, if only with 0 for now. */
+/* MPIT_SAMPLE_HZ was set when the program started, to whatever. */
 bool sampler_is_wanted(void);
 
 /* May the calling thread be sampled, before it comes back from a wait? Async-signal-safe. */

@@ -7,6 +7,7 @@
 #define MPIT_AGGREGATE_VARIABLES_H
 
 #include "cells.h"
+#include "demand.h"
 #include "runfile.h"
 
 #include <stddef.h>
@@ -77,6 +78,7 @@ struct variable {
     enum variable_source source;
     enum variable_names names; /* the enumeration that names its slots */
     const char *description;
+    enum demand demand; /* what is measured only while a handle of it is started (a continuous one: lives) */
     uint8_t difference; /* of one with a negative term: which of its binding (sample.c) */
 };
 

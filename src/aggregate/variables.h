@@ -70,7 +70,15 @@ enum variable_source {
     SOURCE_UMQ_PEERS,
 };
 
-enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS, NAMES_STATE };
+enum variable_names {
+    NAMES_NONE,
+    NAMES_CALL,
+    NAMES_COLL,
+    NAMES_LOSS,
+    NAMES_STATE,
+    NAMES_FABRIC,
+    NAMES_FABRIC_FUNCTION
+};
 
 struct variable {
     struct variable_record record;

@@ -5,6 +5,7 @@
 #include "abichoice.h"
 #include "archive.h"
 #include "child.h"
+#include "deathwatch.h"
 #include "filter.h"
 #include "forward.h"
 #include "installation.h"
@@ -327,7 +328,9 @@ int main(int argc, char *argv[])
     char **words = forward_words(request.words, launcher, kind, library, note);
     if (note[0] && !request.quiet)
         warnx("note: %s", note);
+    struct deathwatch *watch = deathwatch_start(output.path);
     int status = child_run(words);
+    deathwatch_stop(watch);
     forward_free(words);
     if (restored) /* what mpit-run itself runs from here on is not recorded */
         setenv("LD_PRELOAD", restored, 1);

@@ -117,6 +117,16 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     json_object_set_new(json, "merged", count_json(comm->merged));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         json_object_set_new(json, counts[i].name, count_json(counts[i].value));
+    const struct {
+        const char *name;
+        uint64_t value;
+    } objects[] = {{"rma_time_ns", comm->rma_time_ns},
+                   {"io_time_ns", comm->io_time_ns},
+                   {"rma_bytes", comm->rma_bytes},
+                   {"io_bytes", comm->io_bytes}};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        json_object_set_new(json, objects[i].name,
+                            summary->objects_unknown ? json_null() : count_json(objects[i].value));
     json_object_set_new(json, "stall_ns", stall_json(summary, CALL_NONE, comm->stall_ns));
     json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));
     json_object_set_new(json, "recv_sizes", sizes_json(comm->recv_size_count, comm->recv_size_bytes));

@@ -47,6 +47,8 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     TIME(coll_time_ns, "mpit_coll_time");
     TIME(stall_ns, "mpit_comm_stall_time");
     TIME(span_ns, "mpit_comm_span");
+    TIME(rma_time_ns, "mpit_rma_time");
+    TIME(io_time_ns, "mpit_io_time");
     COUNT(send_count, "mpit_send_count");
     COUNT(recv_count, "mpit_recv_count");
     COUNT(coll_count, "mpit_coll_count");
@@ -55,6 +57,8 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     SUM(send_bytes, "mpit_send_bytes");
     SUM(recv_bytes, "mpit_recv_bytes");
     SUM(coll_bytes, "mpit_coll_bytes");
+    SUM(rma_bytes, "mpit_rma_bytes");
+    SUM(io_bytes, "mpit_io_bytes");
     BUCKETS(send_size_count, VARIABLE_COUNTER);
     BUCKETS(recv_size_count, VARIABLE_COUNTER);
     BUCKETS(send_size_bytes, VARIABLE_AGGREGATE);
@@ -104,6 +108,10 @@ static void comm_sum(struct summary_comm *line, const struct summary_comm *other
     line->wait_time_ns += other->wait_time_ns;
     line->coll_time_ns += other->coll_time_ns;
     line->stall_ns += other->stall_ns;
+    line->rma_time_ns += other->rma_time_ns;
+    line->io_time_ns += other->io_time_ns;
+    line->rma_bytes += other->rma_bytes;
+    line->io_bytes += other->io_bytes;
     line->send_count += other->send_count;
     line->recv_count += other->recv_count;
     line->coll_count += other->coll_count;
@@ -396,6 +404,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
         for (unsigned i = 0; i < STATE_COUNT; i++)
             summary->stall_ns[i] += other->stall_ns[i];
         summary->stall_known += other->stall_known;
+        summary->objects_unknown |= other->objects_unknown;
         if (other->world_size > summary->world_size)
             summary->world_size = other->world_size;
     }
@@ -419,7 +428,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 5, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 6, FLAT_VERSION_LEAST = 3 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -458,17 +467,20 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
-enum { FLAT_VERSION_WITH_STALLS = 5 };
+enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_OBJECTS = 6 };
 
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_STALLS ? offsetof(struct summary, stall_ns) : sizeof(struct summary);
+    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
+           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
+                                                         : sizeof(struct summary);
 }
 
 static size_t flat_comm_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_STALLS ? offsetof(struct summary_comm, stall_ns)
-                                                      : sizeof(struct summary_comm);
+    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary_comm, stall_ns)
+           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary_comm, rma_time_ns)
+                                                         : sizeof(struct summary_comm);
 }
 
 static struct summary_comm *comms_copy(const char *from, size_t count, size_t bytes)
@@ -524,6 +536,8 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     memcpy(summary, body, flat_summary_bytes(&header));
     if (header.version == 3)
         later_insert(summary);
+    if (header.version < FLAT_VERSION_WITH_OBJECTS)
+        summary->objects_unknown = 1;
     summary->comm_count = header.comm_count;
     summary->instrument_count = header.instrument_count;
     summary->comms = comms_copy(comms, header.comm_count, flat_comm_bytes(&header));

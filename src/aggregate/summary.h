@@ -46,7 +46,9 @@ struct summary_comm {
     uint64_t small_count, large_count;
     uint64_t send_size_count[BUCKET_COUNT], recv_size_count[BUCKET_COUNT];
     uint64_t send_size_bytes[BUCKET_COUNT], recv_size_bytes[BUCKET_COUNT];
-    uint64_t stall_ns; /* flat forms up to version 4 end before it */
+    uint64_t stall_ns;    /* flat forms up to version 4 end before it, */
+    uint64_t rma_time_ns; /* and up to version 5 before this one */
+    uint64_t io_time_ns, rma_bytes, io_bytes;
 };
 
 /* A number of another library's instrument, over the ranks that have it. */
@@ -95,7 +97,8 @@ struct summary {
     uint64_t instruments_left_out;
     uint64_t stall_ns[STATE_COUNT]; /* by reason; flat forms up to version 4 end before it */
     uint64_t call_stall_ns[CALL_COUNT];
-    uint64_t stall_known; /* processes in which stalls were told from work */
+    uint64_t stall_known;     /* processes in which stalls were told from work */
+    uint64_t objects_unknown; /* 1: communicators lack what was on windows and files; up to version 5, which end here */
 };
 
 /* Was it told of the calls of this kind how long they were stalled? The ways in which MPI_Init waits are not watched.

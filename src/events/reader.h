@@ -117,11 +117,13 @@ const char *run_reader_item(const struct run_reader *reader, const struct instru
 struct event_cursor {
     const struct run_reader *reader;
     uint32_t thread;
-    uint64_t next;    /* number of the next event */
-    uint64_t end;     /* how many the thread has written */
-    uint64_t first;   /* the first one that was kept */
-    uint64_t missing; /* events that lie in no chunk: they were lost */
-    size_t chunk;     /* index from which to look on */
+    uint64_t next;           /* number of the next event */
+    uint64_t end;            /* how many the thread has written, */
+    const uint64_t *written; /* and where it says so */
+    uint64_t first;          /* the first one that was kept */
+    uint64_t missing;        /* events that lie in no chunk: they were lost */
+    size_t chunk;            /* index from which to look on; */
+    size_t rare;             /* likewise, for the thread's ring */
     const struct chunk_header *current;
     struct chunk_header header; /* of the current one, as it was checked: a living process writes over old chunks */
     uint64_t current_first, current_end;

@@ -457,16 +457,24 @@ const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_
     return __atomic_load_n(&regions[id], __ATOMIC_ACQUIRE);
 }
 
+static char provider_names[FABRIC_PROVIDERS_MOST][PROVIDER_NAME_BYTES];
+
+const char *book_provider_name(uint32_t number)
+{
+    bool known = number >= 1 && number <= FABRIC_PROVIDERS_MOST &&
+                 __atomic_load_n(&book.pending[number], __ATOMIC_ACQUIRE) != NULL;
+    return known ? provider_names[number - 1] : NULL;
+}
+
 uint32_t book_provider(const char *name)
 {
-    static char names[FABRIC_PROVIDERS_MOST][PROVIDER_NAME_BYTES];
     char cut[PROVIDER_NAME_BYTES];
     uint32_t number = 0, known = 0;
     uint64_t offset, level_offset = 0;
     snprintf(cut, sizeof cut, "%s", name);
     pthread_mutex_lock(&book.lock);
-    for (; known < FABRIC_PROVIDERS_MOST && names[known][0] && !number; known++)
-        if (strcmp(names[known], cut) == 0)
+    for (; known < FABRIC_PROVIDERS_MOST && provider_names[known][0] && !number; known++)
+        if (strcmp(provider_names[known], cut) == 0)
             number = known + 1;
     struct provider_record *record = NULL;
     struct tally_block *level = NULL;
@@ -478,7 +486,7 @@ uint32_t book_provider(const char *name)
     }
     if (level) {
         number = known + 1;
-        memcpy(names[known], cut, sizeof cut);
+        memcpy(provider_names[known], cut, sizeof cut);
         record->number = number;
         memcpy(record->name, cut, sizeof cut);
         if (offset && level_offset) {

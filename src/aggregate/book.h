@@ -240,6 +240,8 @@ struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t sl
 const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_t id);
 /* The number of the library below MPI that gives itself this name; 0: there is no place for it (counted). */
 uint32_t book_provider(const char *name);
+/* NULL: there is none with this number. */
+const char *book_provider_name(uint32_t number);
 /* Makes `ledger`'s tally that of the provider; false: no memory (counted). */
 bool book_fabric(struct ledger *ledger, uint32_t provider);
 /* The same, and of the calls; false likewise. */

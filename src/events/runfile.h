@@ -154,6 +154,7 @@ struct run_header {
     uint64_t samples_hz;     /* how often its threads were sampled, the last time that they were; 0: never */
     uint64_t samples_lost;   /* for which there was no place */
     uint64_t first_provider; /* struct provider_record: the libraries below MPI, where they were watched */
+    uint64_t fabric_watched; /* 1: somebody asked for what happens there */
 };
 
 /* Which events are kept. */

@@ -74,23 +74,33 @@ TABLE_OF(queue_table, struct fi_ops_cq)
 
 /* Neither is an error progress: a look for a message that is not there ends with one, and MPI_Probe is made of those.
  */
-static ssize_t polled(struct log *log, ssize_t got)
-{
-    if (log)
-        poll_end(log, got > 0);
-    return got;
-}
+#define POLLED(got, read)                                                                                              \
+    do {                                                                                                               \
+        struct log *log = thread_log;                                                                                  \
+        if (poll_is_quick(log)) {                                                                                      \
+            poll_quick_begin(log);                                                                                     \
+            got = read;                                                                                                \
+            poll_quick_end(log, got > 0);                                                                              \
+        } else {                                                                                                       \
+            log = poll_begin();                                                                                        \
+            got = read;                                                                                                \
+            if (log)                                                                                                   \
+                poll_end(log, got > 0);                                                                                \
+        }                                                                                                              \
+    } while (0)
 
 static ssize_t queue_read(struct fid_cq *cq, void *buf, size_t count)
 {
-    struct log *log = poll_begin();
-    return polled(log, BEHIND_OF(cq, queue_table)->read(cq, buf, count));
+    ssize_t got;
+    POLLED(got, BEHIND_OF(cq, queue_table)->read(cq, buf, count));
+    return got;
 }
 
 static ssize_t queue_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source)
 {
-    struct log *log = poll_begin();
-    return polled(log, BEHIND_OF(cq, queue_table)->readfrom(cq, buf, count, source));
+    ssize_t got;
+    POLLED(got, BEHIND_OF(cq, queue_table)->readfrom(cq, buf, count, source));
+    return got;
 }
 
 static ssize_t queue_sread(struct fid_cq *cq, void *buf, size_t count, const void *cond, int timeout)

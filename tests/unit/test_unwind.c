@@ -190,6 +190,9 @@ static void on_user(int number, siginfo_t *info, void *context)
 static void a_handler_of_the_programs_leads_to_what_it_interrupted(void **state)
 {
     (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* it runs handlers with all signals blocked, and a step that finds SIGTRAP blocked is deadly */
+#endif
     handler_set(SIGUSR1, on_user, 0);
     volatile int result = (raise(SIGUSR1), recursive(1));
     (void)result;

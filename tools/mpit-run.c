@@ -41,6 +41,7 @@ static const char help[] =
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
     "  --sample HZ      look so often a second (to 10000) what each thread does, for mpit-dump --profile; 0: not yet,\n"
     "                   the program or a tool says when; --sample-ranks LIST: only in these ranks, 0,4-7,12-\n"
+    "  --fabric         count what libfabric and UCX do below MPI, or for a program that uses them without MPI\n"
     "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output)\n"
     "  --quiet          show no summary\n"
     "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out\n"
@@ -52,7 +53,7 @@ static const char help[] =
 
 struct request {
     const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks;
-    bool trace, otf2, quiet, no_compact;
+    bool trace, otf2, quiet, no_compact, fabric;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
@@ -81,6 +82,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"sample", required_argument, NULL, 'z'},
                                             {"sample-ranks", required_argument, NULL, 'r'},
                                             {"no-compact", no_argument, NULL, 'c'},
+                                            {"fabric", no_argument, NULL, 'b'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
@@ -126,6 +128,9 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'c':
             request.no_compact = true;
+            break;
+        case 'b':
+            request.fabric = true;
             break;
         case 'q':
             request.quiet = true;
@@ -242,6 +247,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
+        (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
         (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
@@ -302,6 +308,12 @@ int main(int argc, char *argv[])
     char library[PATH_MAX], note[512];
     command_check(request.words[0]);
     library_choose(&request, &choice, library);
+    if (choice.found == ABI_NONE && choice.plain_below[0] && !request.fabric) {
+        request.fabric = true; /* there is nothing else to see */
+        if (!request.quiet)
+            warnx("note: %s is linked to no MPI library, but to %s: what that does is recorded (--fabric)",
+                  choice.plain_program, choice.plain_below);
+    }
     enum launcher_kind kind;
     size_t launcher = launcher_word(request.words, &kind);
     struct output_dir output;

@@ -2,6 +2,7 @@
 
 #include "book.h"
 #include "clock.h"
+#include "demand.h"
 #include "event.h"
 #include "filter.h"
 #include "tracing.h"
@@ -80,6 +81,10 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                            "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
                            "begin is kept; ring, the oldest, so that its end is. Fixed when MPI_Init begins.",
                            policy_check},
+    [KNOB_FABRIC] = {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
+                     "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others); 0: only while "
+                     "a handle of these is started.",
+                     NULL},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -134,7 +139,9 @@ void knobs_attend(int change)
 
 void knob_store(enum knob knob, uint64_t value)
 {
-    __atomic_store_n(&knobs[knob], value, __ATOMIC_RELAXED);
+    uint64_t before = __atomic_exchange_n(&knobs[knob], value, __ATOMIC_RELAXED);
+    if (knob == KNOB_FABRIC)
+        demand_change(DEMAND_FABRIC, (value != 0) - (before != 0));
     if (knob == KNOB_P2P_TIMEOUT_NS || knob == KNOB_TRACE || knob == KNOB_TIMING || knob == KNOB_RECORD_LOCAL_CALLS)
         derive();
     if (knob == KNOB_LARGE_MESSAGE_BYTES)

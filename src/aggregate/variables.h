@@ -7,6 +7,7 @@
 #define MPIT_AGGREGATE_VARIABLES_H
 
 #include "cells.h"
+#include "demand.h"
 #include "runfile.h"
 
 #include <stddef.h>
@@ -69,7 +70,15 @@ enum variable_source {
     SOURCE_UMQ_PEERS,
 };
 
-enum variable_names { NAMES_NONE, NAMES_CALL, NAMES_COLL, NAMES_LOSS, NAMES_STATE };
+enum variable_names {
+    NAMES_NONE,
+    NAMES_CALL,
+    NAMES_COLL,
+    NAMES_LOSS,
+    NAMES_STATE,
+    NAMES_FABRIC,
+    NAMES_FABRIC_FUNCTION
+};
 
 struct variable {
     struct variable_record record;
@@ -77,6 +86,7 @@ struct variable {
     enum variable_source source;
     enum variable_names names; /* the enumeration that names its slots */
     const char *description;
+    enum demand demand; /* what is measured only while a handle of it is started (a continuous one: lives) */
     uint8_t difference; /* of one with a negative term: which of its binding (sample.c) */
 };
 

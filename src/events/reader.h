@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "columns.h"
 #include "event.h"
+#include "fabriccalls.h"
 #include "pack.h"
 #include "runfile.h"
 
@@ -60,7 +61,8 @@ struct run_reader {
     size_t call_count;
     const struct instrument_record **instruments; /* by id; NULL where there is none */
     size_t instrument_count;
-    const struct object_record **objects; /* the latest first */
+    const struct provider_record *providers[FABRIC_PROVIDERS_MOST + 1]; /* by number; NULL: none */
+    const struct object_record **objects;                               /* the latest first */
     size_t object_count;
     char error[512];
 };
@@ -101,6 +103,8 @@ static inline uint32_t run_reader_comm(const struct run_reader *reader, const st
     return run_reader_comm_at(reader, event->comm, event->begin);
 }
 
+/* The name of the library below MPI with this number, or NULL. */
+const char *run_reader_provider(const struct run_reader *reader, uint32_t number);
 /* The instrument with this id, or NULL. */
 const struct instrument_record *run_reader_instrument(const struct run_reader *reader, uint32_t id);
 /* Its published values: record->count numbers, then the extremes; NULL: it has none. */

@@ -20,6 +20,8 @@ static struct enumeration own[] = {
     {.name = "mpit_coll", .own = NAMES_COLL},
     {.name = "mpit_loss", .own = NAMES_LOSS},
     {.name = "mpit_state", .own = NAMES_STATE},
+    {.name = "mpit_fabric_op", .own = NAMES_FABRIC},
+    {.name = "mpit_fabric_function", .own = NAMES_FABRIC_FUNCTION},
 };
 enum { OWN = sizeof own / sizeof own[0] };
 

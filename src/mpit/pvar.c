@@ -176,10 +176,8 @@ static void source_read(const struct own *own, void *buf)
     }
 }
 
-static int own_start(const struct own *own)
+static int own_begin(const struct own *own)
 {
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     if (own->component)
         return component_start(own->component);
     if (is_unexpected(own)) {
@@ -190,10 +188,8 @@ static int own_start(const struct own *own)
                        : meter_code(meter_start(&own->meter));
 }
 
-static int own_stop(const struct own *own)
+static int own_end(const struct own *own)
 {
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     if (own->component)
         return component_stop(own->component);
     if (is_unexpected(own)) {
@@ -201,6 +197,27 @@ static int own_stop(const struct own *own)
         return MPI_SUCCESS;
     }
     return own->window ? window_code(window_stop(own->window, own->meter.owner)) : meter_code(meter_stop(&own->meter));
+}
+
+/* What it measures begins before it and ends behind it. */
+static int own_start(const struct own *own)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    session_ask(own, true);
+    int result = own_begin(own);
+    if (result != MPI_SUCCESS)
+        session_ask(own, false);
+    return result;
+}
+
+static int own_stop(const struct own *own)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    int result = own_end(own);
+    session_ask(own, false);
+    return result;
 }
 
 static int own_reset(const struct own *own)

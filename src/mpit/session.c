@@ -62,12 +62,22 @@ int MPI_T_pvar_session_create(MPI_T_pvar_session *session)
     return result;
 }
 
+void session_ask(const struct own *own, bool asks)
+{
+    uint64_t idle = (uint64_t)own->generation << 1, seen = idle | !asks;
+    if (own->meter.variable && own->meter.variable->demand != DEMAND_NONE &&
+        __atomic_compare_exchange_n(own->asking, &seen, idle | asks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        demand_change(own->meter.variable->demand, asks ? 1 : -1);
+}
+
 /* Under the table's lock. The generation goes first: from then on nobody begins anything with the handle. */
 static void handle_release(struct handle *handle)
 {
     struct own own;
     handle_copy(handle, handle->generation, &own);
     PUT(handle->generation, generation_next(handle->generation));
+    session_ask(&own, false);
+    PUT(handle->asking, 0);
     foreign_free(&handle->native);
     if (own.component)
         component_release(own.component);
@@ -152,7 +162,8 @@ static int own_bind(struct own *own)
     if (variable->source == SOURCE_MPI_FRACTION || variable->source == SOURCE_STALL_FRACTION)
         own->begun = moment_presence();
     if (variable->extreme != EXTREME_NONE)
-        own->window = window_acquire((struct comm *)(uintptr_t)own->meter.comm, variable->extreme, own->meter.owner);
+        own->window = window_acquire(variable->record.bound ? (struct comm *)(uintptr_t)own->meter.comm : book.own,
+                                     variable->extreme, own->meter.owner);
     else if (variable->record.class == VARIABLE_COUNTER || variable->record.class == VARIABLE_AGGREGATE ||
              variable->record.class == VARIABLE_TIMER)
         return meter_acquire(&own->meter) ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
@@ -211,6 +222,16 @@ static int handle_bind(struct session *session, struct handle *handle, const str
     return result;
 }
 
+/* A continuous one asks from now on, others when they are started. */
+static void handle_asks(struct handle *handle, uint32_t generation)
+{
+    struct own own;
+    PUT(handle->asking, (uint64_t)generation << 1);
+    handle_copy(handle, generation, &own);
+    if (handle->entry->continuous)
+        session_ask(&own, true);
+}
+
 SURFACE(pvar_handle_alloc);
 int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle, MPI_T_pvar_handle *handle,
                             int *count)
@@ -234,6 +255,7 @@ int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
         if (fresh->comm) /* nobody else gets its slot while the handle lives */
             comm_bind(fresh->comm);
         PUT(fresh->session, (uint32_t)(of - sessions));
+        handle_asks(fresh, generation_next(fresh->generation));
         PUT(fresh->generation, generation_next(fresh->generation));
         *handle = (MPI_T_pvar_handle)ticket_make(fresh->index, fresh->generation);
     } else if (fresh) {

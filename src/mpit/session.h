@@ -60,6 +60,7 @@ struct handle {
     struct window *window; /* of an extreme */
     struct presence begun; /* when it was allocated */
     struct unexpected unexpected;
+    uint64_t asking;                    /* generation << 1 | it asks for its variable's service (demand.h) */
     struct component_handle *component; /* of another library's variable; NULL: of mpit's own */
 } __attribute__((aligned(128)));
 
@@ -69,6 +70,8 @@ struct own {
     struct window *window;
     struct presence begun;
     struct unexpected *unexpected;
+    uint64_t *asking;
+    uint32_t generation;
     struct component_handle *component;
 };
 
@@ -146,8 +149,14 @@ static inline bool handle_copy(const struct handle *handle, uint32_t generation,
     own->begun.alive = GET(handle->begun.alive);
     own->component = GET(handle->component);
     own->unexpected = (struct unexpected *)(uintptr_t)&handle->unexpected;
+    own->asking = (uint64_t *)(uintptr_t)&handle->asking;
+    own->generation = generation;
     return GET(handle->generation) == generation;
 }
+
+/* The handle asks for its variable's service, or no longer. What is said of a handle that was freed meanwhile has no
+ * effect: the generation is another one. */
+void session_ask(const struct own *own, bool asks);
 
 /* The handles of a session one by one, with their generations: begin with NULL, which is also the end. */
 struct handle *session_handle_next(const struct session *session, const struct handle *before, uint32_t *generation);

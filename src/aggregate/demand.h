@@ -1,0 +1,31 @@
+/*
+ * Who asks for what costs something to measure: started handles of variables, options, monitors.
+ *
+ *   demand_change(+1) ─┐
+ *   demand_change(+1) ─┼─> how many ask ── 0 <-> 1 ──> demand_changed: the service begins or ends to measure
+ *   demand_change(-1) ─┘
+ *
+ * Who may run with whom: all of it from any thread and signal handler at any time; lock-free.
+ */
+#ifndef MPIT_AGGREGATE_DEMAND_H
+#define MPIT_AGGREGATE_DEMAND_H
+
+#include "linkage.h"
+
+#include <stdbool.h>
+
+enum demand { DEMAND_NONE, DEMAND_FABRIC, DEMAND_OS, DEMAND_COUNTERS, DEMANDS };
+
+/* One more asks (+1), one of them no longer (-1). Of DEMAND_NONE: nothing happens. */
+void demand_change(enum demand demand, int change);
+bool demand_now(enum demand demand);
+
+/* Called when the first one asks and when the last one has ceased to, by whoever did that; it may be called again with
+ * what it knows, by several threads at once, and the last of these calls is with what holds. Lock-free,
+ * async-signal-safe. NULL: nobody measures that. */
+extern LIBRARY_LOCAL void (*demand_changed[DEMANDS])(bool wanted);
+
+/* Sets a service's hook, and calls it when somebody asks already. */
+void demand_serve(enum demand demand, void (*changed)(bool wanted));
+
+#endif

@@ -377,7 +377,9 @@ static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, const st
     OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, trace_location(rank, thread));
     if (!writer)
         return OTF2_ERROR_FILE_INTERACTION;
-    OTF2_ErrorCode mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
+    OTF2_ErrorCode mapped = OTF2_SUCCESS;
+    if (job->region_count) /* OTF2 does not read an empty table */
+        mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
     if (mapped == OTF2_SUCCESS)
         mapped = trace_numbers_write(objects, rank, writer);
     OTF2_ErrorCode written = clock_offsets_write(writer, job, &job->ranks[rank]);

@@ -255,6 +255,26 @@ void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint3
         fabric_flush(log);
 }
 
+void fabric_within_begin(struct fabric_op *op)
+{
+    struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;
+    struct fabric *fabric = log ? log->fabric : NULL;
+    op->log = NULL;
+    if (!fabric || !fabric->inside)
+        return;
+    op->log = log;
+    op->fabric = fabric;
+    op->nested = fabric->polling;
+    fabric->inside = 0;
+    fabric->polling = true;
+}
+
+void fabric_within_end(struct fabric_op *op)
+{
+    op->fabric->inside = 1;
+    op->fabric->polling = op->nested;
+}
+
 void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint32_t failed)
 {
     struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;

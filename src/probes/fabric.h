@@ -83,6 +83,9 @@ void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t by
  * `found`: it was not in vain. */
 void fabric_poll_begin(struct fabric_op *op, struct fabric_provider *provider);
 void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed);
+/* A poll that an operation makes itself until it is complete: callbacks of the program's may begin others in there. */
+void fabric_within_begin(struct fabric_op *op);
+void fabric_within_end(struct fabric_op *op);
 /* The same for what is told elsewhere than in a poll. */
 void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint32_t failed);
 

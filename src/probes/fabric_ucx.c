@@ -19,6 +19,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
+#include <string.h>
 #include <ucp/api/ucp.h>
 
 static struct fabric_provider *ucx(void)
@@ -70,13 +71,33 @@ static void code_learn(void *function)
     pthread_mutex_unlock(&lock);
 }
 
-static bool from_ucx(const void *caller)
+static bool in_ucx(uintptr_t address)
 {
     unsigned count = __atomic_load_n(&code_count, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < count; i++)
-        if ((uintptr_t)caller >= code[i].begin && (uintptr_t)caller < code[i].end)
+        if (address >= code[i].begin && address < code[i].end)
             return true;
     return false;
+}
+
+/* Was it UCX's own call that returns there? A callback whose last act is a call jumps to that, which returns to UCX
+ * then as if UCX had called: but UCX calls callbacks through pointers, and functions of its own by their addresses. */
+static bool from_ucx(const void *caller)
+{
+    if (!in_ucx((uintptr_t)caller))
+        return false;
+#if defined(__x86_64__)
+    const uint8_t *call = (const uint8_t *)caller - 5;
+    int32_t distance;
+    memcpy(&distance, call + 1, sizeof distance);
+    return in_ucx((uintptr_t)call) && *call == 0xe8 && in_ucx((uintptr_t)caller + (uintptr_t)(intptr_t)distance);
+#elif defined(__aarch64__)
+    uint32_t call;
+    memcpy(&call, (const char *)caller - sizeof call, sizeof call);
+    return call >> 26 == 0x25; /* bl */
+#else
+    return true;
+#endif
 }
 
 static void ucx_begin(struct fabric_op *op, void *behind, const void *caller)
@@ -427,10 +448,15 @@ static unsigned progress_watched(ucp_worker_h worker)
         return 0;
     struct log *log = poll_begin();
     struct fabric_op op = {.log = NULL};
+    struct fabric_op within = {.log = NULL};
     code_learn((void *)(uintptr_t)behind);
     if (!from_ucx(caller))
         fabric_poll_begin(&op, ucx());
+    else
+        fabric_within_begin(&within);
     unsigned moved = behind(worker);
+    if (within.log)
+        fabric_within_end(&within);
     if (op.log)
         fabric_poll_end(&op, moved != 0, 0, 0);
     if (log)

@@ -91,6 +91,7 @@ static struct log *log_make(void)
     accessed_open(&log->file);
     log->sampling = 1;
     log->stall.patience = PATIENCE_LEAST;
+    log->stall.quick = POLL_NOT_QUICK;
     log->sample_random = (uint64_t)log->own.index * 2 + UINT64_C(0x9e3779b97f4a7c15);
     log_turn(log);
     return log;

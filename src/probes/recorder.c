@@ -290,6 +290,7 @@ static void below_begin(void)
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->mpi[0] = '\0';
+    header->world_rank = 0;
     __atomic_store_n(&header->world_size, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
     settings_tell(native_say);

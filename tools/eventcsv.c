@@ -1,6 +1,7 @@
 #include "eventcsv.h"
 
 #include "calls.h"
+#include "counter.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -193,6 +194,16 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     row_put(source, &row);
 }
 
+/* What was counted inside of the call is the value, and what before it outside of MPI stands in bytes_out. */
+static void counter_set(const struct csv_source *source, struct row *row, const struct event *event)
+{
+    start_set(source, row, event->begin);
+    row->function = counter_call(event) ? run_reader_call_name(source->file, counter_call(event)) : NULL;
+    row->name = run_reader_counter_name(source->file, counter_of(event));
+    number_set(row->value, event->bytes);
+    number_set(row->bytes_out, counter_outside(event));
+}
+
 void csv_record(const struct csv_source *source, const char *name, const struct event *event, uint64_t call,
                 const struct event_extension *more)
 {
@@ -200,6 +211,11 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
     struct row row = {.what = name, .flags = event->kind};
     bool ends = (kind >= RECORD_SEND_DONE && kind <= RECORD_FREED) || kind == RECORD_RMA_DONE ||
                 kind == RECORD_IO_DONE || kind == RECORD_HALF_DONE;
+    if (kind == RECORD_COUNTER) {
+        counter_set(source, &row, event);
+        row_put(source, &row);
+        return;
+    }
     comm_set(source, &row, event->comm, event->begin ? event->begin : call);
     if (kind == RECORD_STALL) {
         row.duration_ns = clock_ns(run_reader_scale(source->file), event->bytes);

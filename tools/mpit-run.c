@@ -40,6 +40,8 @@ static const char help[] =
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
     "  --sample HZ      look so often a second (to 10000) what each thread does, for mpit-dump --profile; 0: not yet,\n"
     "                   the program or a tool says when; --sample-ranks LIST: only in these ranks, 0,4-7,12-\n"
+    "  --os             count kernel time, context switches and page faults inside MPI calls\n"
+    "  --papi EVENTS    count PAPI events inside and outside of MPI calls: perf::PAGE-FAULTS,perf::TASK-CLOCK,...\n"
     "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output)\n"
     "  --quiet          show no summary\n"
     "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out\n"
@@ -50,8 +52,8 @@ static const char help[] =
     "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks;
-    bool trace, otf2, quiet, no_compact;
+    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks, *papi;
+    bool trace, otf2, quiet, no_compact, os;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
@@ -80,6 +82,8 @@ static struct request request_read(int argc, char *argv[])
                                             {"sample", required_argument, NULL, 'z'},
                                             {"sample-ranks", required_argument, NULL, 'r'},
                                             {"no-compact", no_argument, NULL, 'c'},
+                                            {"os", no_argument, NULL, 'k'},
+                                            {"papi", required_argument, NULL, 'e'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
@@ -125,6 +129,12 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'c':
             request.no_compact = true;
+            break;
+        case 'k':
+            request.os = true;
+            break;
+        case 'e':
+            request.papi = value_check("papi", KNOB_PAPI_EVENTS, optarg);
             break;
         case 'q':
             request.quiet = true;
@@ -241,6 +251,8 @@ static void environment_set(const struct request *request, const char *library, 
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
+        (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
+        (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
         (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))

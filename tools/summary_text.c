@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "label.h"
+#include "summary_counters.h"
 #include "summary_instruments.h"
 #include "units.h"
 #include "variables.h"
@@ -407,6 +408,7 @@ void summary_print(const struct summary *summary, FILE *out)
     qsort(comms, summary->comm_count, sizeof *comms, comm_order);
     comms_print(summary, comms, out);
     histograms_print(summary, comms, out);
+    summary_counters_print(summary, out);
     summary_instruments_print(summary, out);
     free(comms);
 }

@@ -5,6 +5,7 @@
  *   comm_cells     one a thread and communicator                     writer: the thread
  *   peer_cells     one a thread, communicator and page of 64 peers   writer: the thread
  *   region_cells   one a thread and region                           writer: the thread
+ *   counter_cells  one a thread whose counters are read              writer: the thread
  *   shared_cells   one a communicator: levels that threads change together
  *                  writer: whichever thread is in MPI; under MPI_THREAD_MULTIPLE by locked instructions
  *
@@ -22,6 +23,7 @@
 
 #include "bucket.h"
 #include "calls.h"
+#include "counter.h"
 #include "pair.h"
 #include "state.h"
 
@@ -73,6 +75,10 @@ struct peer_cells {
 struct region_cells {
     uint64_t count;
     uint64_t time; /* of the outermost, where it lies inside of itself */
+};
+
+struct counter_cells {
+    uint64_t count[COUNTER_COUNT][PLACE_COUNT];
 };
 
 /* Pending operations: how many now, and the extremes of the current segment. */

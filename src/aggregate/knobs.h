@@ -30,6 +30,8 @@ enum knob {
     KNOB_PAPI_EVENTS,
     KNOB_CLOCK_SYNC_BARRIERS,
     KNOB_TRACE_POLICY,
+    KNOB_OS,
+    KNOB_SDE,
     KNOB_COUNT
 };
 

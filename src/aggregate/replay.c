@@ -36,10 +36,11 @@ struct replay {
     const struct run_reader *reader;
     struct tally tally; /* of the thread in progress */
     struct thread_cells thread;
-    struct replayed_comm **comms; /* of that thread, by slot */
-    struct region_cells *regions; /* of that thread, by the instrument's id */
-    struct shared_cells *shared;  /* of all threads, by slot */
-    struct extremes *extremes;    /* likewise */
+    struct counter_cells counters; /* of that thread */
+    struct replayed_comm **comms;  /* of that thread, by slot */
+    struct region_cells *regions;  /* of that thread, by the instrument's id */
+    struct shared_cells *shared;   /* of all threads, by slot */
+    struct extremes *extremes;     /* likewise */
     char *report;
     size_t size;
     int differences;
@@ -249,6 +250,9 @@ static void thread_compare(struct replay *replay, uint32_t thread)
         } else if (block->kind == BLOCK_REGION) { /* the reader has looked whether there is such an instrument */
             cells_compare(replay, block, (const uint64_t *)&replay->regions[block->page],
                           sizeof *replay->regions / sizeof(uint64_t));
+        } else if (block->kind == BLOCK_COUNTERS) {
+            cells_compare(replay, block, (const uint64_t *)&replay->counters,
+                          sizeof replay->counters / sizeof(uint64_t));
         } else if (block->kind == BLOCK_PEERS) {
             const void *page = page_find(comm, block->page);
             cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
@@ -349,7 +353,8 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
     bool whole = true;
     memset(&replay->thread, 0, sizeof replay->thread);
     memset(replay->regions, 0, (replay->reader->instrument_count + 1) * sizeof *replay->regions);
-    replay->tally = (struct tally){.cells = &replay->thread, .message_weight = 1};
+    memset(&replay->counters, 0, sizeof replay->counters);
+    replay->tally = (struct tally){.cells = &replay->thread, .message_weight = 1, .counters = &replay->counters};
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
         whole = event_take(replay, &cursor, event);

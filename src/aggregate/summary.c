@@ -3,6 +3,7 @@
 #include "book.h"
 #include "figures.h"
 #include "label.h"
+#include "summarycounters.h"
 #include "summaryinstruments.h"
 
 #include <stdio.h>
@@ -298,6 +299,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     else
         figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
     calls_fill(summary, from);
+    summary_counters_fill(summary, from, facts.rank);
     const struct run_header *header = from->run ? &from->run->header : book.run.header;
     summary->stall_known = header->stall_known == 1;
     /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
@@ -396,6 +398,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
         for (unsigned i = 0; i < STATE_COUNT; i++)
             summary->stall_ns[i] += other->stall_ns[i];
         summary->stall_known += other->stall_known;
+        summary_counters_merge(summary, other);
         if (other->world_size > summary->world_size)
             summary->world_size = other->world_size;
     }
@@ -419,7 +422,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 5, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 6, FLAT_VERSION_LEAST = 3 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -458,11 +461,13 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
-enum { FLAT_VERSION_WITH_STALLS = 5 };
+enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_COUNTERS = 6 };
 
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_STALLS ? offsetof(struct summary, stall_ns) : sizeof(struct summary);
+    return header->version < FLAT_VERSION_WITH_STALLS     ? offsetof(struct summary, stall_ns)
+           : header->version < FLAT_VERSION_WITH_COUNTERS ? offsetof(struct summary, counters)
+                                                          : sizeof(struct summary);
 }
 
 static size_t flat_comm_bytes(const struct flat_header *header)
@@ -532,6 +537,11 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     if ((header.comm_count && !summary->comms) || (header.instrument_count && !summary->instruments)) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");
+        return -1;
+    }
+    if (!summary_counters_sanitize(summary)) {
+        summary_release(summary);
+        snprintf(error, 128, "is damaged: it has too many counters");
         return -1;
     }
     text_tidy(summary->mpi, sizeof summary->mpi);

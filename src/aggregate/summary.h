@@ -65,6 +65,16 @@ struct summary_instrument {
     struct summary_spread spread;
 };
 
+/* A counter of the system or of PAPI. */
+enum { SUMMARY_COUNTERS_MAX = COUNTER_COUNT + COUNTER_ASKED_MOST };
+struct summary_counter {
+    char name[COUNTER_NAME_BYTES];
+    char unit[VARIABLE_UNIT_BYTES];
+    uint64_t places[PLACE_COUNT]; /* enum counter_place */
+    uint64_t ranks;
+    struct summary_spread spread; /* of the ranks' totals */
+};
+
 struct summary {
     uint64_t job;
     uint32_t ranks;       /* processes merged so far */
@@ -95,7 +105,10 @@ struct summary {
     uint64_t instruments_left_out;
     uint64_t stall_ns[STATE_COUNT]; /* by reason; flat forms up to version 4 end before it */
     uint64_t call_stall_ns[CALL_COUNT];
-    uint64_t stall_known; /* processes in which stalls were told from work */
+    uint64_t stall_known;                                  /* processes in which stalls were told from work */
+    struct summary_counter counters[SUMMARY_COUNTERS_MAX]; /* flat forms up to version 5 end before it */
+    uint64_t counter_count;
+    uint64_t counter_read_ns; /* what it took to read those once that were asked for by name; the longest of any rank */
 };
 
 /* Was it told of the calls of this kind how long they were stalled? The ways in which MPI_Init waits are not watched.

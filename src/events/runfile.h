@@ -65,7 +65,7 @@
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
 /* Of the versions from RUN_VERSION_LEAST on the reader knows what they lack (readerversions.h). */
-enum { RUN_VERSION = 9, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 10, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -152,6 +152,7 @@ struct run_header {
     uint64_t stall_known;    /* 1: the progress of MPI was watched, so that stalls are told from work */
     uint64_t samples_hz;     /* how often its threads were sampled, the last time that they were; 0: never */
     uint64_t samples_lost;   /* for which there was no place */
+    uint64_t counters;       /* struct counter_table; 0: none was asked for by name */
 };
 
 /* Which events are kept. */
@@ -314,8 +315,25 @@ struct comm_past {
     struct comm_record records[];
 };
 
+enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
+
+/* What was asked for by name and is counted: number i is counter COUNTER_ASKED + i (counter.h). */
+enum { COUNTER_NAME_BYTES = 120, COUNTERS_NAMED_MOST = 16 };
+
+struct counter_record {
+    char name[COUNTER_NAME_BYTES]; /* as it was asked for; a variable's name has room for less */
+    char unit[VARIABLE_UNIT_BYTES];
+};
+
+struct counter_table {
+    uint64_t count;
+    uint64_t read_ns; /* what it took to read all of them once, at the start */
+    uint64_t reserved[6];
+    struct counter_record list[COUNTERS_NAMED_MOST];
+};
+
 /* 5 is the header's losses, see variables.h */
-enum block_kind { BLOCK_THREAD = 1, BLOCK_COMM, BLOCK_PEERS, BLOCK_SHARED, BLOCK_REGION = 6 };
+enum block_kind { BLOCK_THREAD = 1, BLOCK_COMM, BLOCK_PEERS, BLOCK_SHARED, BLOCK_REGION = 6, BLOCK_COUNTERS = 8 };
 
 struct tally_block {
     uint64_t next;
@@ -328,8 +346,6 @@ struct tally_block {
 };
 
 _Static_assert(sizeof(struct tally_block) == RUN_ALIGN, "cells are aligned");
-
-enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
 
 /*
  * How a variable's values come out of the cells: value[i] = combination over the terms of

@@ -163,6 +163,7 @@ static void plain_find(struct abi_choice *choice, char *const words[])
         return;
     snprintf(choice->plain_program, sizeof choice->plain_program, "%.500s", word);
     choice->plain_is_static = kind.linked_statically;
+    snprintf(choice->plain_below, sizeof choice->plain_below, "%s", kind.below);
 }
 
 /* Whether one source speaks of two MPIs; then says which. */

@@ -19,6 +19,7 @@ struct abi_choice {
     /* What the launcher starts, where no program of MPI is among the words: */
     char plain_program[512]; /* is linked to no MPI library */
     bool plain_is_static;
+    char plain_below[64]; /* and is to this library below MPI; "": to none */
 };
 
 void abi_choose(struct abi_choice *choice, char *const words[]);

@@ -130,6 +130,8 @@ static void libraries_walk(struct walk *walk, const struct load_origin *origin, 
         const char *name = elf_dynamic_text(origin->file, i, DT_NEEDED);
         if (!name || !walk_mark(walk, name))
             continue;
+        if (begins(name, "libfabric.so") || begins(name, "libucp.so"))
+            snprintf(walk->kind->below, sizeof walk->kind->below, "%s", name);
         if (begins(name, "libopen-rte.so") || begins(name, "libprrte.so"))
             walk->kind->openmpi_launcher = true;
         char path[PATH_MAX];

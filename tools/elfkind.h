@@ -20,6 +20,7 @@ struct elf_kind {
     bool static_mpi;        /* has MPI_Init inside: nothing that is preloaded can see its calls */
     bool linked_statically; /* nothing can be preloaded at all */
     char library[256];      /* the MPI library's name */
+    char below[64];         /* libfabric's or UCX's, where it is linked to one; "": to none */
 };
 
 /* Returns 0, or -1 when the path names no ELF executable that this machine runs. */

@@ -89,7 +89,8 @@ static void row_put(const struct csv_source *source, const struct row *row)
     fprintf(out, ",%s,%s,%s,%s,%s,%s", row->peer, row->tag, row->bytes, row->bytes_out, row->completed, row->requests);
     flags_put(out, row->flags);
     text_put(out, text_of(row->name));
-    fprintf(out, ",%s\n", row->value);
+    text_put(out, row->value);
+    fputc('\n', out);
 }
 
 static void number_set(char text[UNIT_TEXT_BYTES], uint64_t number)
@@ -168,6 +169,32 @@ static void instrument_set(const struct csv_source *source, struct row *row, con
     row->name = name;
 }
 
+/* Of a library below MPI: name = function, value = provider; of all others requests = how many, and of polls
+ * completed = those that found something. */
+static void fabric_set(const struct csv_source *source, struct row *row, const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    const char *provider = run_reader_provider(source->file, (uint32_t)event->peer);
+    uint32_t tag = (uint32_t)event->tag;
+    row->flags &= (uint16_t) ~(unsigned)EVENT_PENDING; /* which is EVENT_LARGE of a message */
+    snprintf(row->value, sizeof row->value, "%s", provider ? provider : "unknown");
+    row->what = kind == EVENT_FABRIC         ? "fabric"
+                : kind == EVENT_FABRIC_AGAIN ? "fabric again"
+                : kind == EVENT_FABRIC_DONE  ? "fabric done"
+                                             : "fabric polls";
+    if (kind == EVENT_FABRIC || kind == EVENT_FABRIC_AGAIN)
+        row->name = fabric_table[tag % FABRIC_FUNCTION_COUNT].name;
+    if (kind == EVENT_FABRIC)
+        number_set(row->bytes, event->bytes);
+    if (kind == EVENT_FABRIC)
+        return;
+    row->has_duration = kind != EVENT_FABRIC_DONE;
+    row->duration_ns = clock_ns(run_reader_scale(source->file), event->bytes);
+    number_set(row->requests, event->duration);
+    if (kind == EVENT_FABRIC_POLLS)
+        number_set(row->completed, event->duration >= tag ? event->duration - tag : 0);
+}
+
 void csv_call(const struct csv_source *source, const struct event *event, const struct event_extension *more)
 {
     const struct run_reader *file = source->file;
@@ -183,6 +210,8 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
         fields_set(&row, event, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
     } else if (kind == EVENT_REGION || kind == EVENT_METRIC) {
         instrument_set(source, &row, event, name, sizeof name);
+    } else if (EVENT_KIND_IS_FABRIC(kind)) {
+        fabric_set(source, &row, event);
     } else {
         row.has_duration = false;
         row.what = kind == EVENT_PASSED                    ? "passed"
@@ -217,17 +246,20 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
         return;
     }
     comm_set(source, &row, event->comm, event->begin ? event->begin : call);
-    if (kind == RECORD_STALL) {
+    bool told = kind == RECORD_STALL || kind == RECORD_FABRIC || kind == RECORD_TRANSFERS;
+    if (told) {
         row.duration_ns = clock_ns(run_reader_scale(source->file), event->bytes);
         row.has_duration = true;
     }
-    if (ends || kind == RECORD_STALL) {
+    if (ends || told) {
         start_set(source, &row, event->begin);
         row.function = run_reader_call_name(source->file, event->duration);
     }
     if (kind == RECORD_COLL_POSTED || kind == RECORD_COLL_DONE)
         fields_set(&row, event, CLASS_COLLECTIVE, more);
-    else if (kind != RECORD_STALL && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
+    else if (kind == RECORD_TRANSFERS)
+        snprintf(row.requests, sizeof row.requests, "%" PRId32, event->tag);
+    else if (!told && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
         fields_set(&row, event, CLASS_P2P, more);
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
         row.tag[0] = '\0'; /* what stands there says whether it was a receive */

@@ -60,6 +60,8 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_HALF_DONE - RECORD_FIRST] = "send done",
     [RECORD_ARGUMENT - RECORD_FIRST] = "argument",
     [RECORD_STALL - RECORD_FIRST] = "stall",
+    [RECORD_FABRIC - RECORD_FIRST] = "below",
+    [RECORD_TRANSFERS - RECORD_FIRST] = "transfers",
     [RECORD_COUNTER - RECORD_FIRST] = "counter",
 };
 
@@ -150,6 +152,34 @@ static void fields_print(const struct listing *listing, const struct run_reader 
     fputc('\n', out);
 }
 
+/* The same of a library below MPI. */
+static const char *fabric_text(const struct run_reader *file, const struct event *event, char *detail, size_t size)
+{
+    const char *provider = run_reader_provider(file, (uint32_t)event->peer);
+    unsigned kind = event_kind(event), function = (uint32_t)event->tag % FABRIC_FUNCTION_COUNT;
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    provider = provider ? provider : "?";
+    switch (kind) {
+    case EVENT_FABRIC:
+        snprintf(detail, size, "%s  %s%s%s%s", provider, text_of_bytes(a, event->bytes),
+                 event->kind & EVENT_PENDING ? ", pending" : "", event->kind & EVENT_FAILED ? ", refused" : "",
+                 event->kind & EVENT_NESTED ? ", in a poll" : "");
+        return fabric_table[function].name;
+    case EVENT_FABRIC_AGAIN:
+        snprintf(detail, size, "%s  %s: %" PRIu32 " times, in %s", provider, fabric_table[function].name,
+                 event->duration, text_of_ns(a, clock_ns(run_reader_scale(file), event->bytes)));
+        return "try again";
+    case EVENT_FABRIC_DONE:
+        snprintf(detail, size, "%s  %" PRIu32 " operations%s%s%s", provider, event->duration, event->tag ? ", " : "",
+                 event->tag ? text_of_count(a, (uint32_t)event->tag) : "", event->tag ? " with an error" : "");
+        return "completed";
+    default:
+        snprintf(detail, size, "%s  %" PRIu32 ", %s of them in vain, in %s", provider, event->duration,
+                 text_of_count(a, (uint32_t)event->tag), text_of_ns(b, clock_ns(run_reader_scale(file), event->bytes)));
+        return "polls";
+    }
+}
+
 /* What the kind of event is called, and behind it in `detail` what the instrument says. */
 static const char *instrument_text(const struct run_reader *file, const struct event *event, char *detail, size_t size)
 {
@@ -157,6 +187,8 @@ static const char *instrument_text(const struct run_reader *file, const struct e
     unsigned kind = event_kind(event);
     uint32_t element = event->duration;
     detail[0] = '\0';
+    if (EVENT_KIND_IS_FABRIC(kind))
+        return fabric_text(file, event, detail, size);
     if (kind == EVENT_SWITCHED)
         return event->peer ? "recording on" : "recording off";
     if (kind == EVENT_PASSED) {
@@ -185,7 +217,7 @@ static void call_print(const struct listing *listing, const struct stream *strea
     char duration[UNIT_TEXT_BYTES];
     const struct run_reader *file = stream->file;
     unsigned kind = event_kind(event);
-    bool metric = kind >= RECORD_END && kind != EVENT_REGION; /* an instant */
+    bool metric = kind >= RECORD_END && kind != EVENT_REGION && kind != EVENT_FABRIC; /* an instant */
     uint64_t ticks = metric ? 0 : event_duration(event, more);
     char rank[UNIT_TEXT_BYTES];
     if (kind >= RECORD_END) {
@@ -243,6 +275,15 @@ static void record_print(const struct listing *listing, const struct stream *str
         if (event->tag > 1)
             fprintf(listing->out, ", in %" PRId32 " pieces", event->tag);
         fputc('\n', listing->out);
+        return;
+    case RECORD_FABRIC:
+        fprintf(listing->out, " %s", duration_text(duration, file, event->bytes));
+        if (event->tag)
+            fprintf(listing->out, "; %" PRId32 " operations of another call", event->tag);
+        fputc('\n', listing->out);
+        return;
+    case RECORD_TRANSFERS:
+        fprintf(listing->out, " %s, %" PRId32 " of them\n", duration_text(duration, file, event->bytes), event->tag);
         return;
     default:
         fields_print(listing, file, event, ticks, CLASS_P2P, more);
@@ -308,7 +349,7 @@ static void stream_take(const struct listing *listing, struct stream *stream)
 static int64_t call_ns(const struct run_reader *file, const struct event *event, const struct event_extension *more)
 {
     unsigned kind = event_kind(event);
-    bool lasts = kind < RECORD_END || kind == EVENT_REGION;
+    bool lasts = kind < RECORD_END || kind == EVENT_REGION || kind == EVENT_FABRIC;
     return lasts ? (int64_t)clock_ns(run_reader_scale(file), event_duration(event, more)) : 0;
 }
 

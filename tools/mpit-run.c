@@ -5,6 +5,7 @@
 #include "abichoice.h"
 #include "archive.h"
 #include "child.h"
+#include "deathwatch.h"
 #include "filter.h"
 #include "forward.h"
 #include "installation.h"
@@ -40,12 +41,11 @@ static const char help[] =
     "  --timing N       1: time every call; 0: none, only count; N: one of N calls, which counts N times\n"
     "  --sample HZ      look so often a second (to 10000) what each thread does, for mpit-dump --profile; 0: not yet,\n"
     "                   the program or a tool says when; --sample-ranks LIST: only in these ranks, 0,4-7,12-\n"
-    "  --os             count kernel time, context switches and page faults inside MPI calls\n"
-    "  --papi EVENTS    count PAPI events inside and outside of MPI calls: perf::PAGE-FAULTS,perf::TASK-CLOCK,...\n"
-    "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output)\n"
-    "  --quiet          show no summary\n"
-    "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out\n"
-    "  --help, --version\n"
+    "  --fabric         count what libfabric and UCX do below MPI, or for a program that uses them without MPI\n"
+    "  --papi EVENTS    count events (perf::PAGE-FAULTS,PAPI_TOT_INS) in MPI and outside; --os: those of getrusage\n"
+    "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output); --quiet: show "
+    "none\n"
+    "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out; --help, --version\n"
     "\n"
     "Exit status: the command's; 2: cannot record; 127: no such command, 126: cannot be run; 128 + N: signal N.\n"
     "\n"
@@ -53,7 +53,7 @@ static const char help[] =
 
 struct request {
     const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks, *papi;
-    bool trace, otf2, quiet, no_compact, os;
+    bool trace, otf2, quiet, no_compact, fabric, os;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
@@ -82,6 +82,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"sample", required_argument, NULL, 'z'},
                                             {"sample-ranks", required_argument, NULL, 'r'},
                                             {"no-compact", no_argument, NULL, 'c'},
+                                            {"fabric", no_argument, NULL, 'b'},
                                             {"os", no_argument, NULL, 'k'},
                                             {"papi", required_argument, NULL, 'e'},
                                             {"quiet", no_argument, NULL, 'q'},
@@ -129,6 +130,9 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'c':
             request.no_compact = true;
+            break;
+        case 'b':
+            request.fabric = true;
             break;
         case 'k':
             request.os = true;
@@ -251,7 +255,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
-        (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
+        (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) || (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
         (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
         (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
@@ -313,6 +317,12 @@ int main(int argc, char *argv[])
     char library[PATH_MAX], note[512];
     command_check(request.words[0]);
     library_choose(&request, &choice, library);
+    if (choice.found == ABI_NONE && choice.plain_below[0] && !request.fabric) {
+        request.fabric = true; /* there is nothing else to see */
+        if (!request.quiet)
+            warnx("note: %s is linked to no MPI library, but to %s: what that does is recorded (--fabric)",
+                  choice.plain_program, choice.plain_below);
+    }
     enum launcher_kind kind;
     size_t launcher = launcher_word(request.words, &kind);
     struct output_dir output;
@@ -327,7 +337,9 @@ int main(int argc, char *argv[])
     char **words = forward_words(request.words, launcher, kind, library, note);
     if (note[0] && !request.quiet)
         warnx("note: %s", note);
+    struct deathwatch *watch = deathwatch_start(output.path);
     int status = child_run(words);
+    deathwatch_stop(watch);
     forward_free(words);
     if (restored) /* what mpit-run itself runs from here on is not recorded */
         setenv("LD_PRELOAD", restored, 1);

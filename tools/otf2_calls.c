@@ -69,7 +69,7 @@ static __attribute__((noinline)) bool call_seek(struct call_stream *stream)
         unsigned kind = event_kind(stream->ahead);
         if ((kind > CALL_NONE && kind < CALL_COUNT) || kind == EVENT_PASSED || kind == EVENT_SWITCHED)
             return true;
-        if (kind == EVENT_REGION || kind == EVENT_METRIC) {
+        if (kind == EVENT_REGION || kind == EVENT_METRIC || EVENT_KIND_IS_FABRIC(kind)) {
             struct event event = *stream->ahead;
             struct event_extension extension;
             stream->between++;

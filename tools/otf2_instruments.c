@@ -1,5 +1,9 @@
 #include "otf2_instruments.h"
 
+#include "cells.h"
+
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,9 +69,50 @@ static int metric_add(struct trace_instruments *instruments, const struct run_re
     return 0;
 }
 
+static struct instrument_record fabric_regions[FABRIC_FUNCTION_COUNT];
+
+static void fabric_regions_make(void)
+{
+    for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++) {
+        struct instrument_record *record = &fabric_regions[i];
+        const char *library = strncmp(fabric_table[i].name, "ucp", 3) == 0 ? "UCX" : "libfabric";
+        record->kind = INSTRUMENT_REGION;
+        snprintf(record->name, sizeof record->name, "%s", fabric_table[i].name);
+        snprintf(record->component, sizeof record->component, "%s", library);
+        snprintf(record->description, sizeof record->description, "%s of %s", fabric_kind_names[fabric_table[i].kind],
+                 library);
+    }
+}
+
+/* A function of a library below MPI, as if that library had a region for it. */
+static const struct instrument_record *fabric_region(unsigned function)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fabric_regions_make);
+    return function < FABRIC_FUNCTION_COUNT ? &fabric_regions[function] : NULL;
+}
+
+/* Those that the process has called. */
+static int fabric_add(struct trace_instruments *instruments, const struct run_reader *run)
+{
+    bool called[FABRIC_FUNCTION_COUNT] = {false};
+    int result = 0;
+    for (size_t i = 0; i < run->block_count; i++) {
+        const struct tally_block *block = run->blocks[i];
+        const struct fabric_cells *cells = (const struct fabric_cells *)(const void *)tally_cells(block);
+        bool whole = block->kind == BLOCK_FABRIC && block->cells >= sizeof *cells / sizeof(uint64_t);
+        for (unsigned f = 0; whole && f < FABRIC_FUNCTION_COUNT; f++)
+            called[f] = called[f] || cell_load(&cells->function[f].time) || cell_load(&cells->function[f].count);
+    }
+    for (unsigned f = 0; result == 0 && f < FABRIC_FUNCTION_COUNT; f++)
+        if (called[f])
+            result = region_add(instruments, run, fabric_region(f));
+    return result;
+}
+
 int trace_instruments_add(struct trace_instruments *instruments, const struct run_reader *run)
 {
-    int result = 0;
+    int result = fabric_add(instruments, run);
     for (uint32_t id = 1; result == 0 && id < run->instrument_count; id++) {
         const struct instrument_record *record = run->instruments[id];
         if (record && record->kind == INSTRUMENT_REGION)
@@ -91,7 +136,9 @@ void trace_instruments_release(struct trace_instruments *instruments)
 bool trace_instrument_place(const struct trace_instruments *instruments, const struct run_reader *run,
                             const struct event *event, uint32_t *what)
 {
-    const struct instrument_record *record = run_reader_instrument(run, (uint32_t)event->peer);
+    bool fabric = event_kind(event) == EVENT_FABRIC;
+    const struct instrument_record *record =
+        fabric ? fabric_region((uint32_t)event->tag) : run_reader_instrument(run, (uint32_t)event->peer);
     bool is_metric = event_kind(event) == EVENT_METRIC;
     if (!record || (record->kind == INSTRUMENT_VARIABLE) != is_metric)
         return false;

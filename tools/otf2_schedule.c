@@ -116,7 +116,7 @@ static bool walk_next(struct schedule_walk *walk, struct event *event, struct sc
         walk_look(walk, event, place->number);
         walk_fetch(walk);
         place->is_metric = event_kind(event) == EVENT_METRIC;
-        if (event_kind(event) != EVENT_REGION && !place->is_metric)
+        if (event_kind(event) != EVENT_REGION && event_kind(event) != EVENT_FABRIC && !place->is_metric)
             continue;
         struct event_extension extension;
         uint64_t duration = event->duration;
@@ -137,6 +137,9 @@ static bool has_instruments(const struct run_reader *run)
 {
     for (size_t id = 0; id < run->instrument_count; id++)
         if (run->instruments[id])
+            return true;
+    for (uint32_t number = 1; number <= FABRIC_PROVIDERS_MOST; number++)
+        if (run_reader_provider(run, number))
             return true;
     return false;
 }

@@ -106,15 +106,19 @@ static int patients_find(struct ward *ward)
         if (ended && file->header.end_ticks)
             sign_of_life(ward, timeline_ns(&ward->line, file, file->header.end_ticks));
         uint64_t realtime = alive ? realtime_now() : file->header.end_realtime_ns;
-        if (realtime > file->header.begin_realtime_ns)
-            sign_of_life(ward, timeline_ns(&ward->line, file, file->header.begin_ticks) +
-                                   (int64_t)(realtime - file->header.begin_realtime_ns));
+        int64_t end_ns = -1;
+        if (realtime > file->header.begin_realtime_ns) {
+            end_ns = timeline_ns(&ward->line, file, file->header.begin_ticks) +
+                     (int64_t)(realtime - file->header.begin_realtime_ns);
+            sign_of_life(ward, end_ns);
+        }
         for (uint32_t thread = 0; thread < file->thread_count; thread++) {
             const struct thread_record *record = file->threads[thread];
             if (!record || (record->end_ticks && thread))
                 continue;
             uint64_t left;
-            struct patient patient = {.file = file, .thread = thread, .state = record->state, .alive = alive};
+            struct patient patient = {
+                .file = file, .thread = thread, .state = record->state, .alive = alive, .end_ns = end_ns};
             patient.call = call_name(file, patient.state.call);
             patient.last = last_call(file, thread, &left);
             uint64_t since = patient.state.call != CALL_NONE ? patient.state.since : left;
@@ -253,12 +257,13 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     const struct patient *first = group[0];
     char ranks[LIST_BYTES], time[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
     int32_t *list = calloc(count, sizeof *list);
-    int64_t since = INT64_MAX;
+    int64_t longest = -1;
     for (size_t i = 0; i < count; i++) {
         if (list)
             list[i] = group[i]->file->header.world_size > 0 ? group[i]->file->header.world_rank : -1;
-        if (group[i]->since_ns >= 0 && group[i]->since_ns < since)
-            since = group[i]->since_ns;
+        int64_t spent = patient_end(ward, group[i]) - group[i]->since_ns;
+        if (group[i]->since_ns >= 0 && spent > longest)
+            longest = spent;
     }
     ranks_text(ranks, list, list ? count : 0);
     free(list);
@@ -273,8 +278,8 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
         fprintf(out, "outside MPI");
     if (first->state.call != CALL_NONE)
         waits_print(group, count, out);
-    if (since != INT64_MAX && ward->end_ns >= since)
-        fprintf(out, ", for %s", text_of_ns(time, (uint64_t)(ward->end_ns - since)));
+    if (longest >= 0)
+        fprintf(out, ", for %s", text_of_ns(time, (uint64_t)longest));
     fprintf(out, "; %s\n", ending(first));
 }
 
@@ -290,6 +295,31 @@ static void circle_print(const struct ward *ward, FILE *out)
     for (size_t i = 1; i <= count; i++)
         fprintf(out, " waits for rank %" PRId32 "%s", ranks[i % count], i == count ? "" : ", which");
     fprintf(out, ": %sa deadlock\n", sure ? "" : "probably ");
+    free(ranks);
+}
+
+enum { DEAD_LINES_MOST = 8 };
+
+/* Who waits for ranks that are dead: that is what keeps them, whatever those were in when they died. */
+static void dead_print(const struct ward *ward, FILE *out)
+{
+    int32_t *ranks = calloc(ward->count + 1, sizeof *ranks);
+    size_t lines = 0;
+    for (size_t i = 0; ranks && i < ward->count && lines < DEAD_LINES_MOST; i++) {
+        const struct patient *dead = &ward->patients[i];
+        size_t count = 0;
+        bool first = i == 0 || ward->patients[i - 1].file != dead->file; /* of its rank's threads */
+        for (size_t k = 0; first && k < ward->count; k++)
+            if (patient_waits_for_dead(ward, &ward->patients[k], dead))
+                ranks[count++] = ward->patients[k].file->header.world_rank;
+        char text[LIST_BYTES];
+        if (!count)
+            continue;
+        ranks_text(text, ranks, count);
+        fprintf(out, "             %s wait%s for rank %" PRId32 ", which had died before\n", text,
+                text[4] == 's' ? "" : "s", dead->file->header.world_rank);
+        lines++;
+    }
     free(ranks);
 }
 
@@ -330,6 +360,7 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
                                                     : (int32_t)job->file_count,
                 job->file_count == 1 ? "" : "es", ward.processes == 1 ? "its" : "their");
         groups_print(&ward, most, out);
+        dead_print(&ward, out);
         circle_print(&ward, out);
     }
     waits_release(&ward);
@@ -341,24 +372,48 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
 /* ---- when the command has ended ------------------------------------------------------------------------------------
  */
 
-/* A run file whose process has not told its end: 1 if it is there still, 0 if that end was written, -1: nothing to do.
- */
-static int end_write(const char *path, uint64_t realtime_ns)
+/* Opens a run file whose process has not told its end, and has none written. -1: it is none such. */
+static int unended_open(const char *path, struct run_header *header)
+{
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool good = fd >= 0 && pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+                memcmp(header->magic, RUN_MAGIC, sizeof header->magic) == 0 && header->version == RUN_VERSION &&
+                header->byte_order == RUN_BYTE_ORDER && header->phase != RUN_FINALIZED && !header->end_realtime_ns;
+    header->boot[sizeof header->boot - 1] = header->program[sizeof header->program - 1] = '\0';
+    if (good || fd < 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* True: the process is there still. If not, its end is written. */
+static bool end_write(const char *path, uint64_t realtime_ns)
 {
     struct run_header header;
-    int result = -1, fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    bool good = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-                memcmp(header.magic, RUN_MAGIC, sizeof header.magic) == 0 && header.version == RUN_VERSION &&
-                header.byte_order == RUN_BYTE_ORDER && header.phase != RUN_FINALIZED && !header.end_realtime_ns;
-    if (good) {
-        header.boot[sizeof header.boot - 1] = header.program[sizeof header.program - 1] = '\0';
-        result = process_lives(&header);
-        if (!result && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
-            result = -1;
-    }
-    if (fd >= 0)
-        close(fd);
-    return result;
+    int fd = unended_open(path, &header);
+    if (fd < 0)
+        return false;
+    bool alive = process_lives(&header);
+    /* what cannot be written stays unknown */
+    if (!alive && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
+        alive = false;
+    close(fd);
+    return alive;
+}
+
+pid_t postmortem_process(const char *path)
+{
+    struct run_header header;
+    int fd = unended_open(path, &header);
+    if (fd < 0)
+        return 0;
+    close(fd);
+    return process_lives(&header) ? (pid_t)header.pid : 0;
+}
+
+void postmortem_end(const char *path)
+{
+    end_write(path, realtime_now());
 }
 
 void postmortem_seen(const char *directory)
@@ -373,7 +428,7 @@ void postmortem_seen(const char *directory)
             snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
             if (length > strlen(RUN_FILE_SUFFIX) &&
                 strcmp(entry->d_name + length - strlen(RUN_FILE_SUFFIX), RUN_FILE_SUFFIX) == 0)
-                alive += end_write(path, ns) == 1;
+                alive += end_write(path, ns);
             else if (strstr(entry->d_name, SUMMARY_SUFFIX ".part") && waited >= WAIT_MS)
                 unlink(path);
         }

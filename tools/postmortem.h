@@ -1,7 +1,8 @@
 /*
  * What is known of the processes of a job that did not come to their end: how each ended, what its threads were in, for
- * how long, and for whom they wait. The last sign of life of the job is where its times are counted to: the last call
- * that somebody entered or left, or, where mpit-run was there, the end of the command; now, where one runs still.
+ * how long, and for whom they wait. A process's times are counted to its death where mpit-run has seen that
+ * (deathwatch.h), else to the last sign of life of the job: the last call that somebody entered or left, or, where
+ * mpit-run was there, the end of the command; now, where one runs still.
  */
 #ifndef MPIT_TOOLS_POSTMORTEM_H
 #define MPIT_TOOLS_POSTMORTEM_H
@@ -9,6 +10,7 @@
 #include "rundir.h"
 
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Prints a line for those that were in the same, `most` lines at most; nothing of a job that ended well. Returns how
  * many processes did not come to their end, among those that left run files. */
@@ -17,5 +19,10 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out);
 /* For mpit-run, when the command has ended: waits for processes of this node that are just ending, and writes that end
  * into their run files; removes what of a summary was not finished. */
 void postmortem_seen(const char *directory);
+
+/* The process of a run file, if it is one of this node that has not come to its end, and is there; 0: none. */
+pid_t postmortem_process(const char *path);
+/* It has just died: writes that into its run file, unless it had come to its end. */
+void postmortem_end(const char *path);
 
 #endif

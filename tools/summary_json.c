@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "label.h"
+#include "summary_fabric.h"
 #include "summary_counters.h"
 #include "summary_instruments.h"
 #include "timeline.h"
@@ -66,9 +67,10 @@ static json_t *calls_json(const struct summary *summary)
     for (size_t i = 1; i < CALL_COUNT; i++)
         if (summary->calls[i].count)
             json_object_set_new(calls, call_table[i].name,
-                                json_pack("{s:o, s:o, s:o}", "count", count_json(summary->calls[i].count), "time_ns",
-                                          count_json(summary->calls[i].time_ns), "stall_ns",
-                                          stall_json(summary, (unsigned)i, summary->call_stall_ns[i])));
+                                json_pack("{s:o, s:o, s:o, s:o}", "count", count_json(summary->calls[i].count),
+                                          "time_ns", count_json(summary->calls[i].time_ns), "stall_ns",
+                                          stall_json(summary, (unsigned)i, summary->call_stall_ns[i]), "fabric_ns",
+                                          summary_below_json(summary, summary->call_fabric_ns[i])));
     return calls;
 }
 
@@ -118,7 +120,20 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     json_object_set_new(json, "merged", count_json(comm->merged));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         json_object_set_new(json, counts[i].name, count_json(counts[i].value));
+    const struct {
+        const char *name;
+        uint64_t value;
+    } objects[] = {{"rma_time_ns", comm->rma_time_ns},
+                   {"io_time_ns", comm->io_time_ns},
+                   {"rma_bytes", comm->rma_bytes},
+                   {"io_bytes", comm->io_bytes}};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        json_object_set_new(json, objects[i].name,
+                            summary->objects_unknown ? json_null() : count_json(objects[i].value));
     json_object_set_new(json, "stall_ns", stall_json(summary, CALL_NONE, comm->stall_ns));
+    json_object_set_new(json, "fabric_ns", summary_below_json(summary, comm->fabric_ns));
+    json_object_set_new(json, "coll_transfers", summary_below_json(summary, comm->transfers));
+    json_object_set_new(json, "coll_transfer_ns", summary_below_json(summary, comm->transfer_ns));
     json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));
     json_object_set_new(json, "recv_sizes", sizes_json(comm->recv_size_count, comm->recv_size_bytes));
     return json;
@@ -174,6 +189,7 @@ static json_t *job_json(const struct run_job *job)
     for (size_t i = 0; i < summary->comm_count; i++)
         json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
     json_object_set_new(json, "communicators", comms);
+    json_object_set_new(json, "fabric", summary_fabric_json(summary));
     json_object_set_new(json, "counters", summary_counters_json(summary));
     json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));
     json_object_set_new(json, "instruments", summary_instruments_json(summary));

@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "label.h"
+#include "summary_fabric.h"
 #include "summary_counters.h"
 #include "summary_instruments.h"
 #include "units.h"
@@ -47,15 +48,22 @@ static void head_print(const struct summary *summary, FILE *out)
     fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
     if (summary->ranks < summary->world_size)
         fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
-    fprintf(out, "; %s thread%s in MPI; %s call%s, %s event records\n", text_of_count(b, summary->threads),
-            summary->threads == 1 ? "" : "s", text_of_count(c, calls), calls == 1 ? "" : "s",
-            text_of_count(d, summary->events));
+    fprintf(out, "; %s thread%s", text_of_count(b, summary->threads), summary->threads == 1 ? "" : "s");
+    if (summary->mpi[0])
+        fprintf(out, " in MPI; %s call%s, %s event records\n", text_of_count(c, calls), calls == 1 ? "" : "s",
+                text_of_count(d, summary->events));
+    else
+        fprintf(out, ", without MPI; %s event records\n", text_of_count(d, summary->events));
     if (summary->spawned && summary->parent_job)
         fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
     else if (summary->spawned)
         fprintf(out, "  spawned by another job\n");
     const struct summary_spread *run = &summary->run_seconds, *share = &summary->mpi_share;
     fprintf(out, "  run time   %s", text_of_seconds(a, run->max));
+    if (!summary->mpi[0]) {
+        fprintf(out, "\n");
+        return;
+    }
     bool known = summary->ranks > 1 && run->min_rank >= 0; /* ranks get their numbers in MPI_Init */
     if (known)
         fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, run->min), run->min_rank);
@@ -243,22 +251,30 @@ static void label_print(const struct summary_comm *comm, FILE *out)
     text_show(label_quote(quoted, comm->label), out);
 }
 
-static void comm_print(const struct summary_comm *comm, const char *name, bool untimed, bool stalls, FILE *out)
+/* Which columns there are. */
+struct comm_columns {
+    bool untimed, stalls;
+    bool objects; /* windows or files were used */
+};
+
+static void comm_print(const struct summary_comm *comm, const char *name, const struct comm_columns *columns, FILE *out)
 {
-    char size[UNIT_TEXT_BYTES], time[UNIT_TEXT_BYTES], p2p[UNIT_TEXT_BYTES], coll[UNIT_TEXT_BYTES],
-        wait[UNIT_TEXT_BYTES];
+    const uint64_t times[] = {comm->p2p_time_ns, comm->coll_time_ns, comm->wait_time_ns, comm->rma_time_ns,
+                              comm->io_time_ns};
+    char size[UNIT_TEXT_BYTES], time[UNIT_TEXT_BYTES];
     char messages[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], stalled[UNIT_TEXT_BYTES];
     if (comm->merged > 1 || comm->size <= 0)
         strcpy(size, "-");
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
-    fprintf(out, "  %-*s %5s %8s %8s %8s %8s %8s %10s %9s", COMM_NAME_COLUMNS, name, size,
-            known_ns(time, comm->comm_time_ns, untimed),
-            stalls && comm->comm_time_ns ? text_of_share(stalled, (double)comm->stall_ns, (double)comm->comm_time_ns)
-                                         : "-",
-            known_ns(p2p, comm->p2p_time_ns, untimed), known_ns(coll, comm->coll_time_ns, untimed),
-            known_ns(wait, comm->wait_time_ns, untimed), text_of_count(messages, comm->send_count),
-            text_of_bytes(bytes, comm->send_bytes));
+    fprintf(out, "  %-*s %5s %8s %8s", COMM_NAME_COLUMNS, name, size,
+            known_ns(time, comm->comm_time_ns, columns->untimed),
+            columns->stalls && comm->comm_time_ns
+                ? text_of_share(stalled, (double)comm->stall_ns, (double)comm->comm_time_ns)
+                : "-");
+    for (size_t i = 0; i < (columns->objects ? 5 : 3); i++)
+        fprintf(out, " %8s", known_ns(time, times[i], columns->untimed));
+    fprintf(out, " %10s %9s", text_of_count(messages, comm->send_count), text_of_bytes(bytes, comm->send_bytes));
     label_print(comm, out);
     if (comm->sum)
         fprintf(out, "  %" PRIu64 " freed", comm->merged);
@@ -282,14 +298,18 @@ static void comms_print(const struct summary *summary, const struct summary_comm
 {
     if (!summary->comm_count)
         return;
-    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s %10s %9s\n",
-            COMM_NAME_COLUMNS, "", "size", "time", "stalled", "p2p", "coll", "wait", "messages", "sent");
+    struct comm_columns columns = {.untimed = is_untimed(summary), .stalls = summary->stall_known};
+    for (size_t i = 0; i < summary->comm_count; i++)
+        columns.objects = columns.objects || comms[i]->rma_time_ns || comms[i]->io_time_ns;
+    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s%s %10s %9s\n",
+            COMM_NAME_COLUMNS, "", "size", "time", "stalled", "p2p", "coll", "wait",
+            columns.objects ? "      rma       io" : "", "messages", "sent");
     struct summary_comm rest = {.merged = 0};
     for (size_t i = 0; i < summary->comm_count; i++) {
         const struct summary_comm *comm = comms[i];
         char fitted[COMM_NAME_COLUMNS + 1];
         if (i < TOP_COMMS) {
-            comm_print(comm, name_fit(comm->name, fitted), is_untimed(summary), summary->stall_known, out);
+            comm_print(comm, name_fit(comm->name, fitted), &columns, out);
             continue;
         }
         rest.merged += comm->merged ? comm->merged : 1;
@@ -298,13 +318,15 @@ static void comms_print(const struct summary *summary, const struct summary_comm
         rest.coll_time_ns += comm->coll_time_ns;
         rest.wait_time_ns += comm->wait_time_ns;
         rest.stall_ns += comm->stall_ns;
+        rest.rma_time_ns += comm->rma_time_ns;
+        rest.io_time_ns += comm->io_time_ns;
         rest.send_count += comm->send_count;
         rest.send_bytes += comm->send_bytes;
     }
     if (rest.merged) {
         char name[UNIT_TEXT_BYTES];
         snprintf(name, sizeof name, "%" PRIu64 " other%s", rest.merged, rest.merged == 1 ? "" : "s");
-        comm_print(&rest, name, is_untimed(summary), summary->stall_known, out);
+        comm_print(&rest, name, &columns, out);
     }
 }
 
@@ -408,6 +430,7 @@ void summary_print(const struct summary *summary, FILE *out)
     qsort(comms, summary->comm_count, sizeof *comms, comm_order);
     comms_print(summary, comms, out);
     histograms_print(summary, comms, out);
+    summary_fabric_print(summary, out);
     summary_counters_print(summary, out);
     summary_instruments_print(summary, out);
     free(comms);

@@ -178,6 +178,33 @@ int waits_find(struct ward *ward)
     return 0;
 }
 
+int64_t patient_end(const struct ward *ward, const struct patient *patient)
+{
+    return patient->end_ns >= 0 && !patient->alive ? patient->end_ns : ward->end_ns;
+}
+
+/* The process has told that it ends: then it waits for nobody. */
+static bool is_leaving(const struct patient *patient)
+{
+    uint32_t phase = patient->file->header.phase;
+    return phase == RUN_ABORTED || phase == RUN_CLOSED || phase == RUN_EXITED;
+}
+
+bool patient_waits_for_dead(const struct ward *ward, const struct patient *patient, const struct patient *dead)
+{
+    bool waits = false;
+    for (size_t i = 0; i < patient->waits.count; i++)
+        waits = waits || patient->waits.list[i].rank == dead->file->header.world_rank;
+    if (!waits || dead->alive || patient->file == dead->file)
+        return false;
+    if (patient->alive)
+        return true;
+    if (dead->end_ns < 0)
+        return false; /* it may have died with the others */
+    int64_t from = patient->since_ns > dead->end_ns ? patient->since_ns : dead->end_ns;
+    return patient_end(ward, patient) - from >= LONG_NS;
+}
+
 void waits_release(struct ward *ward)
 {
     for (size_t i = 0; i < ward->count; i++)
@@ -199,8 +226,8 @@ static const struct patient **blocked_find(const struct ward *ward, int32_t rank
     for (size_t i = 0; blocked && i < ward->count; i++) {
         const struct patient *patient = &ward->patients[i];
         int32_t rank = patient->file->header.world_rank;
-        bool is_long = patient->since_ns >= 0 && ward->end_ns - patient->since_ns >= LONG_NS;
-        if (rank >= 0 && rank < ranks && (!patient->waits.count || !is_long))
+        bool is_long = patient->since_ns >= 0 && patient_end(ward, patient) - patient->since_ns >= LONG_NS;
+        if (rank >= 0 && rank < ranks && (!patient->waits.count || !is_long || is_leaving(patient)))
             blocked[rank] = NULL;
     }
     return blocked;
@@ -248,6 +275,7 @@ static bool is_for_one(const struct patient *patient)
 }
 
 struct search {
+    const struct ward *ward;
     const struct patient **blocked;
     int32_t ranks;
     int32_t *path;    /* the ranks that are being looked at */
@@ -270,6 +298,22 @@ static int32_t step(struct search *search, int32_t rank)
     return -1;
 }
 
+/* Did all that are on the path from `begin` on wait for long while all of them lived? */
+static bool all_lived(const struct search *search, size_t begin, size_t depth)
+{
+    int64_t end_ns = INT64_MAX, since_ns = 0;
+    bool alive = false, unknown = false;
+    for (size_t i = begin; i < depth; i++) {
+        const struct patient *patient = search->blocked[search->path[i]];
+        int64_t end = patient_end(search->ward, patient);
+        end_ns = end < end_ns ? end : end_ns;
+        since_ns = patient->since_ns > since_ns ? patient->since_ns : since_ns;
+        alive = alive || patient->alive;
+        unknown = unknown || (!patient->alive && patient->end_ns < 0);
+    }
+    return end_ns - since_ns >= LONG_NS && !(alive && unknown); /* the one died before the other, nobody knows when */
+}
+
 /* A circle that can be reached from a rank: where on the path it begins, and its length in *length; -1: none. */
 static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
 {
@@ -290,6 +334,8 @@ static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
         size_t begin = depth - 1;
         while (search->path[begin] != to)
             begin--;
+        if (!all_lived(search, begin, depth))
+            continue;
         *length = depth - begin;
         return (ssize_t)begin;
     }
@@ -298,7 +344,7 @@ static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
 
 size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure)
 {
-    struct search search = {.ranks = 0};
+    struct search search = {.ward = ward};
     size_t count = 0;
     *ranks = NULL;
     *sure = true;

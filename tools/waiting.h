@@ -5,7 +5,8 @@
  *   a collective ──> the members of the communicator that have not entered it          all of that: struct waits
  *
  * A circle of ranks that wait is a deadlock where none of them does what another one waits for, and where they have
- * waited so long that no message can be on its way.
+ * waited so long, while all of them lived, that no message can be on its way. A rank that is dead does not wait: those
+ * that wait for it wait for a dead rank.
  */
 #ifndef MPIT_TOOLS_WAITING_H
 #define MPIT_TOOLS_WAITING_H
@@ -36,6 +37,7 @@ struct patient {
     const char *call; /* the name of state.call */
     const char *last; /* the last call that returned; NULL: none is known */
     int64_t since_ns; /* of the state; outside of MPI: since when */
+    int64_t end_ns;   /* when its process died; now, if it is alive; -1: not known */
     bool alive;
     bool shown;
     struct waits waits;
@@ -54,6 +56,11 @@ struct ward {
 const struct comm_record *patient_comm(const struct patient *patient);
 /* Fills in the waits of all. Returns 0, or -1 without memory. */
 int waits_find(struct ward *ward);
+/* Until when the thread was in its state, as far as is known: the last sign of life of the job where its death is not.
+ */
+int64_t patient_end(const struct ward *ward, const struct patient *patient);
+/* Whether a thread of another rank waits for this one, and has done so for long when that was dead. */
+bool patient_waits_for_dead(const struct ward *ward, const struct patient *patient, const struct patient *dead);
 void waits_release(struct ward *ward);
 /* Ranks that wait for each other in a circle: how many, in order in *ranks, which is to be freed; 0: none. *sure: each
  * of them is in a call that cannot end otherwise. */

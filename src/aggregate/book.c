@@ -10,7 +10,13 @@
 #include <string.h>
 #include <time.h>
 
-struct book book = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct shared_cells own_shared = {.closed = {[EXTREME_MESSAGE_LOW] = LOW_NEUTRAL,
+                                                    [EXTREME_SENDS_LOW] = LOW_NEUTRAL,
+                                                    [EXTREME_RECVS_LOW] = LOW_NEUTRAL,
+                                                    [EXTREME_BYTES_LOW] = LOW_NEUTRAL,
+                                                    [EXTREME_SPAN_FIRST] = LOW_NEUTRAL}};
+static struct comm own = {.shared = &own_shared};
+struct book book = {.lock = PTHREAD_MUTEX_INITIALIZER, .own = &own};
 __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
 
 static int variables_write(struct run *run)
@@ -451,6 +457,83 @@ const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_
     return __atomic_load_n(&regions[id], __ATOMIC_ACQUIRE);
 }
 
+static char provider_names[FABRIC_PROVIDERS_MOST][PROVIDER_NAME_BYTES];
+
+const char *book_provider_name(uint32_t number)
+{
+    bool known = number >= 1 && number <= FABRIC_PROVIDERS_MOST &&
+                 __atomic_load_n(&book.pending[number], __ATOMIC_ACQUIRE) != NULL;
+    return known ? provider_names[number - 1] : NULL;
+}
+
+uint32_t book_provider(const char *name)
+{
+    char cut[PROVIDER_NAME_BYTES];
+    uint32_t number = 0, known = 0;
+    uint64_t offset, level_offset = 0;
+    snprintf(cut, sizeof cut, "%s", name);
+    pthread_mutex_lock(&book.lock);
+    for (; known < FABRIC_PROVIDERS_MOST && provider_names[known][0] && !number; known++)
+        if (strcmp(provider_names[known], cut) == 0)
+            number = known + 1;
+    struct provider_record *record = NULL;
+    struct tally_block *level = NULL;
+    if (!number && known < FABRIC_PROVIDERS_MOST) {
+        record = run_alloc(&book.run, sizeof *record, &offset);
+        level = record ? block_make(BLOCK_FABRIC_LEVEL, 0, 0, known + 1, sizeof(struct level_cells) / sizeof(uint64_t),
+                                    &level_offset)
+                       : NULL;
+    }
+    if (level) {
+        number = known + 1;
+        memcpy(provider_names[known], cut, sizeof cut);
+        record->number = number;
+        memcpy(record->name, cut, sizeof cut);
+        if (offset && level_offset) {
+            run_link(&book.run, &book.run.header->first_provider, &record->next, offset);
+            block_link(level, level_offset);
+        }
+        __atomic_store_n(&book.pending[number], (struct level_cells *)(level + 1), __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&book.lock);
+    if (!number)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    return number;
+}
+
+bool book_fabric(struct ledger *ledger, uint32_t provider)
+{
+    uint64_t offset;
+    struct fabric_cells *cells = ledger->fabric[provider];
+    if (!cells) {
+        struct tally_block *block = block_make(BLOCK_FABRIC, ledger->index, 0, provider,
+                                               sizeof(struct fabric_cells) / sizeof(uint64_t), &offset);
+        if (!block)
+            return false;
+        cells = (struct fabric_cells *)(block + 1);
+        block_link(block, offset);
+        __atomic_store_n(&ledger->fabric[provider], cells, __ATOMIC_RELEASE);
+    }
+    ledger->tally.fabric = (struct fabric_tally){
+        .cells = cells, .pending = book.pending[provider], .pending_all = &book.own->shared->sends};
+    return true;
+}
+
+bool book_fabric_calls(struct ledger *ledger)
+{
+    uint64_t offset;
+    if (ledger->fabric_calls)
+        return true;
+    struct tally_block *block = block_make(BLOCK_FABRIC_CALLS, ledger->index, 0, 0,
+                                           sizeof(struct fabric_call_cells) / sizeof(uint64_t), &offset);
+    if (!block)
+        return false;
+    block_link(block, offset);
+    ledger->tally.fabric_calls = (struct fabric_call_cells *)(block + 1);
+    __atomic_store_n(&ledger->fabric_calls, ledger->tally.fabric_calls, __ATOMIC_RELEASE);
+    return true;
+}
+
 struct counter_cells *book_counters(struct ledger *ledger)
 {
     uint64_t offset;
@@ -495,11 +578,27 @@ void book_accumulate(const struct variable *variable, const struct comm *comm, u
         return;
     }
     for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
-        const struct counter_cells *counters = __atomic_load_n(&l->tally.counters, __ATOMIC_ACQUIRE);
         variable_take(record, BLOCK_THREAD, 0, (const uint64_t *)l->tally.cells,
                       sizeof *l->tally.cells / sizeof(uint64_t), values, count);
+        for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
+            const struct fabric_cells *fabric = __atomic_load_n(&l->fabric[i], __ATOMIC_ACQUIRE);
+            if (fabric)
+                variable_take(record, BLOCK_FABRIC, 0, (const uint64_t *)fabric, sizeof *fabric / sizeof(uint64_t),
+                              values, count);
+        }
+        const struct fabric_call_cells *calls = __atomic_load_n(&l->fabric_calls, __ATOMIC_ACQUIRE);
+        if (calls)
+            variable_take(record, BLOCK_FABRIC_CALLS, 0, (const uint64_t *)calls, sizeof *calls / sizeof(uint64_t),
+                          values, count);
+        const struct counter_cells *counters = __atomic_load_n(&l->tally.counters, __ATOMIC_ACQUIRE);
         if (counters)
             variable_take(record, BLOCK_COUNTERS, 0, (const uint64_t *)counters, sizeof *counters / sizeof(uint64_t),
+                          values, count);
+    }
+    for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
+        const struct level_cells *level = __atomic_load_n(&book.pending[i], __ATOMIC_ACQUIRE);
+        if (level)
+            variable_take(record, BLOCK_FABRIC_LEVEL, 0, (const uint64_t *)level, sizeof *level / sizeof(uint64_t),
                           values, count);
     }
     if (book.run.header)

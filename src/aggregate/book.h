@@ -90,6 +90,9 @@ struct ledger {
     uint32_t view_count;
     struct region_cells **regions; /* by the instrument's id; replaced by a longer one, never freed */
     uint32_t region_count;
+    struct fabric_cells
+        *fabric[FABRIC_PROVIDERS_MOST + 1]; /* by the provider's number; NULL: it has not used that one */
+    struct fabric_call_cells *fabric_calls;
     uint64_t outermost, inner_ends[2];    /* begin of the call that others are inside of, ends of the last of those */
     uint64_t absent[2] PAIR_ALIGNED;      /* {ticks between threads that had the ledger, end of the last one or 0} */
     uint64_t buffer_events, buffer_first; /* what the event buffer has room for; the first event that it holds */
@@ -131,6 +134,8 @@ struct book {
     uint32_t freed_count;  /* in all of them */
     struct comm_sum *sums; /* what those counted that were used again */
     uint32_t sum_count;
+    struct level_cells *pending[FABRIC_PROVIDERS_MOST + 1]; /* operations below MPI, by the provider's number */
+    struct comm *own; /* no communicator: levels of the process, which have windows as those of one have */
 };
 
 extern LIBRARY_LOCAL struct book book;
@@ -234,6 +239,15 @@ void book_accumulate(const struct variable *variable, const struct comm *comm, u
 struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t slot);
 /* The same for readers of any thread; NULL: the thread was never in it. Lock-free, async-signal-safe. */
 const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_t id);
+/* The number of the library below MPI that gives itself this name; 0: there is no place for it (counted). */
+uint32_t book_provider(const char *name);
+/* NULL: there is none with this number. */
+const char *book_provider_name(uint32_t number);
+/* Makes `ledger`'s tally that of the provider; false: no memory (counted). */
+bool book_fabric(struct ledger *ledger, uint32_t provider);
+/* The same, and of the calls; false likewise. */
+bool book_fabric_calls(struct ledger *ledger);
+
 /* The thread's counters; makes their cells at first use. NULL: counted as lost. */
 struct counter_cells *book_counters(struct ledger *ledger);
 /* Value `slot` of a variable that is a sum, in its own unit. Seen by one reader or by several that follow each other,

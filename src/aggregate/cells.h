@@ -5,6 +5,7 @@
  *   comm_cells     one a thread and communicator                     writer: the thread
  *   peer_cells     one a thread, communicator and page of 64 peers   writer: the thread
  *   region_cells   one a thread and region                           writer: the thread
+ *   fabric_cells   one a thread and provider of the fabric           writer: the thread
  *   counter_cells  one a thread whose counters are read              writer: the thread
  *   shared_cells   one a communicator: levels that threads change together
  *                  writer: whichever thread is in MPI; under MPI_THREAD_MULTIPLE by locked instructions
@@ -23,6 +24,7 @@
 
 #include "bucket.h"
 #include "calls.h"
+#include "fabriccalls.h"
 #include "counter.h"
 #include "pair.h"
 #include "state.h"
@@ -62,7 +64,10 @@ struct comm_cells {
     struct message_cells send[BUCKET_COUNT], recv[BUCKET_COUNT]; /* by size */
     uint64_t coll_size_count[BUCKET_COUNT];
     uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT];
-    uint64_t stall_time; /* run files up to version 7 end before it */
+    uint64_t stall_time;  /* run files up to version 7 end before it */
+    uint64_t fabric_time; /* and those up to version 9 before this: time below MPI, */
+    uint64_t transfers,
+        transfer_span; /* and of collectives: transfers inside, time from the first to the last one's end */
 };
 
 struct peer_cells {
@@ -75,6 +80,26 @@ struct peer_cells {
 struct region_cells {
     uint64_t count;
     uint64_t time; /* of the outermost, where it lies inside of itself */
+};
+
+struct fabric_function_cells {
+    uint64_t count, bytes, time;
+};
+
+/* One a thread and provider (of libfabric; UCX is one), while that is watched. */
+struct fabric_cells {
+    uint64_t time; /* in its functions, outermost only */
+    uint64_t polls, empty_polls, poll_time;
+    uint64_t again, errors;      /* operations that were refused, and refused or completed with an error */
+    uint64_t started, completed; /* of those whose completion is told */
+    struct message_cells kind[FABRIC_KIND_COUNT];
+    struct fabric_function_cells function[FABRIC_FUNCTION_COUNT];
+};
+
+/* One a thread, likewise: by MPI function. */
+struct fabric_call_cells {
+    uint64_t other; /* operations inside of calls that they did not belong to */
+    uint64_t time[CALL_COUNT];
 };
 
 struct counter_cells {

@@ -83,3 +83,23 @@ void fold_record(struct tally *tally, struct comm_tally *comm, const struct even
         break;
     }
 }
+
+void fold_fabric_event(const struct tally *tally, const struct event *event, const struct event_extension *more)
+{
+    switch (event_kind(event)) {
+    case EVENT_FABRIC:
+        fold_fabric(tally, event, more);
+        break;
+    case EVENT_FABRIC_AGAIN:
+        fold_fabric_again(tally, event);
+        break;
+    case EVENT_FABRIC_DONE:
+        fold_fabric_done(tally, event);
+        break;
+    case EVENT_FABRIC_POLLS:
+        fold_fabric_polls(tally, event);
+        break;
+    default:
+        break;
+    }
+}

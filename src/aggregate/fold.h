@@ -22,6 +22,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The cells of one thread for a provider, and the levels that all threads change together. */
+struct fabric_tally {
+    struct fabric_cells *cells;                /* NULL: none */
+    struct level_cells *pending, *pending_all; /* operations of the provider, and of all */
+};
+
 /* The cells of one thread, and what the fold remembers from a call to the records behind it. */
 struct tally {
     struct thread_cells *cells;
@@ -31,8 +37,13 @@ struct tally {
     bool concurrent;                /* several threads may be in MPI at once: shared cells need locked instructions */
     struct region_cells *region;    /* of the region that the next event names */
     struct counter_cells *counters; /* NULL: none of the thread is read */
+    bool shared;                    /* one of these is not nothing: */
     uint64_t stall_share;           /* of its stall, likewise */
     uint64_t stall_remainder;
+    uint64_t fabric_share; /* of its time below MPI */
+    uint64_t fabric_remainder;
+    struct fabric_tally fabric; /* of the provider that the next event names */
+    struct fabric_call_cells *fabric_calls;
     uint64_t message_weight; /* how often the transfer time of the next record's message counts */
 };
 
@@ -171,9 +182,10 @@ FOLD uint64_t fold_share(struct tally *tally)
 FOLD void fold_wait(struct tally *tally, struct comm_tally *comm)
 {
     cell_add(&comm->cells->wait_time, fold_share(tally));
-    if (__builtin_expect(tally->stall_share | tally->stall_remainder, 0)) {
+    if (__builtin_expect(tally->shared, 0)) {
         cell_add(&comm->cells->stall_time, tally->stall_share + tally->stall_remainder);
-        tally->stall_remainder = 0;
+        cell_add(&comm->cells->fabric_time, tally->fabric_share + tally->fabric_remainder);
+        tally->stall_remainder = tally->fabric_remainder = 0;
     }
 }
 
@@ -196,7 +208,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
         tally->share = requests == 1 ? duration : duration / requests;
         tally->remainder = requests == 1 ? 0 : duration % requests;
-        tally->stall_share = tally->stall_remainder = 0;
+        tally->shared = false;
         return;
     }
     if (shape == FOLD_CALL || !comm)
@@ -342,10 +354,12 @@ FOLD void fold_region(struct region_cells *region, const struct event *event, co
 FOLD void fold_passed(struct tally *tally, const struct event *event)
 {
     cell_store(&tally->end, event->begin);
-    tally->share = tally->remainder = tally->stall_share = tally->stall_remainder = 0;
+    tally->share = tally->remainder = 0;
+    tally->shared = false;
 }
 
-FOLD unsigned stalled_kind(const struct event *event)
+/* Of a record behind a call: the call's. */
+FOLD unsigned called_kind(const struct event *event)
 {
     return event->duration < CALL_COUNT ? event->duration : CALL_NONE;
 }
@@ -354,7 +368,7 @@ FOLD unsigned stalled_kind(const struct event *event)
  * and never shows too much. */
 FOLD void fold_stall_time(struct thread_cells *cells, const struct event *event)
 {
-    unsigned kind = stalled_kind(event);
+    unsigned kind = called_kind(event);
     cell_add(&cells->stall_time[stall_reason(&call_table[kind])], event->bytes);
     cell_add(&cells->call_stall_time[kind], event->bytes);
     cell_order(&cells->call_stall_time[kind], &cells->call_time[kind]);
@@ -363,16 +377,108 @@ FOLD void fold_stall_time(struct thread_cells *cells, const struct event *event)
 /* And this behind it. Of a call that completes requests their records take their shares. */
 FOLD void fold_stall_share(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    const struct call_description *call = &call_table[stalled_kind(event)];
+    const struct call_description *call = &call_table[called_kind(event)];
     uint64_t ticks = event->bytes;
     if (call->fold == FOLD_COMPLETION || call->fold == FOLD_START) {
         uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
+        tally->shared = true;
         tally->stall_share = ticks / requests;
         tally->stall_remainder = ticks % requests;
+        tally->fabric_share = tally->fabric_remainder = 0;
     } else if (comm) {
         cell_add(&comm->cells->stall_time, ticks);
     }
 }
+
+/* ---- the libraries below MPI (tally.fabric: of the event's provider) --------------------------------------------- */
+
+FOLD void fold_fabric_level(const struct tally *tally, uint64_t up, uint64_t down)
+{
+    struct level_cells *const levels[] = {tally->fabric.pending, tally->fabric.pending_all};
+    for (unsigned i = 0; i < 2; i++) {
+        if (levels[i] && up)
+            level_add(tally->concurrent, levels[i], up);
+        else if (levels[i])
+            level_subtract(tally->concurrent, levels[i], down);
+    }
+}
+
+/* An operation has begun. */
+FOLD void fold_fabric(const struct tally *tally, const struct event *event, const struct event_extension *more)
+{
+    struct fabric_cells *cells = tally->fabric.cells;
+    unsigned function = (unsigned)event->tag % FABRIC_FUNCTION_COUNT;
+    uint64_t duration = event_duration(event, more);
+    if (!(event->kind & EVENT_NESTED))
+        cell_add(&cells->time, duration);
+    cell_add(&cells->function[function].time, duration);
+    if (event->kind & EVENT_FAILED) {
+        cell_add(&cells->errors, 1);
+        return;
+    }
+    cell_add(&cells->function[function].count, 1);
+    cell_add(&cells->function[function].bytes, event->bytes);
+    cell_add(&cells->kind[fabric_table[function].kind].count, 1);
+    cell_add(&cells->kind[fabric_table[function].kind].bytes, event->bytes);
+    if (event->kind & EVENT_PENDING) {
+        cell_add(&cells->started, 1);
+        fold_fabric_level(tally, 1, 0);
+    }
+}
+
+FOLD void fold_fabric_again(const struct tally *tally, const struct event *event)
+{
+    struct fabric_cells *cells = tally->fabric.cells;
+    cell_add(&cells->again, event->duration);
+    if (!(event->kind & EVENT_NESTED))
+        cell_add(&cells->time, event->bytes);
+    cell_add(&cells->function[(unsigned)event->tag % FABRIC_FUNCTION_COUNT].time, event->bytes);
+}
+
+FOLD void fold_fabric_done(const struct tally *tally, const struct event *event)
+{
+    struct fabric_cells *cells = tally->fabric.cells;
+    cell_add(&cells->errors, (uint32_t)event->tag);
+    cell_add(&cells->completed, event->duration);
+    fold_fabric_level(tally, 0, event->duration);
+}
+
+FOLD void fold_fabric_polls(const struct tally *tally, const struct event *event)
+{
+    struct fabric_cells *cells = tally->fabric.cells;
+    cell_add(&cells->polls, event->duration);
+    cell_add(&cells->empty_polls, (uint32_t)event->tag);
+    cell_add(&cells->poll_time, event->bytes);
+    cell_add(&cells->time, event->bytes);
+}
+
+/* Behind a call: what of its time was below MPI. */
+FOLD void fold_fabric_call(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    const struct call_description *call = &call_table[called_kind(event)];
+    uint64_t ticks = event->bytes;
+    cell_add(&tally->fabric_calls->time[called_kind(event)], ticks);
+    cell_add(&tally->fabric_calls->other, (uint32_t)event->tag);
+    if (call->fold == FOLD_COMPLETION || call->fold == FOLD_START) {
+        uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
+        if (!tally->shared)
+            tally->stall_share = tally->stall_remainder = 0;
+        tally->shared = true;
+        tally->fabric_share = ticks / requests;
+        tally->fabric_remainder = ticks % requests;
+    } else if (comm) {
+        cell_add(&comm->cells->fabric_time, ticks);
+    }
+}
+
+FOLD void fold_transfers(struct comm_tally *comm, const struct event *event)
+{
+    cell_add(&comm->cells->transfers, (uint32_t)event->tag);
+    cell_add(&comm->cells->transfer_span, event->bytes);
+}
+
+/* Any of those between calls. */
+void fold_fabric_event(const struct tally *tally, const struct event *event, const struct event_extension *more);
 
 /* What a counter counted in a call, and outside before it. */
 FOLD void fold_counter(struct tally *tally, const struct event *event)
@@ -405,6 +511,12 @@ static inline void fold(struct tally *tally, struct comm_tally *comm, const stru
         fold_passed(tally, event);
     else if (kind == EVENT_REGION && tally->region)
         fold_region(tally->region, event, more);
+    else if (kind == RECORD_FABRIC && tally->fabric_calls)
+        fold_fabric_call(tally, comm, event);
+    else if (kind == RECORD_TRANSFERS && comm)
+        fold_transfers(comm, event);
+    else if (EVENT_KIND_IS_FABRIC(kind) && tally->fabric.cells)
+        fold_fabric_event(tally, event, more);
     else if (comm && kind < RECORD_END)
         fold_record(tally, comm, event, more);
 }

@@ -86,6 +86,11 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                            "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
                            "begin is kept; ring, the oldest, so that its end is. Fixed when MPI_Init begins.",
                            policy_check},
+    [KNOB_FABRIC] =
+        {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
+         "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others); 0: only while "
+         "a handle of these is started.",
+         NULL},
     [KNOB_OS] = {"mpit_os", KNOB_INT, true, 0, 0, 1,
                  "1: kernel time, context switches and page faults inside MPI calls are counted (mpit_os_*); 0: only "
                  "while a handle of these is started.",
@@ -150,6 +155,8 @@ void knobs_attend(int change)
 void knob_store(enum knob knob, uint64_t value)
 {
     uint64_t before = __atomic_exchange_n(&knobs[knob], value, __ATOMIC_RELAXED);
+    if (knob == KNOB_FABRIC)
+        demand_change(DEMAND_FABRIC, (value != 0) - (before != 0));
     if (knob == KNOB_OS)
         demand_change(DEMAND_OS, (value != 0) - (before != 0));
     if (knob == KNOB_P2P_TIMEOUT_NS || knob == KNOB_TRACE || knob == KNOB_TIMING || knob == KNOB_RECORD_LOCAL_CALLS)

@@ -39,8 +39,11 @@ struct replay {
     struct counter_cells counters; /* of that thread */
     struct replayed_comm **comms;  /* of that thread, by slot */
     struct region_cells *regions;  /* of that thread, by the instrument's id */
-    struct shared_cells *shared;   /* of all threads, by slot */
-    struct extremes *extremes;     /* likewise */
+    struct fabric_cells *fabric;   /* of that thread, by the provider's number */
+    struct fabric_call_cells fabric_calls;
+    struct level_cells pending[FABRIC_PROVIDERS_MOST + 1]; /* of all threads */
+    struct shared_cells *shared;                           /* of all threads, by slot */
+    struct extremes *extremes;                             /* likewise */
     char *report;
     size_t size;
     int differences;
@@ -168,6 +171,12 @@ static bool event_take(struct replay *replay, struct event_cursor *cursor, const
     replay->tally.region = NULL;
     if (event_kind(&event) == EVENT_REGION && run_reader_instrument(replay->reader, (uint32_t)event.peer))
         replay->tally.region = &replay->regions[event.peer];
+    if (EVENT_KIND_IS_FABRIC(event_kind(&event))) {
+        if (!run_reader_provider(replay->reader, (uint32_t)event.peer))
+            return false;
+        replay->tally.fabric =
+            (struct fabric_tally){.cells = &replay->fabric[event.peer], .pending = &replay->pending[event.peer]};
+    }
     fold(&replay->tally, comm ? &comm->tally : NULL, &event, &more.extension);
     return true;
 }
@@ -243,13 +252,19 @@ static void thread_compare(struct replay *replay, uint32_t thread)
     for (size_t i = 0; i < replay->reader->block_count; i++) {
         const struct tally_block *block = replay->reader->blocks[i];
         struct replayed_comm *comm = block->comm ? replay->comms[block->comm] : NULL;
-        if (block->thread != thread || block->kind == BLOCK_SHARED)
+        if (block->thread != thread || block->kind == BLOCK_SHARED || block->kind == BLOCK_FABRIC_LEVEL)
             continue;
         if (block->kind == BLOCK_THREAD) {
             cells_compare(replay, block, (const uint64_t *)&replay->thread, sizeof replay->thread / sizeof(uint64_t));
         } else if (block->kind == BLOCK_REGION) { /* the reader has looked whether there is such an instrument */
             cells_compare(replay, block, (const uint64_t *)&replay->regions[block->page],
                           sizeof *replay->regions / sizeof(uint64_t));
+        } else if (block->kind == BLOCK_FABRIC) { /* and likewise whether there is such a provider */
+            cells_compare(replay, block, (const uint64_t *)&replay->fabric[block->page],
+                          sizeof *replay->fabric / sizeof(uint64_t));
+        } else if (block->kind == BLOCK_FABRIC_CALLS) {
+            cells_compare(replay, block, (const uint64_t *)&replay->fabric_calls,
+                          sizeof replay->fabric_calls / sizeof(uint64_t));
         } else if (block->kind == BLOCK_COUNTERS) {
             cells_compare(replay, block, (const uint64_t *)&replay->counters,
                           sizeof replay->counters / sizeof(uint64_t));
@@ -332,6 +347,22 @@ static void shared_compare(struct replay *replay)
     }
 }
 
+/* What threads do at once has no order in which the extremes could be made again. */
+static void pending_compare(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->reader->block_count; i++) {
+        const struct tally_block *block = replay->reader->blocks[i];
+        if (block->kind != BLOCK_FABRIC_LEVEL)
+            continue;
+        struct level_cells *replayed = &replay->pending[block->page], live = {0};
+        memcpy(&live, tally_cells(block),
+               block->cells * sizeof(uint64_t) < sizeof live ? block->cells * sizeof(uint64_t) : sizeof live);
+        if (replay->reader->thread_count != 1)
+            *replayed = (struct level_cells){.now = replayed->now, .high = live.high, .low = live.low};
+        cells_compare(replay, block, (const uint64_t *)replayed, sizeof *replayed / sizeof(uint64_t));
+    }
+}
+
 static void thread_forget(struct replay *replay)
 {
     for (size_t i = 0; i < replay->reader->slot_count; i++) {
@@ -354,7 +385,12 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
     memset(&replay->thread, 0, sizeof replay->thread);
     memset(replay->regions, 0, (replay->reader->instrument_count + 1) * sizeof *replay->regions);
     memset(&replay->counters, 0, sizeof replay->counters);
-    replay->tally = (struct tally){.cells = &replay->thread, .message_weight = 1, .counters = &replay->counters};
+    memset(replay->fabric, 0, (FABRIC_PROVIDERS_MOST + 1) * sizeof *replay->fabric);
+    memset(&replay->fabric_calls, 0, sizeof replay->fabric_calls);
+    replay->tally = (struct tally){.cells = &replay->thread,
+                                   .message_weight = 1,
+                                   .fabric_calls = &replay->fabric_calls,
+                                   .counters = &replay->counters};
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
         whole = event_take(replay, &cursor, event);
@@ -442,7 +478,8 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
     replay.shared = calloc(reader->slot_count + 1, sizeof *replay.shared);
     replay.extremes = calloc(reader->slot_count + 1, sizeof *replay.extremes);
     replay.regions = calloc(reader->instrument_count + 1, sizeof *replay.regions);
-    bool whole = replay.comms && replay.shared && replay.extremes && replay.regions;
+    replay.fabric = calloc(FABRIC_PROVIDERS_MOST + 1, sizeof *replay.fabric);
+    bool whole = replay.comms && replay.shared && replay.extremes && replay.regions && replay.fabric;
     for (size_t i = 0; whole && i <= reader->slot_count; i++)
         shared_cells_clear(&replay.shared[i]);
     for (size_t i = 0; whole && i <= reader->slot_count; i++) {
@@ -456,12 +493,14 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
             whole = thread_replay(&replay, i);
     if (whole) {
         shared_compare(&replay);
+        pending_compare(&replay);
         extremes_compare(&replay);
     }
     if (!whole)
         gaps_tell(&replay);
     free(replay.extremes);
     free(replay.regions);
+    free(replay.fabric);
     free(replay.comms);
     free(replay.shared);
     return whole ? replay.differences : -1;

@@ -50,6 +50,19 @@ static uint64_t term_value(const struct variable_term *term, const struct comm *
         for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
             sum += term_sum(term, (const uint64_t *)l->tally.cells, slot);
         return sum;
+    case BLOCK_FABRIC:
+        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+            for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
+                const struct fabric_cells *cells = __atomic_load_n(&l->fabric[i], __ATOMIC_ACQUIRE);
+                sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
+            }
+        return sum;
+    case BLOCK_FABRIC_CALLS:
+        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
+            const struct fabric_call_cells *cells = __atomic_load_n(&l->fabric_calls, __ATOMIC_ACQUIRE);
+            sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
+        }
+        return sum;
     case BLOCK_COUNTERS:
         for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
             const struct counter_cells *cells = __atomic_load_n(&l->tally.counters, __ATOMIC_ACQUIRE);

@@ -3,6 +3,7 @@
 #include "book.h"
 #include "figures.h"
 #include "label.h"
+#include "summaryfabric.h"
 #include "summarycounters.h"
 #include "summaryinstruments.h"
 
@@ -47,7 +48,12 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     TIME(wait_time_ns, "mpit_wait_time");
     TIME(coll_time_ns, "mpit_coll_time");
     TIME(stall_ns, "mpit_comm_stall_time");
+    TIME(fabric_ns, "mpit_comm_fabric_time");
+    TIME(transfer_ns, "mpit_coll_transfer_time");
+    COUNT(transfers, "mpit_coll_p2p_count");
     TIME(span_ns, "mpit_comm_span");
+    TIME(rma_time_ns, "mpit_rma_time");
+    TIME(io_time_ns, "mpit_io_time");
     COUNT(send_count, "mpit_send_count");
     COUNT(recv_count, "mpit_recv_count");
     COUNT(coll_count, "mpit_coll_count");
@@ -56,6 +62,8 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     SUM(send_bytes, "mpit_send_bytes");
     SUM(recv_bytes, "mpit_recv_bytes");
     SUM(coll_bytes, "mpit_coll_bytes");
+    SUM(rma_bytes, "mpit_rma_bytes");
+    SUM(io_bytes, "mpit_io_bytes");
     BUCKETS(send_size_count, VARIABLE_COUNTER);
     BUCKETS(recv_size_count, VARIABLE_COUNTER);
     BUCKETS(send_size_bytes, VARIABLE_AGGREGATE);
@@ -105,6 +113,13 @@ static void comm_sum(struct summary_comm *line, const struct summary_comm *other
     line->wait_time_ns += other->wait_time_ns;
     line->coll_time_ns += other->coll_time_ns;
     line->stall_ns += other->stall_ns;
+    line->rma_time_ns += other->rma_time_ns;
+    line->io_time_ns += other->io_time_ns;
+    line->rma_bytes += other->rma_bytes;
+    line->io_bytes += other->io_bytes;
+    line->fabric_ns += other->fabric_ns;
+    line->transfers += other->transfers;
+    line->transfer_ns += other->transfer_ns;
     line->send_count += other->send_count;
     line->recv_count += other->recv_count;
     line->coll_count += other->coll_count;
@@ -234,10 +249,11 @@ static size_t kind_named(const char *name, size_t likely)
 static void calls_fill(struct summary *summary, const struct figures *from)
 {
     enum { MOST = EVENT_KIND_MASK + 1 };
-    static uint64_t counts[MOST], times[MOST], stalls[MOST];
+    static uint64_t counts[MOST], times[MOST], stalls[MOST], fabric[MOST];
     size_t n = figures_read(from, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, MOST);
     figures_read(from, "mpit_call_time", VARIABLE_TIMER, NULL, times, MOST);
     figures_read(from, "mpit_call_stall_time", VARIABLE_TIMER, NULL, stalls, MOST);
+    figures_read(from, "mpit_call_fabric_time", VARIABLE_TIMER, NULL, fabric, MOST);
     figures_read(from, "mpit_stall_time", VARIABLE_TIMER, NULL, summary->stall_ns, STATE_COUNT);
     for (size_t i = 1; i < n && i < MOST; i++) {
         if (!counts[i] && !times[i])
@@ -247,6 +263,7 @@ static void calls_fill(struct summary *summary, const struct figures *from)
             continue;
         summary->calls[kind] = (struct summary_call){counts[i], times[i]};
         summary->call_stall_ns[kind] = stalls[i];
+        summary->call_fabric_ns[kind] = fabric[i];
     }
 }
 
@@ -299,6 +316,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     else
         figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
     calls_fill(summary, from);
+    summary_fabric_fill(summary, from);
     summary_counters_fill(summary, from, facts.rank);
     const struct run_header *header = from->run ? &from->run->header : book.run.header;
     summary->stall_known = header->stall_known == 1;
@@ -394,10 +412,13 @@ int summary_merge(struct summary *summary, const struct summary *other)
             summary->calls[i].count += other->calls[i].count;
             summary->calls[i].time_ns += other->calls[i].time_ns;
             summary->call_stall_ns[i] += other->call_stall_ns[i];
+            summary->call_fabric_ns[i] += other->call_fabric_ns[i];
         }
         for (unsigned i = 0; i < STATE_COUNT; i++)
             summary->stall_ns[i] += other->stall_ns[i];
         summary->stall_known += other->stall_known;
+        summary_fabric_merge(summary, other);
+        summary->objects_unknown |= other->objects_unknown;
         summary_counters_merge(summary, other);
         if (other->world_size > summary->world_size)
             summary->world_size = other->world_size;
@@ -422,7 +443,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 6, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 7, FLAT_VERSION_LEAST = 3 };
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
@@ -461,19 +482,22 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
-enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_COUNTERS = 6 };
+enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_OBJECTS = 6, FLAT_VERSION_WITH_FABRIC /* and counters */ };
 
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_STALLS     ? offsetof(struct summary, stall_ns)
-           : header->version < FLAT_VERSION_WITH_COUNTERS ? offsetof(struct summary, counters)
-                                                          : sizeof(struct summary);
+    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
+           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
+           : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
+                                                         : sizeof(struct summary);
 }
 
 static size_t flat_comm_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_STALLS ? offsetof(struct summary_comm, stall_ns)
-                                                      : sizeof(struct summary_comm);
+    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary_comm, stall_ns)
+           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary_comm, rma_time_ns)
+           : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary_comm, fabric_ns)
+                                                         : sizeof(struct summary_comm);
 }
 
 static struct summary_comm *comms_copy(const char *from, size_t count, size_t bytes)
@@ -529,6 +553,8 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     memcpy(summary, body, flat_summary_bytes(&header));
     if (header.version == 3)
         later_insert(summary);
+    if (header.version < FLAT_VERSION_WITH_OBJECTS)
+        summary->objects_unknown = 1;
     summary->comm_count = header.comm_count;
     summary->instrument_count = header.instrument_count;
     summary->comms = comms_copy(comms, header.comm_count, flat_comm_bytes(&header));
@@ -547,6 +573,8 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     text_tidy(summary->mpi, sizeof summary->mpi);
     text_tidy(summary->program, sizeof summary->program);
     text_tidy(summary->filter, sizeof summary->filter);
+    for (size_t i = 0; i < SUMMARY_PROVIDERS_MAX; i++)
+        text_tidy(summary->providers[i].name, sizeof summary->providers[i].name);
     for (size_t i = 0; i < summary->comm_count; i++) {
         struct summary_comm *comm = &summary->comms[i];
         text_tidy(comm->name, sizeof comm->name);

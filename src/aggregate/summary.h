@@ -46,7 +46,11 @@ struct summary_comm {
     uint64_t small_count, large_count;
     uint64_t send_size_count[BUCKET_COUNT], recv_size_count[BUCKET_COUNT];
     uint64_t send_size_bytes[BUCKET_COUNT], recv_size_bytes[BUCKET_COUNT];
-    uint64_t stall_ns; /* flat forms up to version 4 end before it */
+    uint64_t stall_ns;    /* flat forms up to version 4 end before it, */
+    uint64_t rma_time_ns; /* and up to version 5 before this one */
+    uint64_t io_time_ns, rma_bytes, io_bytes;
+    uint64_t fabric_ns; /* and up to version 6 before this one */
+    uint64_t transfers, transfer_ns;
 };
 
 /* A number of another library's instrument, over the ranks that have it. */
@@ -63,6 +67,18 @@ struct summary_instrument {
     uint32_t ranks;
     uint64_t sum; /* of integers, exact; of a STATE: how many processes are in it */
     struct summary_spread spread;
+};
+
+/* A library below MPI, over the ranks that used it. Those behind the last of these have its place together. */
+enum { SUMMARY_PROVIDERS_MAX = 4 };
+struct summary_provider {
+    char name[PROVIDER_NAME_BYTES];
+    uint64_t ranks;
+    uint64_t time_ns, poll_ns, polls, empty_polls, again, errors;
+    uint64_t started, completed, pending_high; /* pending_high: the most of any rank */
+    struct {
+        uint64_t count, bytes, time_ns;
+    } functions[FABRIC_FUNCTION_COUNT];
 };
 
 /* A counter of the system or of PAPI. */
@@ -105,8 +121,13 @@ struct summary {
     uint64_t instruments_left_out;
     uint64_t stall_ns[STATE_COUNT]; /* by reason; flat forms up to version 4 end before it */
     uint64_t call_stall_ns[CALL_COUNT];
-    uint64_t stall_known;                                  /* processes in which stalls were told from work */
-    struct summary_counter counters[SUMMARY_COUNTERS_MAX]; /* flat forms up to version 5 end before it */
+    uint64_t stall_known;     /* processes in which stalls were told from work */
+    uint64_t objects_unknown; /* 1: communicators lack what was on windows and files; up to version 5, which end here */
+    uint64_t fabric_watched;  /* processes in which it was; flat forms up to version 6 end before it */
+    uint64_t fabric_other;    /* operations that belonged to another call than the one they were in */
+    uint64_t call_fabric_ns[CALL_COUNT];
+    struct summary_provider providers[SUMMARY_PROVIDERS_MAX]; /* those with a name, in the order of their names */
+    struct summary_counter counters[SUMMARY_COUNTERS_MAX];
     uint64_t counter_count;
     uint64_t counter_read_ns; /* what it took to read those once that were asked for by name; the longest of any rank */
 };

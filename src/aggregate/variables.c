@@ -31,6 +31,10 @@
     }
 #define MESSAGE_SLOTS(field) TERM(BLOCK_COMM, comm_cells, field, 1, MESSAGE_CELLS)
 #define PEER_SLOTS(field) TERM(BLOCK_PEERS, peer_cells, peer[0].field, 1, 2 * MESSAGE_CELLS)
+#define FABRIC_CELL(field) TERM(BLOCK_FABRIC, fabric_cells, field, 1, 0)
+#define FABRIC_KIND_SLOTS(field) TERM(BLOCK_FABRIC, fabric_cells, kind[0].field, 1, MESSAGE_CELLS)
+#define FABRIC_FUNCTION_SLOTS(field)                                                                                   \
+    TERM(BLOCK_FABRIC, fabric_cells, function[0].field, 1, sizeof(struct fabric_function_cells) / sizeof(uint64_t))
 #define SHARED_CELL(field) TERM(BLOCK_SHARED, shared_cells, field, 1, 0)
 #define CLOSED(extreme) TERM(BLOCK_SHARED, shared_cells, closed[extreme], 1, 0)
 
@@ -108,6 +112,32 @@
                    .combine = COMBINE_NONE},                                                                           \
         .extreme = EXTREME_NONE, .source = (where), .names = (enumeration), .description = text SAFE                   \
     }
+/* A sum that is measured while somebody asks for it. */
+#define MEASURED(service, title, kind, dimension, to, slots, enumeration, text, ...)                                   \
+    {                                                                                                                  \
+        .record = {.name = (title),                                                                                    \
+                   .unit = (dimension),                                                                                \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .bound = (to),                                                                                      \
+                   .count = (slots),                                                                                   \
+                   .combine = COMBINE_SUM,                                                                             \
+                   .terms = {__VA_ARGS__}},                                                                            \
+        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
+        .demand = (service)                                                                                            \
+    }
+/* One of the process. */
+#define OWN_EXTREME(title, kind, how, which, text, ...)                                                                \
+    {                                                                                                                  \
+        .record = {.name = (title),                                                                                    \
+                   .unit = "",                                                                                         \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .count = 1,                                                                                         \
+                   .combine = (how),                                                                                   \
+                   .terms = {__VA_ARGS__}},                                                                            \
+        .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE,                     \
+        .demand = DEMAND_FABRIC                                                                                        \
+    }
+#define FABRIC_LIMITS "Counted while a handle of such a variable is started, or mpit_fabric is 1."
 #define UMQ_LIMITS                                                                                                     \
     "What others send is read from their run files, so only processes on this node with the same MPIT_OUTPUT are "     \
     "seen "                                                                                                            \
@@ -180,6 +210,61 @@ const struct variable variables[] = {
     OTHER("mpit_size_bucket_limit", SIZE, "bytes", 0, BUCKET_COUNT, SOURCE_BUCKET_LIMIT, NAMES_NONE,
           "Largest message size of each slot of the *_size_* variables, in bytes."),
 
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_time", TIMER, "ticks", 0, 1, NAMES_NONE,
+             "Time inside functions of libfabric and UCX that move data or make progress, outermost only, in "
+             "nanoseconds. " FABRIC_LIMITS,
+             FABRIC_CELL(time)),
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_ops", COUNTER, "", 0, FABRIC_KIND_COUNT, NAMES_FABRIC,
+             "Operations of libfabric and UCX that were begun, by kind; the enumeration mpit_fabric_op names the "
+             "slots. " FABRIC_LIMITS,
+             FABRIC_KIND_SLOTS(count)),
+    MEASURED(
+        DEMAND_FABRIC, "mpit_fabric_bytes", AGGREGATE, "bytes", 0, FABRIC_KIND_COUNT, NAMES_FABRIC,
+        "Bytes of the buffers of these operations, of receives those that there was room for, by kind. " FABRIC_LIMITS,
+        FABRIC_KIND_SLOTS(bytes)),
+    MEASURED(
+        DEMAND_FABRIC, "mpit_fabric_call_count", COUNTER, "", 0, FABRIC_FUNCTION_COUNT, NAMES_FABRIC_FUNCTION,
+        "Operations of libfabric and UCX that were begun, by function; the enumeration mpit_fabric_function names the "
+        "slots. " FABRIC_LIMITS,
+        FABRIC_FUNCTION_SLOTS(count)),
+    MEASURED(
+        DEMAND_FABRIC, "mpit_fabric_call_time", TIMER, "ticks", 0, FABRIC_FUNCTION_COUNT, NAMES_FABRIC_FUNCTION,
+        "Time inside functions of libfabric and UCX that begin operations, by function, in nanoseconds. " FABRIC_LIMITS,
+        FABRIC_FUNCTION_SLOTS(time)),
+    MEASURED(
+        DEMAND_FABRIC, "mpit_fabric_polls", COUNTER, "", 0, 1, NAMES_NONE,
+        "Polls of the progress of libfabric and UCX: reads of completion queues, ucp_worker_progress. " FABRIC_LIMITS,
+        FABRIC_CELL(polls)),
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_empty_polls", COUNTER, "", 0, 1, NAMES_NONE,
+             "Those polls that found nothing. " FABRIC_LIMITS, FABRIC_CELL(empty_polls)),
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_poll_time", TIMER, "ticks", 0, 1, NAMES_NONE,
+             "Time inside these polls, in nanoseconds. " FABRIC_LIMITS, FABRIC_CELL(poll_time)),
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_again", COUNTER, "", 0, 1, NAMES_NONE,
+             "Operations that libfabric or UCX refused with \"try again\". " FABRIC_LIMITS, FABRIC_CELL(again)),
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_errors", COUNTER, "", 0, 1, NAMES_NONE,
+             "Operations of libfabric and UCX that were refused, or that completed, with an error. " FABRIC_LIMITS,
+             FABRIC_CELL(errors)),
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_pending", LEVEL, "", 0, 1, NAMES_NONE,
+             "Operations of libfabric and UCX whose completion is to be told and was not yet, now. " FABRIC_LIMITS,
+             TERM(BLOCK_FABRIC_LEVEL, level_cells, now, 1, 0)),
+    OWN_EXTREME(
+        "mpit_fabric_pending", HIGHWATERMARK, COMBINE_HIGH, EXTREME_SENDS_HIGH,
+        "Operations of libfabric and UCX whose completion is to be told, the most since start or reset. " FABRIC_LIMITS,
+        TERM(BLOCK_FABRIC_LEVEL, level_cells, high, 1, 0)),
+    OWN_EXTREME("mpit_fabric_pending", LOWWATERMARK, COMBINE_LOW, EXTREME_SENDS_LOW,
+                "Operations of libfabric and UCX whose completion is to be told, the least since start or "
+                "reset. " FABRIC_LIMITS,
+                TERM(BLOCK_FABRIC_LEVEL, level_cells, low, 1, 0)),
+    MEASURED(
+        DEMAND_FABRIC, "mpit_call_fabric_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
+        "Time inside libfabric and UCX by MPI function, in nanoseconds; the enumeration of mpit_current_call names the "
+        "slots. " FABRIC_LIMITS,
+        TERM(BLOCK_FABRIC_CALLS, fabric_call_cells, time, 1, 1)),
+    MEASURED(DEMAND_FABRIC, "mpit_fabric_other", COUNTER, "", 0, 1, NAMES_NONE,
+             "Operations of libfabric and UCX that were begun inside of an MPI call on behalf of another "
+             "one. " FABRIC_LIMITS,
+             TERM(BLOCK_FABRIC_CALLS, fabric_call_cells, other, 1, 0)),
+
     OTHER("mpit_comm_size", SIZE, "", 1, 1, SOURCE_COMM_SIZE, NAMES_NONE, "Processes in the communicator."),
     VARIABLE("mpit_comm_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside any call charged to the communicator, in nanoseconds.", COMM_RUN(p2p_time, 5),
@@ -197,6 +282,19 @@ const struct variable variables[] = {
              "Time stalled inside calls charged to the communicator, in nanoseconds; of completion calls the shares of "
              "its requests.",
              COMM_CELL(stall_time)),
+    MEASURED(
+        DEMAND_FABRIC, "mpit_comm_fabric_time", TIMER, "ticks", 1, 1, NAMES_NONE,
+        "Time inside libfabric and UCX in calls charged to the communicator, in nanoseconds; of completion calls the "
+        "shares of its requests. " FABRIC_LIMITS,
+        COMM_CELL(fabric_time)),
+    MEASURED(DEMAND_FABRIC, "mpit_coll_p2p_count", COUNTER, "", 1, 1, NAMES_NONE,
+             "Transfers that libfabric or UCX saw begin inside collectives of the communicator. " FABRIC_LIMITS,
+             COMM_CELL(transfers)),
+    MEASURED(
+        DEMAND_FABRIC, "mpit_coll_transfer_time", TIMER, "ticks", 1, 1, NAMES_NONE,
+        "Sum over collectives of the time from the begin of the first transfer inside to the end of the last one, in "
+        "nanoseconds: MPI/RT's execution time of a collective. " FABRIC_LIMITS,
+        COMM_CELL(transfer_span)),
     VARIABLE("mpit_rma_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside calls on windows that were made on the communicator, in nanoseconds.", COMM_CELL(rma_time)),
     VARIABLE("mpit_io_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
@@ -422,6 +520,10 @@ const char *variable_slot_name(enum variable_names names, size_t slot)
         return slot < COLLECTIVE_COUNT ? collective_names[slot] : NULL;
     case NAMES_STATE:
         return slot < STATE_COUNT ? state_names[slot] : NULL;
+    case NAMES_FABRIC:
+        return slot < FABRIC_KIND_COUNT ? fabric_kind_names[slot] : NULL;
+    case NAMES_FABRIC_FUNCTION:
+        return slot < FABRIC_FUNCTION_COUNT ? fabric_table[slot].name : NULL;
     case NAMES_LOSS:
         return slot < LOSS_COUNT ? loss_names[slot] : NULL;
     case NAMES_PLACE:

@@ -76,6 +76,8 @@ enum variable_names {
     NAMES_COLL,
     NAMES_LOSS,
     NAMES_STATE,
+    NAMES_FABRIC,
+    NAMES_FABRIC_FUNCTION,
     NAMES_PLACE,
     NAMES_SWITCH,
     NAMES_FAULT

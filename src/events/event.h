@@ -26,6 +26,18 @@
  *   region       a region that was left, an extension behind it where it is wide; nested: inside of itself
  *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
  *
+ * Between calls and inside of them stand those of the libraries below MPI, where they are watched (fabriccalls.h);
+ * peer = the provider's number:
+ *
+ *   fabric       an operation has begun: tag = function, bytes = those of its buffers; pending: its completion will be
+ *                told; failed: it was refused with an
+ *                error; nested: a callback made it, inside of a poll
+ *   fabric_again operations that were refused and are to be tried again: tag = function, duration = how many,
+ *                bytes = ticks
+ *   fabric_done  operations that have completed: duration = how many, tag = with an error
+ *   fabric_polls polls of the progress: duration = how many, tag = those that found nothing, bytes = ticks; begin =
+ * when the first of them began
+ *
  * and what the recorder says of itself:
  *
  *   passed       a completion call that is not recorded (filtered, or recording is off) has completed requests that
@@ -67,11 +79,12 @@ _Static_assert(sizeof(struct event_extension) == sizeof(struct event), "an exten
 
 enum {
     EVENT_KIND_MASK = 0x07ff,
-    EVENT_WIDE = 0x8000,    /* an extension record follows */
-    EVENT_LARGE = 0x4000,   /* the message was at or over mpit_large_message_bytes when it was recorded */
-    EVENT_TIMEOUT = 0x2000, /* its transfer took longer than mpit_p2p_timeout_ns */
-    EVENT_FAILED = 0x1000,  /* the call returned an error: a call, and no message */
-    EVENT_NESTED = 0x0800,  /* the call was made from inside another recorded call of the same thread */
+    EVENT_WIDE = 0x8000,         /* an extension record follows */
+    EVENT_LARGE = 0x4000,        /* the message was at or over mpit_large_message_bytes when it was recorded */
+    EVENT_TIMEOUT = 0x2000,      /* its transfer took longer than mpit_p2p_timeout_ns */
+    EVENT_FAILED = 0x1000,       /* the call returned an error: a call, and no message */
+    EVENT_PENDING = EVENT_LARGE, /* of an operation below MPI: its completion will be told */
+    EVENT_NESTED = 0x0800,       /* the call was made from inside another recorded call of the same thread */
 };
 
 #define EVENT_DURATION_WIDE UINT32_MAX
@@ -101,6 +114,10 @@ enum record_kind {
                         returned */
     RECORD_STALL, /* how long the call waited: bytes = ticks, begin = when it began to wait first, duration = the call's
                      kind, peer = as in a completion call, tag = how often it began to wait */
+    RECORD_FABRIC,    /* what the call spent in the libraries below: bytes = ticks, begin = the call's, duration = its
+                         kind,    peer = as in a completion call, tag = operations in it that belonged to another call */
+    RECORD_TRANSFERS, /* of a collective, inside of it: tag = transfers that began, begin = when the first of them did,
+                         bytes = ticks from there to the end of the last one */
     RECORD_COUNTER, /* bytes = counted inside of the call; peer and tag = the low and the high half of what was counted
                        outside of MPI before it; begin = the call's, duration = its kind, or CALL_NONE at the end of the
                        thread, and above its 16 bits which counter (counter.h) */
@@ -113,7 +130,14 @@ enum between_event_kind {
     EVENT_METRIC,
     EVENT_PASSED,
     EVENT_SWITCHED,
+    EVENT_FABRIC = 0x510,
+    EVENT_FABRIC_AGAIN,
+    EVENT_FABRIC_DONE,
+    EVENT_FABRIC_POLLS,
 };
+
+/* Is it of a library below MPI? */
+#define EVENT_KIND_IS_FABRIC(kind) ((kind) >= EVENT_FABRIC && (kind) <= EVENT_FABRIC_POLLS)
 
 /* How a file was opened. */
 enum file_access {

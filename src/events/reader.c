@@ -249,9 +249,30 @@ static int instruments_find(struct run_reader *reader)
     return 0;
 }
 
+static int providers_find(struct run_reader *reader)
+{
+    uint64_t offset = reader->header.first_provider;
+    while (offset) {
+        const struct provider_record *record = reader_object(reader, offset, sizeof *record);
+        if (!record || record->number < 1 || record->number > FABRIC_PROVIDERS_MOST ||
+            !text_ends(record->name, sizeof record->name) || reader->providers[record->number])
+            return reader_fail(reader, "is damaged: provider at byte %llu", (unsigned long long)offset);
+        reader->providers[record->number] = record;
+        offset = record->next;
+    }
+    return 0;
+}
+
+const char *run_reader_provider(const struct run_reader *reader, uint32_t number)
+{
+    const struct provider_record *record = number <= FABRIC_PROVIDERS_MOST ? reader->providers[number] : NULL;
+    return record ? record->name : NULL;
+}
+
 static bool block_kind_is_known(uint32_t kind)
 {
-    return (kind >= BLOCK_THREAD && kind <= BLOCK_SHARED) || kind == BLOCK_REGION || kind == BLOCK_COUNTERS;
+    return (kind >= BLOCK_THREAD && kind <= BLOCK_SHARED) || kind == BLOCK_REGION ||
+           (kind >= BLOCK_FABRIC && kind <= BLOCK_COUNTERS);
 }
 
 static int blocks_find(struct run_reader *reader)
@@ -272,6 +293,10 @@ static int blocks_find(struct run_reader *reader)
         if (block->kind == BLOCK_REGION &&
             (!region || region->kind != INSTRUMENT_REGION || region->comm != block->comm))
             return reader_fail(reader, "is damaged: tally block at byte %llu belongs to no region",
+                               (unsigned long long)offset);
+        if ((block->kind == BLOCK_FABRIC || block->kind == BLOCK_FABRIC_LEVEL) &&
+            (block->comm || !run_reader_provider(reader, block->page)))
+            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to no provider",
                                (unsigned long long)offset);
         const struct tally_block **blocks = grow(reader->blocks, reader->block_count, sizeof *blocks);
         if (!blocks)
@@ -460,9 +485,9 @@ static int file_open(struct run_reader *reader, const char *path)
 static int objects_find(struct run_reader *reader)
 {
     if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
-        reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || reader_objects_find(reader) != 0 ||
-        blocks_find(reader) != 0 || blocks_sort(reader) != 0 || stretches_find(reader) != 0 ||
-        tables_check(reader) != 0 || tables_find(reader) != 0)
+        reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || providers_find(reader) != 0 ||
+        reader_objects_find(reader) != 0 || blocks_find(reader) != 0 || blocks_sort(reader) != 0 ||
+        stretches_find(reader) != 0 || tables_check(reader) != 0 || tables_find(reader) != 0)
         return -1;
     return 0;
 }

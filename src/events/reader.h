@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "columns.h"
 #include "event.h"
+#include "fabriccalls.h"
 #include "pack.h"
 #include "runfile.h"
 
@@ -61,7 +62,8 @@ struct run_reader {
     const struct counter_table *counters;         /* NULL: none */
     const struct instrument_record **instruments; /* by id; NULL where there is none */
     size_t instrument_count;
-    const struct object_record **objects; /* the latest first */
+    const struct provider_record *providers[FABRIC_PROVIDERS_MOST + 1]; /* by number; NULL: none */
+    const struct object_record **objects;                               /* the latest first */
     size_t object_count;
     char error[512];
 };
@@ -104,6 +106,8 @@ static inline uint32_t run_reader_comm(const struct run_reader *reader, const st
     return run_reader_comm_at(reader, event->comm, event->begin);
 }
 
+/* The name of the library below MPI with this number, or NULL. */
+const char *run_reader_provider(const struct run_reader *reader, uint32_t number);
 /* The instrument with this id, or NULL. */
 const struct instrument_record *run_reader_instrument(const struct run_reader *reader, uint32_t id);
 /* Its published values: record->count numbers, then the extremes; NULL: it has none. */
@@ -116,11 +120,13 @@ const char *run_reader_item(const struct run_reader *reader, const struct instru
 struct event_cursor {
     const struct run_reader *reader;
     uint32_t thread;
-    uint64_t next;    /* number of the next event */
-    uint64_t end;     /* how many the thread has written */
-    uint64_t first;   /* the first one that was kept */
-    uint64_t missing; /* events that lie in no chunk: they were lost */
-    size_t chunk;     /* index from which to look on */
+    uint64_t next;           /* number of the next event */
+    uint64_t end;            /* how many the thread has written, */
+    const uint64_t *written; /* and where it says so */
+    uint64_t first;          /* the first one that was kept */
+    uint64_t missing;        /* events that lie in no chunk: they were lost */
+    size_t chunk;            /* index from which to look on; */
+    size_t rare;             /* likewise, for the thread's ring */
     const struct chunk_header *current;
     struct chunk_header header; /* of the current one, as it was checked: a living process writes over old chunks */
     uint64_t current_first, current_end;

@@ -96,16 +96,54 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     }
 }
 
-/* The first event of a ring that is whole. A process that was killed may have been writing over the oldest ones; but
- * not if it had not got over appending what the ring holds. */
-static uint64_t ring_first(const struct event_cursor *cursor)
+/* The first event of a ring that is whole when the thread has written `end`. A process that was killed may have been
+ * writing over the oldest ones; but not if it had not got over appending what the ring holds. */
+static uint64_t ring_first(const struct event_cursor *cursor, const struct chunk_header *ring, uint64_t end)
 {
-    const struct chunk_header *ring = &cursor->header;
-    bool whole =
-        cursor->reader->header.phase == RUN_FINALIZED ||
-        (reader_tells_turns(cursor->reader) && cursor->end % ring->capacity == 0 && ring->turned < cursor->end);
+    uint64_t capacity = cursor->header.capacity, turned = __atomic_load_n(&ring->turned, __ATOMIC_ACQUIRE);
+    bool whole = cursor->reader->header.phase == RUN_FINALIZED ||
+                 (reader_tells_turns(cursor->reader) && end % capacity == 0 && turned < end);
     uint64_t spare = whole ? 0 : RING_SPARE;
-    return cursor->end + spare > ring->capacity ? cursor->end + spare - ring->capacity : 0;
+    return end + spare > capacity ? end + spare - capacity : 0;
+}
+
+/* The thread's event buffer, with its header taken; NULL: it has none. */
+static const struct chunk_header *ring_take(struct event_cursor *cursor)
+{
+    const struct run_reader *reader = cursor->reader;
+    for (; cursor->rare < reader->rare_count; cursor->rare++) { /* stays at the one that it finds */
+        const struct chunk_header *ring = reader->rare[cursor->rare];
+        if (ring->kind == CHUNK_RING && ring->thread == cursor->thread && chunk_take(cursor, ring) &&
+            cursor->header.kind == CHUNK_RING && cursor->header.capacity)
+            return ring;
+    }
+    return NULL;
+}
+
+/* Enters the ring, for what it has of the events before number `end`. False: nothing. */
+static bool ring_enter(struct event_cursor *cursor, uint64_t end)
+{
+    const struct chunk_header *ring = ring_take(cursor);
+    uint64_t first = ring ? ring_first(cursor, ring, cursor->end) : end;
+    if (first >= end)
+        return false;
+    cursor_enter(cursor, ring, first, end);
+    return true;
+}
+
+/* An event of the ring; NULL: a living process has written over it. */
+static const struct event *ring_event(struct event_cursor *cursor)
+{
+    const struct chunk_header *ring = cursor->current;
+    const struct event *event = (const struct event *)(ring + 1) + cursor->next % cursor->header.capacity;
+    if (cursor->reader->header.phase != RUN_FINALIZED) {
+        event = memcpy(&cursor->unpacked.last[cursor->unpacked.count++ & PACK_BACK_MOST], event, sizeof *event);
+        LOADS_IN_ORDER();
+        if (cursor->next < ring_first(cursor, ring, __atomic_load_n(cursor->written, __ATOMIC_ACQUIRE)))
+            return NULL;
+    }
+    cursor->next++;
+    return event;
 }
 
 static bool kind_has_trace(uint32_t kind)
@@ -121,7 +159,7 @@ static bool chunk_may_belong(const struct event_cursor *cursor, size_t chunk)
 }
 
 /* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in order, and
- * then the ring. */
+ * the ring, for what is in none of them. */
 static bool cursor_seek(struct event_cursor *cursor)
 {
     const struct run_reader *reader = cursor->reader;
@@ -135,20 +173,15 @@ static bool cursor_seek(struct event_cursor *cursor)
         uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
         if (end < first || cursor->next >= end || first >= cursor->end)
             continue;
+        if (first > cursor->next && ring_enter(cursor, first))
+            return true; /* the place of what is missing was given away, but the buffer has it still */
+        if (first > cursor->next && !chunk_take(cursor, chunk))
+            continue;
         cursor_enter(cursor, chunk, first, end);
         return true;
     }
-    for (size_t i = 0; i < reader->rare_count; i++) {
-        const struct chunk_header *ring = reader->rare[i];
-        if (ring->kind != CHUNK_RING || ring->thread != cursor->thread || !chunk_take(cursor, ring) ||
-            cursor->header.kind != CHUNK_RING)
-            continue;
-        uint64_t first = ring_first(cursor);
-        if (first >= cursor->end)
-            break;
-        cursor_enter(cursor, ring, first, cursor->end);
+    if (ring_enter(cursor, cursor->end))
         return true;
-    }
     if (reader->header.traced != TRACED_IN_PART)
         cursor->missing += cursor->end - cursor->next;
     return false;
@@ -160,6 +193,7 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
     if (thread >= reader->thread_count || !reader->threads[thread])
         return;
     const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
+    cursor->written = cell;
     cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
 }
 
@@ -172,6 +206,12 @@ void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
     cursor->next = number;
 }
 
+/* A ring stands before the chunk that is looked at next. */
+static void chunk_leave(struct event_cursor *cursor)
+{
+    cursor->chunk += cursor->header.kind != CHUNK_RING && cursor->chunk < cursor->reader->chunk_count;
+}
+
 uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thread)
 {
     struct event_cursor cursor;
@@ -179,7 +219,7 @@ uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thr
     cursor.reads = cursor.skims = true;
     for (size_t chunks = 1; cursor_seek(&cursor); chunks++) {
         cursor.next = cursor.current_end;
-        cursor.chunk += cursor.chunk < reader->chunk_count;
+        chunk_leave(&cursor);
         if (chunks % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
     }
@@ -234,7 +274,7 @@ static const struct event *cursor_take(struct event_cursor *cursor)
     const struct event *events = (const struct event *)(cursor->current + 1), *event;
     uint64_t number = cursor->next;
     if (cursor->header.kind == CHUNK_RING)
-        return &events[cursor->next++ % cursor->header.capacity];
+        return ring_event(cursor);
     bool changes = cursor->reader->header.trace_policy == TRACE_RING;
     if (cursor->header.kind != CHUNK_TRACE) {
         event = cursor_unpack(cursor);
@@ -256,7 +296,7 @@ static const struct event *event_next(struct event_cursor *cursor)
     for (;;) {
         if (cursor->current && cursor->next >= cursor->current_end) {
             cursor->current = NULL;
-            cursor->chunk += cursor->chunk < cursor->reader->chunk_count;
+            chunk_leave(cursor);
         }
         if (!cursor->current && !cursor_seek(cursor)) {
             cursor->next = cursor->end;

@@ -2,7 +2,7 @@
 #include "samples.h"
 
 #include "mpit/collector.h"
-#include "reader.h"
+#include "readercomms.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static bool chunk_copy(struct sample_cursor *cursor, const struct chunk_header *
         return false;
     cursor->memory = memory;
     memcpy(memory, chunk + 1, used);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    LOADS_IN_ORDER();
     cursor->used = used;
     cursor->at = 0;
     return first_of(chunk) == *first && is_samples(chunk);

@@ -5,7 +5,13 @@
 
 #include <string.h>
 
-enum { VERSION_WITH_FREE = 6, VERSION_WITH_CLOCKS = 7, VERSION_WITH_STALLS = 8, VERSION_WITH_SAMPLES = 9, VERSION_WITH_COUNTERS = 10 };
+enum {
+    VERSION_WITH_FREE = 6,
+    VERSION_WITH_CLOCKS = 7,
+    VERSION_WITH_STALLS = 8,
+    VERSION_WITH_SAMPLES = 9,
+    VERSION_WITH_FABRIC /* and counters */
+};
 
 int reader_version_check(struct run_reader *reader)
 {
@@ -24,8 +30,8 @@ int reader_version_check(struct run_reader *reader)
         header->stall_known = 0;
     if (header->version < VERSION_WITH_SAMPLES)
         header->samples_hz = header->samples_lost = 0;
-    if (header->version < VERSION_WITH_COUNTERS)
-        header->counters = 0;
+    if (header->version < VERSION_WITH_FABRIC)
+        header->first_provider = header->fabric_watched = header->counters = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     return 0;
@@ -39,8 +45,8 @@ bool reader_header_is_whole(const struct run_header *header)
         return header->header_bytes >= offsetof(struct run_header, gaps);
     if (header->version < VERSION_WITH_SAMPLES)
         return header->header_bytes >= offsetof(struct run_header, samples_hz);
-    if (header->version < VERSION_WITH_COUNTERS)
-        return header->header_bytes >= offsetof(struct run_header, counters);
+    if (header->version < VERSION_WITH_FABRIC)
+        return header->header_bytes >= offsetof(struct run_header, first_provider);
     return header->header_bytes >= sizeof *header;
 }
 

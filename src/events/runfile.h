@@ -19,6 +19,7 @@
  *      header.first_object -> object_record -> ...                       names of files and windows, the latest first
  *      header.first_instrument -> instrument_record -> ...               what other libraries measure: name, values
  *                                  └ items -> item_record[]              the names of its values
+ *      header.first_provider -> provider_record -> ...               libraries below MPI: names
  *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
  *      header.gaps        -> gap_table                                   which events the trace could not keep, and why
  *
@@ -152,6 +153,8 @@ struct run_header {
     uint64_t stall_known;    /* 1: the progress of MPI was watched, so that stalls are told from work */
     uint64_t samples_hz;     /* how often its threads were sampled, the last time that they were; 0: never */
     uint64_t samples_lost;   /* for which there was no place */
+    uint64_t first_provider; /* struct provider_record: the libraries below MPI, where they were watched */
+    uint64_t fabric_watched; /* 1: somebody asked for what happens there */
     uint64_t counters;       /* struct counter_table; 0: none was asked for by name */
 };
 
@@ -333,14 +336,25 @@ struct counter_table {
 };
 
 /* 5 is the header's losses, see variables.h */
-enum block_kind { BLOCK_THREAD = 1, BLOCK_COMM, BLOCK_PEERS, BLOCK_SHARED, BLOCK_REGION = 6, BLOCK_COUNTERS = 8 };
+enum block_kind {
+    BLOCK_THREAD = 1,
+    BLOCK_COMM,
+    BLOCK_PEERS,
+    BLOCK_SHARED,
+    BLOCK_REGION = 6,
+    BLOCK_FABRIC = 8,   /* of a thread and a provider */
+    BLOCK_FABRIC_CALLS, /* of a thread */
+    BLOCK_FABRIC_LEVEL, /* of a provider, changed by all threads */
+    BLOCK_COUNTERS,     /* of a thread */
+};
 
 struct tally_block {
     uint64_t next;
     uint32_t kind; /* enum block_kind */
     uint32_t thread;
     uint32_t comm;  /* slot; 0 in BLOCK_THREAD */
-    uint32_t page;  /* in BLOCK_PEERS: which page of peers; in BLOCK_REGION: id of the instrument */
+    uint32_t page;  /* in BLOCK_PEERS: which page of peers; in BLOCK_REGION: id of the instrument; in BLOCK_FABRIC and
+                       _LEVEL: number of the provider */
     uint32_t cells; /* behind this header, 8 bytes each */
     uint32_t reserved[9];
 };
@@ -399,6 +413,16 @@ enum { ITEM_NAME_BYTES = 60 };
 struct item_record {
     int32_t value;
     char name[ITEM_NAME_BYTES];
+};
+
+/* A library below MPI, by the name that it gives itself ("tcp;ofi_rxm", "ucx"). */
+enum { PROVIDER_NAME_BYTES = 48 };
+
+struct provider_record {
+    uint64_t next;
+    uint32_t number; /* 1, 2, ... */
+    uint32_t reserved;
+    char name[PROVIDER_NAME_BYTES];
 };
 
 enum { CALL_NAME_BYTES = 40 };

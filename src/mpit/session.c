@@ -162,7 +162,8 @@ static int own_bind(struct own *own)
     if (variable->source == SOURCE_MPI_FRACTION || variable->source == SOURCE_STALL_FRACTION)
         own->begun = moment_presence();
     if (variable->extreme != EXTREME_NONE)
-        own->window = window_acquire((struct comm *)(uintptr_t)own->meter.comm, variable->extreme, own->meter.owner);
+        own->window = window_acquire(variable->record.bound ? (struct comm *)(uintptr_t)own->meter.comm : book.own,
+                                     variable->extreme, own->meter.owner);
     else if (variable->record.class == VARIABLE_COUNTER || variable->record.class == VARIABLE_AGGREGATE ||
              variable->record.class == VARIABLE_TIMER)
         return meter_acquire(&own->meter) ? MPI_SUCCESS : MPI_T_ERR_MEMORY;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "log.h"
 
+#include "fabric.h"
 #include "counters.h"
 #include "moment.h"
 #include "raising.h"
@@ -45,7 +46,9 @@ static void thread_end(void *value)
     moment_thread_end(&log->own, now);
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     log->entered = 0;
+    fabric_flush(log);
     stall_forget(log);
+    fabric_forget(log);
     log->freeing = NULL;
     log->scratch_lent = 0;
     __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
@@ -95,6 +98,7 @@ static struct log *log_make(void)
     accessed_open(&log->file);
     log->sampling = 1;
     log->stall.patience = PATIENCE_LEAST;
+    log->stall.quick = POLL_NOT_QUICK;
     log->sample_random = (uint64_t)log->own.index * 2 + UINT64_C(0x9e3779b97f4a7c15);
     log_turn(log);
     return log;
@@ -218,6 +222,7 @@ void probe_nest(struct probe *probe, struct log *log, uintptr_t here)
     if (here >= log->innermost) {
         probe->outer.call = CALL_NONE;
         stall_forget(log);
+        fabric_forget(log);
         log->freeing = NULL;
         return;
     }
@@ -315,6 +320,18 @@ void log_passed(struct log *log, enum call kind, int requests)
     log->raised_by = kind;
 }
 
+/* What was below the call. */
+static void below_commit(struct log *log, struct view *view, const struct fabric_records *below)
+{
+    struct comm_tally *comm = view ? &view->tally : NULL;
+    fold_fabric_call(&log->own.tally, comm, &below->fabric);
+    log_commit(log, &below->fabric);
+    if (!below->transfers.kind || !comm)
+        return;
+    fold_transfers(comm, &below->transfers);
+    log_commit(log, &below->transfers);
+}
+
 void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
                       uint64_t bytes_out)
 {
@@ -344,6 +361,9 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     bool stall = log->stall.times && outer->call == CALL_NONE && stall_end(log, probe, &event, duration, &stalled);
     if (stall)
         fold_stall_time(log->own.tally.cells, &stalled);
+    struct fabric_records below = {.fabric = {.kind = 0}};
+    if (log->fabric && outer->call == CALL_NONE)
+        fabric_call_end(log, &event, duration, &below);
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
     log_commit(log, &event);
     if (event.kind & EVENT_WIDE)
@@ -352,6 +372,8 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         fold_stall_share(&log->own.tally, view ? &view->tally : NULL, &stalled);
         log_commit(log, &stalled);
     }
+    if (below.fabric.kind)
+        below_commit(log, view, &below);
     if (counted)
         log_call_ended(log, &event);
     if (RELAXED_LOAD(&listeners))

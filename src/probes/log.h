@@ -23,6 +23,8 @@
 
 enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
+struct fabric;
+
 struct log {
     struct ledger own;
     struct thread_state *state;
@@ -52,6 +54,7 @@ struct log {
     uint32_t scratch_lent;             /* calls that are not recorded, whose arrays lie in the scratch */
     struct accessed_last window, file; /* of the thread's last calls on one */
     struct stall stall;                /* how the call that it is in gets on */
+    struct fabric *fabric;             /* what it does below MPI; NULL: nothing that was watched */
     struct event nowhere;              /* the buffer of a log that has none */
     struct counting *counting;         /* its counters (counters.c); NULL: they are not read */
     struct backlog backlog;            /* of the buffer: what is on its way into the trace */

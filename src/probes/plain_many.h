@@ -120,18 +120,25 @@ HOT bool many_record(struct tally *tally, struct event *at, const struct posted 
     return true;
 }
 
+/* What of a call's time was a stall, or below MPI. */
+HOT void shares_copy(struct tally *to, const struct tally *from)
+{
+    to->shared = from->shared;
+    to->stall_share = from->stall_share;
+    to->stall_remainder = from->stall_remainder;
+    to->fabric_share = from->fabric_share;
+    to->fabric_remainder = from->fabric_remainder;
+}
+
 /* The records of those that were taken. Threads do not run at once, so that a tally on the stack says all that the
  * folds need. `stalled`: the call was, perhaps. */
 HOT void many_records(struct log *log, bool stalled, int count, struct request *const *done, const MPI_Status *statuses)
 {
     struct tally *own = &log->own.tally;
-    struct tally tally = {.cells = own->cells,
-                          .end = own->end,
-                          .share = own->share,
-                          .remainder = own->remainder,
-                          .stall_share = stalled ? own->stall_share : 0,
-                          .stall_remainder = stalled ? own->stall_remainder : 0,
-                          .message_weight = 1};
+    struct tally tally = {
+        .cells = own->cells, .end = own->end, .share = own->share, .remainder = own->remainder, .message_weight = 1};
+    if (stalled)
+        shares_copy(&tally, own);
     for (int i = 0; i < count;) {
         struct event *at = log->cursor;
         int last = log->limit - at < count - i ? i + (int)(log->limit - at) : count;
@@ -145,14 +152,16 @@ HOT void many_records(struct log *log, bool stalled, int count, struct request *
             log_turn(log);
         if (__builtin_expect(i < last, 0)) {
             own->remainder = tally.remainder;
-            own->stall_remainder = tally.stall_remainder;
+            if (stalled)
+                shares_copy(own, &tally);
             posted_record(log, &done_place(done[i])->posted, statuses ? &statuses[i] : NULL);
-            tally.remainder = tally.stall_remainder = 0; /* the first one has had it */
+            tally.remainder = tally.stall_remainder = tally.fabric_remainder = 0; /* the first one has had it */
             i++;
         }
     }
     own->remainder = tally.remainder;
-    own->stall_remainder = tally.stall_remainder;
+    if (stalled)
+        shares_copy(own, &tally);
 }
 
 /* ---- several, all of them ---------------------------------------------------------------------------------------- */

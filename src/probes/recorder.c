@@ -4,6 +4,7 @@
 #include "clocks.h"
 #include "communicator.h"
 #include "commreuse.h"
+#include "fabric.h"
 #include "counters.h"
 #include "filter.h"
 #include "gate.h"
@@ -44,6 +45,7 @@ static bool known;               /* what MPI tells when it is initialized */
 static bool world_begun, world_known, world_ended;
 static bool world_ending;  /* MPI_Finalize has not returned */
 static bool world_is_last; /* no session is open when MPI_Finalize begins */
+static bool below;         /* the process has begun without MPI */
 static unsigned opening;   /* calls of MPI_Session_init that have not returned */
 
 void next_find(const char *wanted)
@@ -144,6 +146,7 @@ static bool run_start(void)
     switchboard_open();
     counters_open();
     stall_open();
+    fabric_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
     if (book_open() != 0)
         return false;
@@ -274,6 +277,41 @@ static void header_complete(void)
     __atomic_store_n(&header->world_size, size, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
     sampler_ranked(rank);
+}
+
+/* The process is a job of its own. The caller holds the lock. */
+static void below_begin(void)
+{
+    struct run_header *header;
+    run_begin(true); /* its threads may run at once */
+    if (!recorder_on)
+        return;
+    below = true;
+    header = book.run.header;
+    book.scale = clock_calibrate();
+    knobs_scale(book.scale.mult);
+    header->job = job_number(directory, 1);
+    header->clock_mult = book.scale.mult;
+    header->init_ticks = clock_now();
+    header->mpi[0] = '\0';
+    header->world_rank = 0;
+    __atomic_store_n(&header->world_size, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+    settings_tell(native_say);
+}
+
+void recorder_start_below(void)
+{
+    uint64_t wanted = 0;
+    char problem[KNOB_PROBLEM_BYTES];
+    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !getenv("MPIT_FABRIC") || getenv("MPIT_DISABLE") ||
+        !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch ||
+        is_second())
+        return;
+    pthread_mutex_lock(&lifetime);
+    if (!started)
+        below_begin();
+    pthread_mutex_unlock(&lifetime);
 }
 
 /* Unless somebody has set that variable, and so knows it. */
@@ -580,6 +618,12 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
 __attribute__((destructor)) static void recorder_exiting(void)
 {
     struct run_header *header = book.run.header;
+    if (below && !world_begun && header && !book.run.detached && header->pid == (uint32_t)getpid()) {
+        if (thread_log)
+            fabric_flush(thread_log);
+        run_end(RUN_FINALIZED, true);
+        return;
+    }
     uint32_t phase = header && !book.run.detached ? __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) : 0;
     if ((phase != RUN_STARTING && phase != RUN_RUNNING) || header->pid != (uint32_t)getpid())
         return; /* the last: a child of a fork that nobody was told of shares the memory */

@@ -15,6 +15,10 @@ void recorder_started(struct probe *probe, enum call kind, int result);
 /* MPI is initialized, whether MPI_Init has returned to the wrapper or not. */
 void recorder_ready(void);
 
+/* A library below MPI is being opened: in a process without MPI, of which that is to be recorded, the run begins here,
+ * and ends with the process. */
+void recorder_start_below(void);
+
 /* MPI_Finalize begins: makes the summary of the job. */
 bool recorder_finish(struct probe *probe);
 /* MPI_Finalize has returned: ends the run, unless sessions are open. */

@@ -43,7 +43,7 @@ struct ledger {
 
 static struct ledger *ledger;
 static int rank, size;
-static const char *operations, *end;
+static const char *operations, *end, *ledgers;
 static uint64_t calls;
 static volatile int turn; /* of the threads to make their first call */
 
@@ -108,6 +108,13 @@ static void hang(struct account *account, MPI_Comm comm)
                 CALL(account, BCAST, 4, MPI_Bcast(&token, 1, MPI_INT, 0, comm));
             else
                 CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, 1, 4711, comm, MPI_STATUS_IGNORE));
+    }
+    if (strcmp(end, "hang-dead") == 0) { /* 1 waits and is killed by somebody, then 0 waits for it; 2 and 3 hang */
+        char path[4096];
+        snprintf(path, sizeof path, "%s.dead", ledgers);
+        while (rank == 0 && access(path, F_OK) != 0)
+            usleep(10000);
+        CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, rank ^ 1, 4711, comm, MPI_STATUS_IGNORE));
     }
     if (rank > 0) /* rank 1 leaves it, the root waits for rank 0 alone */
         CALL(account, REDUCE, 4, MPI_Reduce(&token, &sum, 1, MPI_INT, MPI_SUM, 2, comm));
@@ -223,6 +230,7 @@ int main(int argc, char *argv[])
     int level;
     if (argc != 6)
         return 64;
+    ledgers = argv[1];
     operations = argv[2];
     int count = atoi(argv[3]);
     end = argv[4];

@@ -171,6 +171,61 @@ def deadlock(bench, end, wanted, patterns):
     bench.say(not wrong, "Ctrl-C of a deadlock (%s): who waits for whom" % end, wrong)
 
 
+# a launcher does not learn, or does not mind, that one has died: a shell stays in its place
+LENIENT = {"mpich": [], "openmpi": ["--enable-recovery"]}
+SHELL = ["sh", "-c", "\"$@\"; exec sleep 30", "sh"]
+DEAD = r"rank 0 waits for rank 1, which had died before"
+CIRCLE = r"rank 2 waits for rank 3, which waits for rank 2: a deadlock"
+
+
+def in_call(ledgers, rank, name, calls=200):
+    """The rank is in that call."""
+    account = crashledger.Ledger("%s/%d" % (ledgers, rank)).accounts[0]
+    return account.begun > account.returned >= calls and account.calls[-1][0] == name
+
+
+def dead_rank(bench, recorded):
+    """Rank 1 is killed while it waits for rank 0; then rank 0 waits for rank 1: it waits for a dead rank, and the two are
+    no deadlock. Ranks 2 and 3 wait for each other: these are one. `recorded` by mpit-run, which sees when a rank dies, or
+    without it, so that only a look while the others live can tell."""
+    ledgers, run = bench.fresh()
+    launcher = line(bench, ledgers, "hang-dead", "200", 4)
+    launcher[1:1] = LENIENT[bench.mpi]
+    preload = [] if recorded else ["env", "LD_PRELOAD=" + bench.library, "MPIT_OUTPUT=" + run]
+    program = launcher.index(bench.program)
+    launcher[program:program] = SHELL + preload
+    process = subprocess.Popen(([bench.run_tool, "--output", run] if recorded else []) + launcher,
+                               env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    wrong = []
+    if not wait_for(lambda: ready(ledgers, 4) and all(in_call(ledgers, rank, "MPI_Recv") for rank in (1, 2, 3)), process):
+        wrong.append("the job did not come to hang")
+    else:
+        time.sleep(1.2)
+        victim = crashledger.Ledger(ledgers + "/1").pid
+        os.kill(victim, signal.SIGKILL)
+        wait_for(lambda: gone(victim))
+        with open(ledgers + ".dead", "w", encoding="ascii"):
+            pass
+        wrong += [] if wait_for(lambda: in_call(ledgers, 0, "MPI_Recv"), process) else ["rank 0 does not wait for rank 1"]
+        time.sleep(1.5)
+    lives = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+    for pid in pids_of(ledgers):
+        if not gone(pid):
+            os.kill(pid, signal.SIGKILL)
+    said = process.communicate(timeout=SECONDS)[1]
+    os.path.exists(ledgers + ".dead") and os.remove(ledgers + ".dead")
+    for when, text in [("while it runs", lives)] + ([("at the end", said)] if recorded else []):
+        wrong += ["%s, not said: %s" % (when, pattern) for pattern in (DEAD, CIRCLE) if not re.search(pattern, text)]
+        if re.search(r"rank [01] waits for rank [01], which waits", text):
+            wrong.append(when + ", a deadlock with a dead rank")
+        if wrong:
+            wrong.append(text[-1500:])
+    bench.say(not wrong, "a rank that is killed while it waits, and others that wait for it%s" %
+              ("" if recorded else ", without mpit-run"), wrong)
+
+
 def reduction_killed(bench):
     """One rank dies while all make the summary together, or while they end."""
     for place in ("PMPI_Send:1:before", "PMPI_Bcast:1:before", "PMPI_Bcast:2:after",
@@ -245,5 +300,7 @@ def ends(bench):
     launcher_killed(bench)
     for case in DEADLOCKS:
         deadlock(bench, *case)
+    for recorded in (True, False):
+        dead_rank(bench, recorded)
     reduction_killed(bench)
     ended_well(bench)

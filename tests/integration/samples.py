@@ -199,22 +199,26 @@ CALLS = {"MPI_Init": 2, "MPI_Finalize": 2, "MPI_Isend": 200, "MPI_Irecv": 200, "
          "MPI_Win_fence": 4, "MPI_Put": 4, "MPI_Win_lock": 2, "MPI_Win_unlock": 2, "MPI_Win_post": 2, "MPI_Win_start": 2,
          "MPI_Get": 2, "MPI_Win_complete": 2, "MPI_Win_wait": 2, "MPI_Win_free": 2, "MPI_File_open": 2,
          "MPI_File_write_at": 2, "MPI_File_close": 2, "MPI_Iprobe": 8000}
+OBJECT_BYTES = [384, 128]  # of windows and of files
 MESSAGES, MESSAGE_BYTES = 2 * (100 + 3 + 2), 2 * (sum(range(100)) + 3 * 64 + 2 * 32)
 
 
-def numbers_judge(title, samples, calls):
-    """The counts are those of the program."""
+def numbers_judge(title, samples, calls, objects=True):
+    """The counts are those of the program; `objects`: what was on windows and files is known."""
     laid_out(samples)
     done = tool("--json", "run")
     job = json.loads(done.stdout)["jobs"][0] if done.returncode == 0 else {"calls": {}, "communicators": []}
     counts = {name: call["count"] for name, call in job["calls"].items()}
     world = [comm for comm in job["communicators"] if comm["name"] == "MPI_COMM_WORLD"]
     sent = [(comm["send_count"], comm["send_bytes"], comm["recv_count"], comm["recv_bytes"]) for comm in world]
+    on_objects = [comm[name] for comm in world for name in ("rma_bytes", "io_bytes")]
+    times = [comm[name] is not None and comm[name] > 0 for comm in world for name in ("rma_time_ns", "io_time_ns")]
     ends = [job.get(name) for name in ("ranks", "world_size", "ended_badly", "spawned", "threads")]
     say(done.returncode == 0 and not done.stderr and counts == calls and ends == [2, 2, 0, False, 2] and
-        sent == [(MESSAGES, MESSAGE_BYTES, MESSAGES, MESSAGE_BYTES)], title + ": --json has the program's numbers",
-        "%s\n%s\n%s %s" % (done.stderr, {name: (counts.get(name), calls.get(name)) for name in {*counts, *calls}
-                                         if counts.get(name) != calls.get(name)}, sent, ends))
+        sent == [(MESSAGES, MESSAGE_BYTES, MESSAGES, MESSAGE_BYTES)] and times == [objects] * 2 and
+        on_objects == (OBJECT_BYTES if objects else [None] * 2), title + ": --json has the program's numbers",
+        "%s\n%s\n%s %s %s %s" % (done.stderr, {name: (counts.get(name), calls.get(name)) for name in {*counts, *calls}
+                                         if counts.get(name) != calls.get(name)}, sent, ends, on_objects, times))
 
 
 def text_judge(title):
@@ -288,7 +292,8 @@ def older():
         readable_judge(version)
     for version in range(FLAT_VERSION_LEAST, FLAT_VERSION):
         numbers_judge("summary-%d" % version, ["%s/summary-%d/job.summary.xz" % (SAMPLES, version)],
-                      {name: count for name, count in CALLS.items() if name != "MPI_Finalize"})  # it was made in there
+                      {name: count for name, count in CALLS.items() if name != "MPI_Finalize"},  # it was made in there
+                      objects=version >= 6)
     refused = 0
     for kind, least, current in (("run", RUN_VERSION_LEAST, RUN_VERSION), ("summary", FLAT_VERSION_LEAST, FLAT_VERSION)):
         for sample in sorted(glob.glob("%s/%s-*/*.xz" % (SAMPLES, kind))):

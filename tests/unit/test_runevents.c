@@ -290,6 +290,61 @@ static void killed_process_shows_no_event_that_was_being_written_over(void **sta
     }
 }
 
+/* A thread with a buffer of 16 whose trace had no place but for events 32 .. 39 of its 40. */
+static void record_last_block(enum run_phase phase)
+{
+    struct event events[8] = {{.begin = 0}};
+    fixture_open(&recorded);
+    recorded.run.trace_limit = 1;
+    fixture_thread_add(&recorded, 0, 16);
+    for (uint64_t n = 0; n < 40; n++)
+        fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+    for (uint64_t n = 0; n < 8; n++)
+        events[n] = (struct event){.begin = 32 + n, .kind = CALL_MPI_Wait};
+    recorded.run.trace_limit = 0;
+    assert_true(run_trace_append(&recorded.run, 0, 32, events, 8));
+    fixture_close(&recorded, phase);
+    assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+}
+
+static void buffer_shows_what_lies_before_the_first_of_the_trace(void **state)
+{
+    (void)state;
+    record_last_block(RUN_FINALIZED);
+    events_check(40 - 16, 40);
+    assert_int_equal(run_reader_events_missing(&reader, 0), 40 - 16);
+    run_reader_close(&reader);
+    fixture_remove(&recorded);
+    record_last_block(RUN_RUNNING);
+    events_check(40 + RING_SPARE - 16, 40);
+    assert_int_equal(run_reader_events_missing(&reader, 0), 40 + RING_SPARE - 16);
+}
+
+/* The buffer goes on under the reader: what has been written over is missing, and nothing newer stands in its place. */
+static void living_process_shows_no_event_in_the_place_of_another(void **state)
+{
+    (void)state;
+    fixture_open(&recorded);
+    recorded.run.trace_limit = 1;
+    fixture_thread_add(&recorded, 0, 16);
+    uint64_t n = 0, seen = 0;
+    while (n < 40)
+        fixture_emit(&recorded, 0, (struct event){.begin = n++, .kind = CALL_MPI_Wait}, NULL);
+    assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+    struct event_cursor cursor;
+    event_cursor_open(&cursor, &reader, 0);
+    for (const struct event *event; (event = event_cursor_next(&cursor)); seen++) {
+        assert_int_equal(event->begin, 40 + RING_SPARE - 16 + seen);
+        if (seen == 3)
+            while (n < 49)
+                fixture_emit(&recorded, 0, (struct event){.begin = n++, .kind = CALL_MPI_Wait}, NULL);
+    }
+    assert_int_equal(seen, 4);
+    assert_int_equal(cursor.missing, 40 - 4);
+    run_reader_close(&reader);
+    fixture_close(&recorded, RUN_RUNNING);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
@@ -305,6 +360,8 @@ int main(void)
         TEST(ring_trace_keeps_the_last_within_its_limit),
         TEST(threads_move_their_events_in_pieces),
         TEST(killed_process_shows_no_event_that_was_being_written_over),
+        EVENTS_TEST(buffer_shows_what_lies_before_the_first_of_the_trace),
+        EVENTS_TEST(living_process_shows_no_event_in_the_place_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,10 @@ static void line_fill(struct summary_comm *line, const char *name, unsigned salt
     line->p2p_time_ns = 10 + salt;
     line->span_ns = 100 * (salt + 1);
     line->send_count = salt;
+    line->rma_time_ns = salt * 5;
+    line->io_time_ns = salt * 7;
+    line->rma_bytes = salt * 11;
+    line->io_bytes = salt * 13;
     line->send_bytes = 8 * salt;
     line->small_count = salt;
     line->send_size_count[4] = salt;

@@ -1,0 +1,323 @@
+#include "fabric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many polls at most wait to become an event. */
+enum { POLLS_MOST = 1 << 16, PROVIDERS_MOST = 4 * FABRIC_PROVIDERS_MOST };
+
+bool fabric_on;
+
+/* Pushed at the front, never removed. */
+static struct fabric_provider *providers;
+
+struct fabric_provider *fabric_provider(const char *name)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct fabric_provider *provider;
+    unsigned count = 0;
+    pthread_mutex_lock(&lock);
+    for (provider = providers; provider; provider = provider->next, count++)
+        if (strncmp(provider->name, name, sizeof provider->name - 1) == 0)
+            break;
+    if (!provider && count < PROVIDERS_MOST && (provider = calloc(1, sizeof *provider))) {
+        strncpy(provider->name, name, sizeof provider->name - 1);
+        provider->next = providers;
+        __atomic_store_n(&providers, provider, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return provider;
+}
+
+/* Makes the tally that of the provider. False: there is no place for it. */
+static bool provider_select(struct log *log, struct fabric *fabric, struct fabric_provider *provider)
+{
+    if (fabric->selected == provider)
+        return true;
+    uint32_t number = __atomic_load_n(&provider->number, __ATOMIC_ACQUIRE);
+    if (!number && !provider->refused) {
+        number = book_provider(provider->name);
+        __atomic_store_n(&provider->number, number, __ATOMIC_RELEASE);
+        provider->refused = number == 0;
+    }
+    if (!number || !book_fabric(&log->own, number))
+        return false;
+    fabric->selected = provider;
+    return true;
+}
+
+static struct fabric *fabric_of(struct log *log)
+{
+    if (!log->fabric && book_fabric_calls(&log->own))
+        log->fabric = calloc(1, sizeof *log->fabric);
+    return log->fabric;
+}
+
+static void fabric_emit(struct log *log, const struct event *event, uint64_t duration)
+{
+    union {
+        struct event_extension extension;
+        struct event event;
+    } more = {.extension = {.duration = duration, .kind = RECORD_EXTENSION}};
+    fold_fabric_event(&log->own.tally, event, &more.extension);
+    log_commit(log, event);
+    if (event->kind & EVENT_WIDE)
+        log_commit(log, &more.event);
+}
+
+static void waiting_emit(struct log *log, struct event *event)
+{
+    if (event->kind)
+        fabric_emit(log, event, 0);
+    event->kind = 0;
+}
+
+void fabric_flush(struct log *log)
+{
+    struct fabric *fabric = log->fabric;
+    if (!fabric || !fabric->provider || !provider_select(log, fabric, fabric->provider))
+        return;
+    waiting_emit(log, &fabric->done);
+    waiting_emit(log, &fabric->again);
+    waiting_emit(log, &fabric->polls);
+}
+
+/* What waits is of one provider alone. */
+static bool provider_turn(struct log *log, struct fabric *fabric, struct fabric_provider *provider)
+{
+    if (fabric->provider != provider) {
+        fabric_flush(log);
+        fabric->provider = provider;
+    }
+    return provider_select(log, fabric, provider);
+}
+
+void fabric_begin_watched(struct fabric_op *op, struct fabric_provider *provider)
+{
+    struct log *log = log_get();
+    struct fabric *fabric = log ? fabric_of(log) : NULL;
+    if (!fabric || fabric->inside || !provider || !provider_turn(log, fabric, provider))
+        return;
+    op->log = log;
+    op->fabric = fabric;
+    op->nested = fabric->polling;
+    fabric->inside = 1;
+    op->begin = clock_now();
+}
+
+void fabric_poll_begin(struct fabric_op *op, struct fabric_provider *provider)
+{
+    op->log = NULL;
+    if (!RELAXED_LOAD(&fabric_on))
+        return;
+    fabric_begin_watched(op, provider);
+    if (op->log && op->nested) { /* it is in another one's time */
+        op->fabric->inside = 0;
+        op->log = NULL;
+    } else if (op->log) {
+        op->fabric->inside = 0; /* callbacks may begin operations */
+        op->fabric->polling = true;
+    }
+}
+
+/* Who is in a call of MPI, or in a callback that such a call makes? */
+static inline bool in_mpi(const struct log *log)
+{
+    return log->state->call != CALL_NONE;
+}
+
+static bool is_collective(const struct log *log)
+{
+    return log->state->call < CALL_COUNT && call_table[log->state->call].fold == FOLD_COLL;
+}
+
+static void call_charge(struct fabric_op *op, enum fabric_function function, uint64_t end)
+{
+    struct log *log = op->log;
+    struct fabric *fabric = op->fabric;
+    if (!in_mpi(log))
+        return;
+    bool transfer = fabric_is_transfer(fabric_table[function].kind), other = op->nested || log->stall.depth;
+    fabric->used = true;
+    if (!op->nested)
+        fabric->ticks += end - op->begin;
+    if (other) {
+        fabric->others++;
+    } else if (transfer && is_collective(log)) {
+        if (fabric->transfers++ == 0)
+            fabric->first = op->begin;
+        fabric->last = end;
+    }
+}
+
+/* It waits for the same function's next. */
+static void again_add(struct log *log, struct fabric *fabric, struct event *event, uint64_t ticks)
+{
+    if (fabric->again.kind &&
+        (fabric->again.tag != event->tag || fabric->again.kind != event->kind || fabric->again.duration == UINT32_MAX))
+        waiting_emit(log, &fabric->again);
+    if (!fabric->again.kind) {
+        fabric->again = *event;
+        fabric->again.duration = 0;
+        fabric->again.bytes = 0;
+    }
+    fabric->again.duration++;
+    fabric->again.bytes += ticks;
+}
+
+/* Where several threads run, one may be told of the end of an operation that another one has not counted yet. True:
+ * this is one of those. */
+static bool ended_already(const struct log *log, struct fabric_provider *provider)
+{
+    uint32_t early = log->own.tally.concurrent ? __atomic_load_n(&provider->early, __ATOMIC_RELAXED) : 0;
+    while (early &&
+           !__atomic_compare_exchange_n(&provider->early, &early, early - 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return early != 0;
+}
+
+void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, enum fabric_outcome outcome)
+{
+    uint64_t end = clock_now(), duration = end - op->begin;
+    struct log *log = op->log;
+    struct fabric *fabric = op->fabric;
+    struct event event = {.begin = op->begin,
+                          .duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE,
+                          .kind = EVENT_FABRIC,
+                          .peer = (int32_t)fabric->provider->number,
+                          .tag = (int32_t)function,
+                          .bytes = bytes};
+    fabric->inside = 0;
+    if (op->nested)
+        event.kind |= EVENT_NESTED;
+    if (outcome == FABRIC_AGAIN) {
+        event.kind += EVENT_FABRIC_AGAIN - EVENT_FABRIC;
+        again_add(log, fabric, &event, duration);
+    } else {
+        if (duration >= EVENT_DURATION_WIDE)
+            event.kind |= EVENT_WIDE;
+        if (outcome == FABRIC_FAILED)
+            event.kind |= EVENT_FAILED;
+        else if (outcome == FABRIC_PENDING && !ended_already(log, fabric->provider))
+            event.kind |= EVENT_PENDING;
+        waiting_emit(log, &fabric->done); /* first: the level must not show what has ended before */
+        fabric_emit(log, &event, duration);
+    }
+    if (outcome == FABRIC_DONE || outcome == FABRIC_PENDING)
+        call_charge(op, function, end);
+    else if (in_mpi(log) && !op->nested) {
+        fabric->used = true;
+        fabric->ticks += duration;
+    }
+}
+
+/* Completions of what was begun before somebody asked are nobody's. */
+static void done_add(struct fabric *fabric, struct log *log, uint64_t now, uint32_t completed, uint32_t failed)
+{
+    uint64_t pending = cell_load(&log->own.tally.fabric.pending->now);
+    uint64_t waiting = fabric->done.kind ? fabric->done.duration : 0;
+    uint64_t most = pending > waiting ? pending - waiting : 0;
+    if (completed > most) {
+        if (log->own.tally.concurrent)
+            __atomic_add_fetch(&fabric->provider->early, completed - (uint32_t)most, __ATOMIC_RELAXED);
+        completed = (uint32_t)most;
+    }
+    if (!completed && !failed)
+        return;
+    if (!fabric->done.kind)
+        fabric->done =
+            (struct event){.begin = now, .kind = EVENT_FABRIC_DONE, .peer = (int32_t)fabric->provider->number};
+    fabric->done.duration += completed;
+    fabric->done.tag += (int32_t)failed;
+}
+
+void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)
+{
+    uint64_t end = clock_now();
+    struct log *log = op->log;
+    struct fabric *fabric = op->fabric;
+    fabric->polling = false;
+    if (!fabric->polls.kind)
+        fabric->polls =
+            (struct event){.begin = op->begin, .kind = EVENT_FABRIC_POLLS, .peer = (int32_t)fabric->provider->number};
+    fabric->polls.duration++;
+    fabric->polls.tag += !found;
+    fabric->polls.bytes += end - op->begin;
+    if (completed || failed)
+        done_add(fabric, log, end, completed, failed);
+    if (in_mpi(log)) {
+        fabric->used = true;
+        fabric->ticks += end - op->begin;
+        if (completed && fabric->transfers)
+            fabric->last = end;
+    }
+    if ((found && !in_mpi(log)) || fabric->polls.duration >= POLLS_MOST)
+        fabric_flush(log);
+}
+
+void fabric_within_begin(struct fabric_op *op)
+{
+    struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;
+    struct fabric *fabric = log ? log->fabric : NULL;
+    op->log = NULL;
+    if (!fabric || !fabric->inside)
+        return;
+    op->log = log;
+    op->fabric = fabric;
+    op->nested = fabric->polling;
+    fabric->inside = 0;
+    fabric->polling = true;
+}
+
+void fabric_within_end(struct fabric_op *op)
+{
+    op->fabric->inside = 1;
+    op->fabric->polling = op->nested;
+}
+
+void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint32_t failed)
+{
+    struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;
+    struct fabric *fabric = log ? fabric_of(log) : NULL;
+    if (!fabric || !provider || !provider_turn(log, fabric, provider))
+        return;
+    uint64_t now = clock_now();
+    done_add(fabric, log, now, completed, failed);
+    if (fabric->transfers)
+        fabric->last = now;
+    if (!in_mpi(log))
+        fabric_flush(log);
+}
+
+void fabric_forget(struct log *log)
+{
+    struct fabric *fabric = log->fabric;
+    if (!fabric)
+        return;
+    fabric->used = false;
+    fabric->inside = 0;
+    fabric->polling = false;
+    fabric->ticks = 0;
+    fabric->transfers = fabric->others = 0;
+}
+
+void fabric_call_end(struct log *log, const struct event *call, uint64_t duration, struct fabric_records *records)
+{
+    struct fabric *fabric = log->fabric;
+    records->fabric.kind = records->transfers.kind = 0;
+    if (!fabric->used)
+        return;
+    fabric_flush(log);
+    struct event record = {.begin = call->begin, .duration = event_kind(call), .comm = call->comm, .peer = call->peer};
+    records->fabric = records->transfers = record;
+    records->fabric.kind = RECORD_FABRIC;
+    records->fabric.tag = (int32_t)fabric->others;
+    records->fabric.bytes = fabric->ticks < duration ? fabric->ticks : duration;
+    if (fabric->transfers) {
+        records->transfers.kind = RECORD_TRANSFERS;
+        records->transfers.begin = fabric->first;
+        records->transfers.tag = (int32_t)fabric->transfers;
+        records->transfers.bytes = fabric->last - fabric->first;
+    }
+    fabric_forget(log);
+}

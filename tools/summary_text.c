@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "label.h"
 #include "summary_fabric.h"
+#include "summary_counters.h"
 #include "summary_instruments.h"
 #include "units.h"
 #include "variables.h"
@@ -430,6 +431,7 @@ void summary_print(const struct summary *summary, FILE *out)
     comms_print(summary, comms, out);
     histograms_print(summary, comms, out);
     summary_fabric_print(summary, out);
+    summary_counters_print(summary, out);
     summary_instruments_print(summary, out);
     free(comms);
 }

@@ -124,6 +124,7 @@ struct book {
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
     struct objects windows, files;
+    const struct counter_table *counters; /* what is counted by name; NULL: nothing */
     struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
     bool concurrent;
     bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
@@ -247,6 +248,8 @@ bool book_fabric(struct ledger *ledger, uint32_t provider);
 /* The same, and of the calls; false likewise. */
 bool book_fabric_calls(struct ledger *ledger);
 
+/* The thread's counters; makes their cells at first use. NULL: counted as lost. */
+struct counter_cells *book_counters(struct ledger *ledger);
 /* Value `slot` of a variable that is a sum, in its own unit. Seen by one reader or by several that follow each other,
  * it never falls. Lock-free, async-signal-safe. */
 uint64_t book_sample(const struct variable *variable, const struct comm *comm, size_t slot);

@@ -5,6 +5,7 @@
 #include "communicator.h"
 #include "commreuse.h"
 #include "fabric.h"
+#include "counters.h"
 #include "filter.h"
 #include "gate.h"
 #include "instruments.h"
@@ -16,6 +17,7 @@
 #include "reduction.h"
 #include "request.h"
 #include "sampler.h"
+#include "sde.h"
 #include "settings.h"
 #include "switchboard.h"
 #include "tracing.h"
@@ -142,11 +144,13 @@ static bool run_start(void)
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
+    counters_open();
     stall_open();
     fabric_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
     if (book_open() != 0)
         return false;
+    counters_publish();
     instrument_run_begin();
     return true;
 }
@@ -345,6 +349,7 @@ static void environment_tell(void)
     if (book.run.header->world_rank != 0 && reduction_possible())
         return;
     settings_tell(native_say);
+    counters_tell(native_say);
     if (trace_refused)
         native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
     if (samples_refused && !book.run.said)
@@ -431,6 +436,7 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     if (!by_session)
         book.run.header->init_ticks = clock_now();
     instruments_sample(probe->log);
+    sde_publish(native_say);
 }
 
 /* What its communicators were to the program is over, while sessions go on. */
@@ -464,6 +470,7 @@ bool recorder_finish(struct probe *probe)
             book.run.header->finalize_ticks = clock_now();
         instrument_publish();
         instruments_sample(log_get());
+        counters_flush(log_get());
     }
     if (recorder_directory() && reduction_possible()) {
         job_comm_make_late();

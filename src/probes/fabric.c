@@ -165,15 +165,31 @@ static void again_add(struct log *log, struct fabric *fabric, struct event *even
     fabric->again.bytes += ticks;
 }
 
-/* Where several threads run, one may be told of the end of an operation that another one has not counted yet. True:
- * this is one of those. */
-static bool ended_already(const struct log *log, struct fabric_provider *provider)
+/* Changes what is outstanding; the number before. */
+static int64_t outstanding_add(const struct log *log, struct fabric_provider *provider, int64_t change)
 {
-    uint32_t early = log->own.tally.concurrent ? __atomic_load_n(&provider->early, __ATOMIC_RELAXED) : 0;
-    while (early &&
-           !__atomic_compare_exchange_n(&provider->early, &early, early - 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    return early != 0;
+    if (log->own.tally.concurrent)
+        return __atomic_fetch_add(&provider->outstanding, change, __ATOMIC_ACQ_REL);
+    int64_t before = RELAXED_LOAD(&provider->outstanding);
+    RELAXED_STORE(&provider->outstanding, before + change);
+    return before;
+}
+
+static void done_wait(struct fabric *fabric, uint64_t now, uint32_t completed, uint32_t failed)
+{
+    if (!fabric->done.kind)
+        fabric->done =
+            (struct event){.begin = now, .kind = EVENT_FABRIC_DONE, .peer = (int32_t)fabric->provider->number};
+    fabric->done.duration += completed;
+    fabric->done.tag += (int32_t)failed;
+}
+
+/* Where several threads run, one may be told of the end of an operation that another one has not counted yet: so that
+ * nothing is complete before it has begun, the latter counts its end, too. */
+static void pending_add(struct log *log, struct fabric *fabric, uint64_t now)
+{
+    if (outstanding_add(log, fabric->provider, 1) < 0)
+        done_wait(fabric, now, 1, 0);
 }
 
 void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, enum fabric_outcome outcome)
@@ -198,10 +214,12 @@ void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t by
             event.kind |= EVENT_WIDE;
         if (outcome == FABRIC_FAILED)
             event.kind |= EVENT_FAILED;
-        else if (outcome == FABRIC_PENDING && !ended_already(log, fabric->provider))
+        else if (outcome == FABRIC_PENDING)
             event.kind |= EVENT_PENDING;
         waiting_emit(log, &fabric->done); /* first: the level must not show what has ended before */
         fabric_emit(log, &event, duration);
+        if (outcome == FABRIC_PENDING)
+            pending_add(log, fabric, end);
     }
     if (outcome == FABRIC_DONE || outcome == FABRIC_PENDING)
         call_charge(op, function, end);
@@ -214,21 +232,15 @@ void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t by
 /* Completions of what was begun before somebody asked are nobody's. */
 static void done_add(struct fabric *fabric, struct log *log, uint64_t now, uint32_t completed, uint32_t failed)
 {
-    uint64_t pending = cell_load(&log->own.tally.fabric.pending->now);
-    uint64_t waiting = fabric->done.kind ? fabric->done.duration : 0;
-    uint64_t most = pending > waiting ? pending - waiting : 0;
+    int64_t before = completed ? outstanding_add(log, fabric->provider, -(int64_t)completed) : 0;
+    int64_t most = before > 0 ? before : 0;
     if (completed > most) {
-        if (log->own.tally.concurrent)
-            __atomic_add_fetch(&fabric->provider->early, completed - (uint32_t)most, __ATOMIC_RELAXED);
+        if (!log->own.tally.concurrent)
+            RELAXED_STORE(&fabric->provider->outstanding, 0);
         completed = (uint32_t)most;
     }
-    if (!completed && !failed)
-        return;
-    if (!fabric->done.kind)
-        fabric->done =
-            (struct event){.begin = now, .kind = EVENT_FABRIC_DONE, .peer = (int32_t)fabric->provider->number};
-    fabric->done.duration += completed;
-    fabric->done.tag += (int32_t)failed;
+    if (completed || failed)
+        done_wait(fabric, now, completed, failed);
 }
 
 void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)

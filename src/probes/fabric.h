@@ -27,9 +27,9 @@
 /* A library below MPI, as those who watch it call it; never freed. */
 struct fabric_provider {
     struct fabric_provider *next;
-    uint32_t number; /* in the book, once it was used; 0: not yet */
-    bool refused;    /* there is no place for it */
-    uint32_t early;  /* completions that threads have seen before their operations were counted */
+    uint32_t number;     /* in the book, once it was used; 0: not yet */
+    bool refused;        /* there is no place for it */
+    int64_t outstanding; /* below 0: threads have seen completions before their operations were counted */
     char name[PROVIDER_NAME_BYTES];
 };
 

@@ -152,13 +152,13 @@ static ssize_t queue_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_ad
     return slept(log, &op, table, buf, table->behind->sreadfrom(cq, buf, count, source, cond, timeout));
 }
 
-/* An operation that was cancelled has not gone wrong. */
+/* An operation that was cancelled has not gone wrong, nor has a look for a message that is not there. */
 static ssize_t queue_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry, uint64_t flags)
 {
     const struct queue_table *table = TABLE_AROUND(cq->ops, queue_table);
     ssize_t got = table->behind->readerr(cq, entry, flags);
     if (got > 0 && RELAXED_LOAD(&fabric_on))
-        fabric_completed(table->kind->provider, 1, entry && entry->err != FI_ECANCELED);
+        fabric_completed(table->kind->provider, 1, entry && entry->err != FI_ECANCELED && entry->err != FI_ENOMSG);
     return got;
 }
 

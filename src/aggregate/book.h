@@ -54,6 +54,8 @@ struct comm {
     bool queued;           /* it is freed, and waits to be used again */
     uint32_t holds, bound; /* who refers to it (commreuse.h) */
     uint64_t quiet_ticks;  /* no event of it began later: when the last of `holds` had gone */
+    uint64_t quiet_look;   /* how often requests had been looked through then, */
+    uint64_t pending_look; /* and when one was found that refers to it (commreuse.h) */
     struct comm *behind;   /* of those that are freed and wait to be used again */
     struct comm *up;       /* the parent, which this one holds; NULL = none */
     uint32_t slot, parent;

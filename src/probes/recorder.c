@@ -385,7 +385,7 @@ static void facts_learn(struct log *log)
     stall_learn();
     native_types_find();
     umq_pending_count = request_pending_count;
-    comm_is_pending = request_front_has;
+    comm_pending_visit = request_front_visit;
 }
 
 /* MPI is initialized, in one way or the other. */

@@ -381,6 +381,15 @@ static struct native_behind request_release_behind = {.name = "ucp_request_relea
 static struct native_behind check_status_behind = {.name = "ucp_request_check_status"};
 static struct native_behind request_test_behind = {.name = "ucp_request_test"};
 
+/* Did it go wrong, as far as UCX says? In its callback it is still in progress. */
+static bool request_failed(void *request)
+{
+    __typeof__(&ucp_request_check_status) check =
+        (__typeof__(&ucp_request_check_status))native_symbol_behind(&check_status_behind, __builtin_return_address(0));
+    ucs_status_t status = check ? check(request) : UCS_OK;
+    return status < 0 && status != UCS_ERR_CANCELED;
+}
+
 GATE(ucp_request_free);
 void ucp_request_free(void *request)
 {
@@ -390,7 +399,7 @@ void ucp_request_free(void *request)
     if (!behind)
         return;
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
-        fabric_completed(ucx(), 1, 0);
+        fabric_completed(ucx(), 1, request_failed(request));
     behind(request);
 }
 
@@ -403,7 +412,7 @@ void ucp_request_release(void *request)
     if (!behind)
         return;
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
-        fabric_completed(ucx(), 1, 0);
+        fabric_completed(ucx(), 1, request_failed(request));
     behind(request);
 }
 

@@ -11,7 +11,7 @@ static struct {
     const char *name;
     uint64_t count, bytes;
 } functions[FUNCTIONS];
-static uint64_t polls, empty_polls, again, errors, started, completed, most;
+static uint64_t polls, empty_polls, again, errors, started, completed, most, time_ns, slept_ns;
 static unsigned checks, failures;
 
 void book_operation(const char *function, uint64_t bytes, bool told)
@@ -53,6 +53,12 @@ void book_completed(uint64_t operations, uint64_t failed)
     pthread_mutex_unlock(&lock);
 }
 
+void book_time(uint64_t ns, uint64_t slept)
+{
+    time_ns = ns;
+    slept_ns = slept;
+}
+
 void book_check(const char *what, bool good)
 {
     checks++;
@@ -65,8 +71,8 @@ int book_close(const char *provider)
 {
     printf("{\"provider\": \"%s\", \"checks\": %u, \"failures\": %u, \"polls\": %" PRIu64 ", \"empty_polls\": %" PRIu64
            ", \"again\": %" PRIu64 ", \"errors\": %" PRIu64 ", \"started\": %" PRIu64 ", \"completed\": %" PRIu64
-           ", \"most_outstanding\": %" PRIu64 ", \"functions\": {",
-           provider, checks, failures, polls, empty_polls, again, errors, started, completed, most);
+           ", \"most_outstanding\": %" PRIu64 ", \"time_ns\": %" PRIu64 ", \"slept_ns\": %" PRIu64 ", \"functions\": {",
+           provider, checks, failures, polls, empty_polls, again, errors, started, completed, most, time_ns, slept_ns);
     for (unsigned i = 0; i < FUNCTIONS && functions[i].name; i++)
         printf("%s\"%s\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", i ? ", " : "", functions[i].name,
                functions[i].count, functions[i].bytes);

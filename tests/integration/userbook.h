@@ -16,6 +16,9 @@ void book_error(void);
 void book_poll(bool found);
 void book_completed(uint64_t operations, uint64_t failed);
 
+/* How long the program has used the library, and how long of that it has slept in callbacks. */
+void book_time(uint64_t ns, uint64_t slept);
+
 /* Of checks of the program's own: says what is wrong. */
 void book_check(const char *what, bool good);
 

@@ -140,9 +140,15 @@ bool pvar_counts(const struct pvar *pvar)
         return false;
     if (pvar_handle(pvar, session, &handle, &count)) {
         MPI_T_pvar_start(session, handle);
-        double before = pvar_sum(pvar, session, handle, count);
-        traffic(3);
-        if (pvar_sum(pvar, session, handle, count) > before)
+        double before = pvar_sum(pvar, session, handle, count), after = before;
+        bool grows = true;
+        /* each time: what the system counts in ticks may have grown once */
+        for (int i = 0; grows && i < 5; i++, before = after) {
+            traffic(3);
+            after = pvar_sum(pvar, session, handle, count);
+            grows = after > before;
+        }
+        if (grows)
             known[pvar->index] = 1;
         MPI_T_pvar_handle_free(session, &handle);
     }

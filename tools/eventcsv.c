@@ -1,6 +1,7 @@
 #include "eventcsv.h"
 
 #include "calls.h"
+#include "counter.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -175,7 +176,7 @@ static void fabric_set(const struct csv_source *source, struct row *row, const s
     unsigned kind = event_kind(event);
     const char *provider = run_reader_provider(source->file, (uint32_t)event->peer);
     uint32_t tag = (uint32_t)event->tag;
-    row->flags &= (uint16_t)~(unsigned)EVENT_PENDING; /* which is EVENT_LARGE of a message */
+    row->flags &= (uint16_t) ~(unsigned)EVENT_PENDING; /* which is EVENT_LARGE of a message */
     snprintf(row->value, sizeof row->value, "%s", provider ? provider : "unknown");
     row->what = kind == EVENT_FABRIC         ? "fabric"
                 : kind == EVENT_FABRIC_AGAIN ? "fabric again"
@@ -222,6 +223,16 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     row_put(source, &row);
 }
 
+/* What was counted inside of the call is the value, and what before it outside of MPI stands in bytes_out. */
+static void counter_set(const struct csv_source *source, struct row *row, const struct event *event)
+{
+    start_set(source, row, event->begin);
+    row->function = counter_call(event) ? run_reader_call_name(source->file, counter_call(event)) : NULL;
+    row->name = run_reader_counter_name(source->file, counter_of(event));
+    number_set(row->value, event->bytes);
+    number_set(row->bytes_out, counter_outside(event));
+}
+
 void csv_record(const struct csv_source *source, const char *name, const struct event *event, uint64_t call,
                 const struct event_extension *more)
 {
@@ -229,6 +240,11 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
     struct row row = {.what = name, .flags = event->kind};
     bool ends = (kind >= RECORD_SEND_DONE && kind <= RECORD_FREED) || kind == RECORD_RMA_DONE ||
                 kind == RECORD_IO_DONE || kind == RECORD_HALF_DONE;
+    if (kind == RECORD_COUNTER) {
+        counter_set(source, &row, event);
+        row_put(source, &row);
+        return;
+    }
     comm_set(source, &row, event->comm, event->begin ? event->begin : call);
     bool told = kind == RECORD_STALL || kind == RECORD_FABRIC || kind == RECORD_TRANSFERS;
     if (told) {

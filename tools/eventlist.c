@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "clockmessages.h"
+#include "counter.h"
 #include "eventcsv.h"
 #include "label.h"
 #include "readergaps.h"
@@ -61,6 +62,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_STALL - RECORD_FIRST] = "stall",
     [RECORD_FABRIC - RECORD_FIRST] = "below",
     [RECORD_TRANSFERS - RECORD_FIRST] = "transfers",
+    [RECORD_COUNTER - RECORD_FIRST] = "counter",
 };
 
 /* A call, or an event of an instrument: what is no part of another. */
@@ -264,6 +266,10 @@ static void record_print(const struct listing *listing, const struct stream *str
     case RECORD_COMM_DONE:
         fields_print(listing, file, event, ticks, CLASS_COMMUNICATOR, more);
         break;
+    case RECORD_COUNTER:
+        fprintf(listing->out, " %s %" PRIu64 ", before the call %" PRIu64 "\n",
+                run_reader_counter_name(file, counter_of(event)), event->bytes, counter_outside(event));
+        return;
     case RECORD_STALL:
         fprintf(listing->out, " %s", duration_text(duration, file, event->bytes));
         if (event->tag > 1)

@@ -182,6 +182,15 @@ static unsigned threads_read(const char *text)
     return (unsigned)threads;
 }
 
+/* "--folded --json RUN" has forgotten the file; "-" is standard output, and "--folded=--json" is meant. */
+static const char *target_read(char *const argv[])
+{
+    if (optarg[0] == '-' && optarg[1] && optarg == argv[optind - 1])
+        usage_reject("option '%s' needs a file or directory to write to, and '%s' is an option (./%s is a file)",
+                     argv[optind - 2], optarg, optarg);
+    return optarg;
+}
+
 static bool mode_selects(enum mode mode)
 {
     return mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE || mode == MODE_OTF2 ||
@@ -241,7 +250,7 @@ static struct request request_read(int argc, char *argv[])
         }
         mode_set(&request, (enum mode)option);
         if (mode_has_target((enum mode)option))
-            request.target = optarg;
+            request.target = target_read(argv);
     }
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(

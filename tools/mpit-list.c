@@ -5,6 +5,7 @@
 #include "installation.h"
 #include "listing.h"
 #include "options.h"
+#include "valuelist.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -20,33 +21,35 @@ static const char help[] =
     "  --cvars      control variables only\n"
     "  --load FILE  loads a library first, so that its own variables are there (needs --mpi; may be repeated)\n"
     "  --native     without mpit loaded: what the MPI shows by itself\n"
+    "  --run RUN    instead: the variables of a run with what each process counted in them, as its files have it (of "
+    "a\n"
+    "               job that kept them: with a trace, without MPI, with MPIT_REDUCE=0)\n"
     "  --json       as JSON\n"
     "  --help, --version\n"
     "\n"
     "The count of a variable of a communicator is that for MPI_COMM_WORLD of one process; \"-\": not asked for,\n"
     "because handles of native variables can crash the library.\n"
     "\n"
-    "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n";
+    "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n"
+    "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n";
 
 struct request {
     struct listing_choice choice;
     enum mpi_abi abi;
     bool native, json;
+    const char *run;  /* NULL: what an MPI shows */
     char **libraries; /* NULL behind the last one */
     size_t library_count;
 };
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"mpi", required_argument, NULL, 'm'},
-                                            {"pvars", no_argument, NULL, 'p'},
-                                            {"load", required_argument, NULL, 'l'},
-                                            {"cvars", no_argument, NULL, 'c'},
-                                            {"native", no_argument, NULL, 'n'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"mpi", required_argument, NULL, 'm'},  {"pvars", no_argument, NULL, 'p'},
+        {"load", required_argument, NULL, 'l'}, {"cvars", no_argument, NULL, 'c'},
+        {"native", no_argument, NULL, 'n'},     {"run", required_argument, NULL, 'r'},
+        {"json", no_argument, NULL, 'j'},       {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},    {NULL, 0, NULL, 0}};
     struct request request = {.abi = ABI_NONE, .libraries = calloc((size_t)argc + 1, sizeof *request.libraries)};
     if (!request.libraries)
         err(1, "no memory");
@@ -69,6 +72,9 @@ static struct request request_read(int argc, char *argv[])
         case 'n':
             request.native = true;
             break;
+        case 'r':
+            request.run = optarg;
+            break;
         case 'j':
             request.json = true;
             break;
@@ -84,6 +90,10 @@ static struct request request_read(int argc, char *argv[])
         usage_reject("one pattern at a time: '%s' is one too many", argv[optind + 1]);
     if (request.library_count && request.abi == ABI_NONE)
         usage_reject("--load needs --mpi: the MPI that %s is linked to", request.libraries[0]);
+    if (request.run && (request.abi != ABI_NONE || request.native || request.library_count || request.choice.cvars ||
+                        request.choice.pvars))
+        usage_reject(
+            "--run shows what is in files: --mpi, --pvars, --cvars, --load and --native have no meaning there");
     request.choice.pattern = argv[optind];
     if (!request.choice.pvars && !request.choice.cvars)
         request.choice.pvars = request.choice.cvars = true;
@@ -113,19 +123,44 @@ static json_t *listings_ask(const struct request *request, int *status)
     return listings;
 }
 
+static void json_show(json_t *document)
+{
+    json_dumpf(document, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(document);
+}
+
+/* Returns the exit status. */
+static int run_show(const struct request *request)
+{
+    char error[512];
+    json_t *list = value_list(request->run, request->choice.pattern, error);
+    if (!list)
+        errx(1, "%s", error);
+    size_t count = json_array_size(list);
+    if (request->json)
+        json_show(json_pack("{s:i, s:O}", "version", 1, "variables", list));
+    else
+        value_list_print(list, stdout);
+    if (!count && request->choice.pattern)
+        warnx("no variable of %s matches '%s'", request->run, request->choice.pattern);
+    json_decref(list);
+    output_close();
+    return count || !request->choice.pattern ? 0 : 1;
+}
+
 int main(int argc, char *argv[])
 {
     struct request request = request_read(argc, argv);
     int status = 0;
+    if (request.run)
+        return run_show(&request);
     json_t *listings = listings_ask(&request, &status);
     size_t variables = 0;
     for (size_t i = 0; i < json_array_size(listings); i++)
         variables += listing_choose(json_array_get(listings, i), &request.choice);
     if (request.json) {
-        json_t *document = json_pack("{s:i, s:O}", "version", 1, "mpis", listings);
-        json_dumpf(document, stdout, JSON_INDENT(2));
-        putchar('\n');
-        json_decref(document);
+        json_show(json_pack("{s:i, s:O}", "version", 1, "mpis", listings));
     } else {
         for (size_t i = 0; i < json_array_size(listings); i++) {
             if (i > 0)

@@ -42,18 +42,18 @@ static const char help[] =
     "  --sample HZ      look so often a second (to 10000) what each thread does, for mpit-dump --profile; 0: not yet,\n"
     "                   the program or a tool says when; --sample-ranks LIST: only in these ranks, 0,4-7,12-\n"
     "  --fabric         count what libfabric and UCX do below MPI, or for a program that uses them without MPI\n"
-    "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output)\n"
-    "  --quiet          show no summary\n"
-    "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out\n"
-    "  --help, --version\n"
+    "  --papi EVENTS    count events (perf::PAGE-FAULTS,PAPI_TOT_INS) in MPI and outside; --os: those of getrusage\n"
+    "  --summary FILE   the summary goes to FILE (JSON if it ends in .json; \"-\": standard output); --quiet: show "
+    "none\n"
+    "  --mpi NAME       openmpi or mpich, where mpit-run cannot find it out; --help, --version\n"
     "\n"
     "Exit status: the command's; 2: cannot record; 127: no such command, 126: cannot be run; 128 + N: signal N.\n"
     "\n"
     "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks;
-    bool trace, otf2, quiet, no_compact, fabric;
+    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks, *papi;
+    bool trace, otf2, quiet, no_compact, fabric, os;
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
@@ -83,6 +83,8 @@ static struct request request_read(int argc, char *argv[])
                                             {"sample-ranks", required_argument, NULL, 'r'},
                                             {"no-compact", no_argument, NULL, 'c'},
                                             {"fabric", no_argument, NULL, 'b'},
+                                            {"os", no_argument, NULL, 'k'},
+                                            {"papi", required_argument, NULL, 'e'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"mpi", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
@@ -131,6 +133,12 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'b':
             request.fabric = true;
+            break;
+        case 'k':
+            request.os = true;
+            break;
+        case 'e':
+            request.papi = value_check("papi", KNOB_PAPI_EVENTS, optarg);
             break;
         case 'q':
             request.quiet = true;
@@ -247,7 +255,8 @@ static void environment_set(const struct request *request, const char *library, 
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
-        (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) ||
+        (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) || (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
+        (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
         (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
         (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))

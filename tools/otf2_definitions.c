@@ -319,6 +319,24 @@ static void metrics_write(struct definitions *d)
     }
 }
 
+static void counters_write(struct definitions *d)
+{
+    uint32_t first = d->job->instruments.metric_count;
+    for (uint32_t i = 0; i < d->job->counters.count; i++) {
+        const struct trace_counter *counter = &d->job->counters.list[i];
+        uint32_t metric = first + i;
+        OTF2_StringRef text = name(d, counter->name), unit = name(d, counter->unit);
+        OTF2_StringRef description =
+            name(d, counter->asked ? "PAPI event, counted by thread" : "of the thread, getrusage");
+        WRITE(d, OTF2_GlobalDefWriter_WriteMetricMember(
+                     d->writer, metric, text, description,
+                     counter->asked ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_RUSAGE, OTF2_METRIC_ACCUMULATED_START,
+                     OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0, unit));
+        WRITE(d, OTF2_GlobalDefWriter_WriteMetricClass(d->writer, metric, 1, &metric, OTF2_METRIC_SYNCHRONOUS,
+                                                       OTF2_RECORDER_KIND_CPU));
+    }
+}
+
 /* Both ends of the range lie within it, for readers that take the length as exclusive; and what readers make of a stamp
  * and its offset, which they round in their own way. */
 static uint64_t range_end(const struct trace_job *job)
@@ -341,6 +359,7 @@ static void definitions_walk(struct definitions *d)
     windows_write(d);
     files_write(d);
     metrics_write(d);
+    counters_write(d);
 }
 
 /* From the regions that the location's events name to those that are defined; NULL without memory. */
@@ -377,7 +396,9 @@ static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, const st
     OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, trace_location(rank, thread));
     if (!writer)
         return OTF2_ERROR_FILE_INTERACTION;
-    OTF2_ErrorCode mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
+    OTF2_ErrorCode mapped = OTF2_SUCCESS;
+    if (job->region_count) /* OTF2 does not read an empty table */
+        mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
     if (mapped == OTF2_SUCCESS)
         mapped = trace_numbers_write(objects, rank, writer);
     OTF2_ErrorCode written = clock_offsets_write(writer, job, &job->ranks[rank]);

@@ -241,11 +241,53 @@ static void schedule_leave(struct trace_location *location, const struct traced_
         location->schedule.floor = location->floors[location->depth];
 }
 
+/* What counters have counted when a call begins or (inside) ends: the values themselves, beside its Enter or Leave. */
+static void counters_advance(struct trace_location *location, const struct traced_call *call, bool inside)
+{
+    for (size_t i = 0; i < call->part_count; i++) {
+        const struct event *event = &call->parts[i].event;
+        unsigned counter = counter_of(event);
+        if (event_kind(event) != RECORD_COUNTER || counter >= COUNTER_COUNT)
+            continue;
+        if (inside)
+            location->counted[counter] += event->bytes;
+        else if (counter_call(event) != CALL_NONE)
+            location->counted[counter] += counter_outside(event);
+    }
+}
+
+/* At the end of a thread it says what was counted behind its last call. */
+static void counters_finish(struct trace_location *location, const struct traced_call *call)
+{
+    for (size_t i = 0; i < call->part_count; i++) {
+        const struct event *event = &call->parts[i].event;
+        if (event_kind(event) == RECORD_COUNTER && counter_of(event) < COUNTER_COUNT &&
+            counter_call(event) == CALL_NONE)
+            location->counted[counter_of(event)] += counter_outside(event);
+    }
+}
+
+static void counters_write(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+{
+    uint32_t first = location->process->job->instruments.metric_count;
+    OTF2_Type types[1] = {OTF2_TYPE_UINT64};
+    if (!location->counts || call->event.kind & EVENT_NESTED || call_is_mark(call))
+        return;
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        OTF2_MetricValue values[1] = {{.unsigned_int = location->counted[i]}};
+        if (location->counters[i] != NO_COUNTER)
+            location_check(location, OTF2_EvtWriter_Metric(location->writer, NULL, now, first + location->counters[i],
+                                                           1, types, values));
+    }
+}
+
 static void call_enter(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
     if (location->schedule.some)
         schedule_enter(location, call);
+    if (location->counts)
+        counters_advance(location, call, false);
     if (!call_is_shown(location, call))
         return;
     OTF2_TimeStamp now = advance(location, call->event.begin);
@@ -255,6 +297,7 @@ static void call_enter(struct trace_location *location, const struct traced_call
                                                        call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
         return;
     }
+    counters_write(location, call, now);
     location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, trace_region(job, region_kind(call))));
     if (!job->in_part)
         write_begun(location, call, now);
@@ -392,20 +435,29 @@ static __attribute__((noinline)) void write_results(struct trace_location *locat
         write_operation_end(location, call, now);
 }
 
-static void call_leave(struct trace_location *location, const struct traced_call *call)
+static void call_leave_write(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
-    if (location->schedule.some)
-        schedule_leave(location, call);
-    if (!call_is_shown(location, call))
-        return;
     OTF2_TimeStamp now = advance(location, call->end);
     if (!job->in_part && call_has_results(call))
         write_results(location, call, now);
     if (event_kind(&call->event) == EVENT_SWITCHED)
         return;
+    counters_write(location, call, now);
     location_check(location,
                    OTF2_EvtWriter_Leave(location->writer, NULL, now, trace_region_number(job, region_kind(call))));
+}
+
+static void call_leave(struct trace_location *location, const struct traced_call *call)
+{
+    if (location->schedule.some)
+        schedule_leave(location, call);
+    if (location->counts)
+        counters_advance(location, call, true);
+    if (call_is_shown(location, call))
+        call_leave_write(location, call);
+    if (location->counts)
+        counters_finish(location, call);
 }
 
 void location_enter(struct trace_location *location, const struct traced_call *call)
@@ -489,7 +541,11 @@ void location_gap(struct trace_location *location, uint64_t until)
 void location_begin(struct trace_location *location)
 {
     const struct trace_job *job = location->process->job;
-    location->plain = !location->schedule.some && !job->selection && !job->in_part;
+    const struct run_reader *run = location->process->rank->run;
+    location->counts = run && job->counters.count;
+    if (location->counts)
+        trace_counters_places(&job->counters, run, location->counters);
+    location->plain = !location->schedule.some && !job->selection && !job->in_part && !location->counts;
 }
 
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)

@@ -11,6 +11,7 @@
 
 #include "otf2_calls.h"
 #include "otf2_communicators.h"
+#include "otf2_counters.h"
 #include "otf2_objects.h"
 #include "otf2_schedule.h"
 
@@ -66,7 +67,10 @@ struct trace_location {
     struct schedule schedule;     /* regions and samples of other libraries, written between the calls */
     size_t floors[1 << 10];       /* of the calls that are entered, for the schedule */
     size_t depth;
-    bool plain; /* neither a selection nor a schedule has to be asked for each call */
+    uint8_t counters[COUNTER_COUNT]; /* of the run file: which of the archive */
+    uint64_t counted[COUNTER_COUNT]; /* so far */
+    bool counts;                     /* any */
+    bool plain;                      /* neither a selection nor a schedule has to be asked for each call */
 };
 
 /* Before the first call, once the rest is set. */

@@ -227,6 +227,7 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
             return -1;
         if (trace_instruments_add(&job->instruments, run) != 0)
             return report_no_memory(report);
+        trace_counters_add(&job->counters, run);
         run_reader_rest(run);
     }
     return clocks_find(job, runs, count, report);

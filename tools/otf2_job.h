@@ -15,6 +15,7 @@
 #define MPIT_TOOLS_OTF2_JOB_H
 
 #include "calls.h"
+#include "otf2_counters.h"
 #include "otf2_instruments.h"
 #include "otf2_report.h"
 #include "select.h"
@@ -63,6 +64,7 @@ struct trace_job {
     uint16_t region_kind[CALL_COUNT]; /* of calls, by region: once all is written */
     uint32_t region_count;
     struct trace_instruments instruments; /* their regions have the numbers before those of calls */
+    struct trace_counters counters;       /* their metrics have the numbers behind those of instruments */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
     bool no_messages, no_collectives;

@@ -125,6 +125,19 @@ static int path_count(struct profile *profile, const struct stack_sample *sample
     return 0;
 }
 
+static int share_count(struct keytable *table, const struct stack_sample *sample, uint64_t stream)
+{
+    struct profile_share *share = keytable_make(table, (uint64_t)(uintptr_t)sample->run, stream, sizeof *share);
+    if (!share)
+        return -1;
+    share->rank = sample->rank;
+    share->pid = sample->run->header.pid;
+    share->tid = sample->sample->tid;
+    memcpy(share->name, sample->sample->name, sizeof sample->sample->name);
+    sum_add(&share->sum, sample);
+    return 0;
+}
+
 static int sample_count(void *data, const struct stack_sample *sample)
 {
     struct profile *profile = data;
@@ -142,6 +155,8 @@ static int sample_count(void *data, const struct stack_sample *sample)
     profile->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
     sum_add(&profile->sum, sample);
     profile_exact_sample(profile, sample);
+    if (share_count(&profile->processes, sample, 0) != 0 || share_count(&profile->threads, sample, sample->stream) != 0)
+        return -1;
     if (call_count(profile, sample) != 0 || functions_count(profile, sample) != 0)
         return -1;
     return path_count(profile, sample);
@@ -186,8 +201,8 @@ int profile_open(struct profile *profile, const struct run_job *job, const struc
 
 void profile_release(struct profile *profile)
 {
-    struct keytable *const tables[] = {&profile->calls, &profile->sites, &profile->functions, &profile->lines,
-                                       &profile->nodes};
+    struct keytable *const tables[] = {&profile->calls, &profile->sites,     &profile->functions, &profile->lines,
+                                       &profile->nodes, &profile->processes, &profile->threads};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         keytable_release(tables[i], NULL);
     free(profile->root);

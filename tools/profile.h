@@ -76,6 +76,16 @@ struct profile_node {
     bool several;
 };
 
+/* A process, or a thread of one. */
+struct profile_share {
+    struct keyed keyed; /* run, stream */
+    struct profile_sum sum;
+    int32_t rank; /* -1: it has none */
+    uint32_t pid;
+    int32_t tid; /* of a thread */
+    char name[18];
+};
+
 struct profile_exact {
     const char *none;                                       /* why there is nothing to compare; NULL: there is */
     uint64_t ns[PROFILE_STATES], inside_ns[PROFILE_STATES]; /* timers, samples: in the same span; of MPI's states */
@@ -91,7 +101,7 @@ struct profile {
     double squares;          /* of periods, in ns */
     uint64_t streams, ranks; /* that have samples */
     uint64_t period_least_ns, period_most_ns;
-    struct keytable calls, sites, functions, lines, nodes;
+    struct keytable calls, sites, functions, lines, nodes, processes, threads;
     struct profile_node *root;
     uint64_t node_count;
     const struct run_reader *last_run; /* of the sample before */

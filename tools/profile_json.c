@@ -90,6 +90,25 @@ static json_t *site_json(const struct keyed *keyed)
                      (json_int_t)site->line, "time", sum_json(&site->sum));
 }
 
+static json_t *rank_json(const struct profile_share *share)
+{
+    return share->rank < 0 ? json_null() : json_integer(share->rank);
+}
+
+static json_t *process_json(const struct keyed *keyed)
+{
+    const struct profile_share *share = (const struct profile_share *)keyed;
+    return json_pack("{s:o, s:I, s:o}", "rank", rank_json(share), "process", (json_int_t)share->pid, "time",
+                     sum_json(&share->sum));
+}
+
+static json_t *thread_json(const struct keyed *keyed)
+{
+    const struct profile_share *share = (const struct profile_share *)keyed;
+    return json_pack("{s:o, s:I, s:I, s:o, s:o}", "rank", rank_json(share), "process", (json_int_t)share->pid, "thread",
+                     (json_int_t)share->tid, "name", text_json(share->name), "time", sum_json(&share->sum));
+}
+
 static json_t *function_json(const struct keyed *keyed)
 {
     const struct profile_function *function = (const struct profile_function *)keyed;
@@ -138,6 +157,8 @@ json_t *profile_json(struct profile *profile)
         return NULL;
     json_object_set_new(json, "states", states_json(profile));
     json_object_set_new(json, "timers", exact_json(profile));
+    json_object_set_new(json, "by_rank", table_json(&profile->processes, process_json));
+    json_object_set_new(json, "by_thread", table_json(&profile->threads, thread_json));
     json_object_set_new(json, "calls", table_json(&profile->calls, call_json));
     json_object_set_new(json, "places", table_json(&profile->sites, site_json));
     json_object_set_new(json, "functions", table_json(&profile->functions, function_json));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MOST = 20, PATH_LINES_MOST = 200, PLACE_BYTES = 128, TITLE_COLUMNS = 40 };
+enum { ROWS_MOST = 20, PATH_LINES_MOST = 200, PLACE_BYTES = 128 };
 static const double PATH_SHARE_LEAST = 0.005;
 
 static const char *base_of(const char *path)
@@ -202,9 +202,81 @@ static void calls_print(const struct profile *profile, FILE *out)
     free(list);
 }
 
+static int rank_order(const void *one, const void *other)
+{
+    const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static int thread_order(const void *one, const void *other)
+{
+    const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
+    int ranks = rank_order(one, other);
+    return ranks ? ranks : (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* Of its own time. */
+static void share_states_print(const struct profile_sum *sum, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    fprintf(out, "%12s%11s%11s%11s\n", share_or_none(a, sum->state_ns[MPIT_STATE_NOT_IN_MPI], sum->ns),
+            share_or_none(b, sum->state_ns[MPIT_STATE_WORK], sum->ns),
+            share_or_none(c, profile_stall_ns(sum->state_ns), sum->ns), share_or_none(d, sum->on_cpu_ns, sum->ns));
+}
+
+static void process_title(char text[PLACE_BYTES], const struct profile_share *share)
+{
+    if (share->rank >= 0)
+        snprintf(text, PLACE_BYTES, "%" PRId32, share->rank);
+    else
+        snprintf(text, PLACE_BYTES, "process %" PRIu32, share->pid);
+}
+
+static void ranks_print(const struct profile *profile, FILE *out)
+{
+    char title[PLACE_BYTES], time[UNIT_TEXT_BYTES];
+    struct keyed **list = table_sort(&profile->processes, rank_order);
+    if (!list)
+        return;
+    fprintf(out, "\nranks                  sampled  not in MPI       work    stalled     on cpu   (shares of each "
+                 "one's time)\n");
+    for (size_t i = 0; i < profile->processes.count && i < ROWS_MOST; i++) {
+        const struct profile_share *share = (const struct profile_share *)list[i];
+        process_title(title, share);
+        fprintf(out, "  %-18s%10s", title, text_of_ns(time, share->sum.ns));
+        share_states_print(&share->sum, out);
+    }
+    more_print(profile->processes.count, out);
+    free(list);
+}
+
+/* Where every process has one, that table says it all. */
+static void threads_print(const struct profile *profile, FILE *out)
+{
+    char title[PLACE_BYTES], line[PLACE_BYTES + 40], part[UNIT_TEXT_BYTES];
+    if (profile->threads.count == profile->processes.count)
+        return;
+    struct keyed **list = table_sort(&profile->threads, thread_order);
+    if (!list)
+        return;
+    fprintf(out,
+            "\nthreads             share of all  not in MPI       work    stalled     on cpu   (of each one's time)\n");
+    for (size_t i = 0; i < profile->threads.count && i < ROWS_MOST; i++) {
+        const struct profile_share *share = (const struct profile_share *)list[i];
+        process_title(title, share);
+        snprintf(line, sizeof line, "%s: %s %" PRId32, title, share->name[0] ? share->name : "thread", share->tid);
+        fprintf(out, "  %-22s%8s", line, text_of_share(part, (double)share->sum.ns, (double)profile->sum.ns));
+        share_states_print(&share->sum, out);
+    }
+    more_print(profile->threads.count, out);
+    free(list);
+}
+
 static void sites_print(const struct profile *profile, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
     struct keyed **list = table_sort(&profile->sites, site_order);
     if (!list)
         return;
@@ -215,7 +287,8 @@ static void sites_print(const struct profile *profile, FILE *out)
         fprintf(out, "  %-28s%9s%9s  %s%s%s%s\n", site->call->name,
                 text_of_share(a, (double)site->sum.ns, (double)profile->sum.ns),
                 share_or_none(b, profile_stall_ns(site->sum.state_ns), site->sum.ns),
-                site->caller ? site->caller->name : "[unknown]", where[0] ? " (" : "", where, where[0] ? ")" : "");
+                site->caller ? text_of_name(name, site->caller->name) : "[unknown]", where[0] ? " (" : "", where,
+                where[0] ? ")" : "");
     }
     more_print(profile->sites.count, out);
     free(list);
@@ -223,7 +296,7 @@ static void sites_print(const struct profile *profile, FILE *out)
 
 static void functions_print(const struct profile *profile, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], name[UNIT_NAME_BYTES];
     struct keyed **list = table_sort(&profile->functions, function_order);
     if (!list)
         return;
@@ -232,7 +305,7 @@ static void functions_print(const struct profile *profile, FILE *out)
         const struct profile_function *function = (const struct profile_function *)list[i];
         fprintf(out, "  %23s%12s%9s  %s%s%s%s\n", share_or_none(a, function->self_ns, profile->sum.ns),
                 share_or_none(b, function->mpi_ns, profile->sum.ns),
-                share_or_none(c, function->total_ns, profile->sum.ns), function->frame->name,
+                share_or_none(c, function->total_ns, profile->sum.ns), text_of_name(name, function->frame->name),
                 function->frame->kind == FRAME_PROGRAM && function->frame->module[0] ? " [" : "",
                 function->frame->kind == FRAME_PROGRAM ? function->frame->module : "",
                 function->frame->kind == FRAME_PROGRAM && function->frame->module[0] ? "]" : "");
@@ -243,7 +316,7 @@ static void functions_print(const struct profile *profile, FILE *out)
 
 static void lines_print(const struct profile *profile, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
     struct keyed **list = table_sort(&profile->lines, line_order);
     if (!list)
         return;
@@ -252,7 +325,8 @@ static void lines_print(const struct profile *profile, FILE *out)
         const struct profile_line *line = (const struct profile_line *)list[i];
         const char *where = place_text(place, line->file, line->line);
         fprintf(out, "  %23s%12s  %s in %s\n", share_or_none(a, line->self_ns, profile->sum.ns),
-                share_or_none(b, line->mpi_ns, profile->sum.ns), where[0] ? where : "(no line)", line->frame->name);
+                share_or_none(b, line->mpi_ns, profile->sum.ns), where[0] ? where : "(no line)",
+                text_of_name(name, line->frame->name));
     }
     more_print(profile->lines.count, out);
     free(list);
@@ -278,13 +352,13 @@ struct paths_out {
 
 static void node_print(struct paths_out *paths, const struct profile_node *node, unsigned depth)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], place[PLACE_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
     double whole = (double)paths->profile->sum.ns;
     const char *where = place_text(place, node->file, node->several ? 0 : node->line);
     fprintf(paths->out, "  %8s%9s%9s  %*s%s%s%s%s\n", text_of_share(a, (double)node->sum.ns, whole),
             share_or_none(b, node->self.ns, paths->profile->sum.ns),
             share_or_none(c, profile_stall_ns(node->sum.state_ns), node->sum.ns), (int)(depth < 60 ? depth : 60) * 2,
-            "", node->frame->name, where[0] ? " (" : "", where, where[0] ? ")" : "");
+            "", text_of_name(name, node->frame->name), where[0] ? " (" : "", where, where[0] ? ")" : "");
 }
 
 static int nodes_print(struct paths_out *paths, const struct profile_node *parent, unsigned depth)
@@ -327,12 +401,10 @@ static int paths_print(const struct profile *profile, FILE *out)
 
 int profile_print(struct profile *profile, FILE *out)
 {
-    if (!profile->sum.samples) {
-        fprintf(out, "no sample was taken of what was asked for\n");
-        return 0;
-    }
     head_print(profile, out);
     states_print(profile, out);
+    ranks_print(profile, out);
+    threads_print(profile, out);
     calls_print(profile, out);
     sites_print(profile, out);
     functions_print(profile, out);

@@ -28,6 +28,9 @@ static size_t sampled_jobs(const struct run_dir *dir)
     return count;
 }
 
+/* The same status and words for all outputs: there is nothing to show, and no file is left. */
+static const char nothing[] = "no sample was taken of what was asked for";
+
 static void notes_print(const struct stacks *stacks)
 {
     char note[SYMBOLS_NOTE_BYTES];
@@ -45,24 +48,39 @@ static void job_title(const struct run_dir *dir, size_t i)
         printf("%sjob %zu of %zu (%016" PRIx64 ")\n", i ? "\n" : "", i + 1, dir->job_count, dir->jobs[i].job);
 }
 
+static int failed_for(char error[OUTPUT_ERROR_BYTES], const char *text)
+{
+    snprintf(error, OUTPUT_ERROR_BYTES, "%s", text);
+    return 1;
+}
+
 int sampleview_profile(const struct run_dir *dir, const struct sample_request *request)
 {
     json_t *jobs = json_array();
+    bool any = false;
     sampled_jobs(dir);
     for (size_t i = 0; i < dir->job_count; i++) {
         struct profile profile;
         json_t *json = NULL;
         if (!run_job_has_samples(&dir->jobs[i]))
             continue;
+        if (profile_open(&profile, &dir->jobs[i], request->selection, request->internal) != 0)
+            errx(1, "no memory to show the profile");
+        if (!profile.sum.ns) {
+            profile_release(&profile);
+            continue;
+        }
         if (!request->json)
             job_title(dir, i);
-        if (profile_open(&profile, &dir->jobs[i], request->selection, request->internal) != 0 ||
-            (request->json ? !(json = profile_json(&profile)) : profile_print(&profile, stdout) != 0))
+        if (request->json ? !(json = profile_json(&profile)) : profile_print(&profile, stdout) != 0)
             errx(1, "no memory to show the profile");
+        any = true;
         if (json)
             json_array_append_new(jobs, json);
         profile_release(&profile);
     }
+    if (!any)
+        errx(1, "%s", nothing);
     if (!request->json) {
         json_decref(jobs);
         return 0;
@@ -78,6 +96,7 @@ int sampleview_folded(const struct run_dir *dir, const struct sample_request *re
 {
     char error[OUTPUT_ERROR_BYTES] = "";
     int failed = 0;
+    uint64_t taken = 0;
     sampled_jobs(dir);
     FILE *out = output_file_open(request->target, error);
     if (!out)
@@ -93,8 +112,11 @@ int sampleview_folded(const struct run_dir *dir, const struct sample_request *re
             snprintf(error, sizeof error, "no memory to fold the samples");
         else
             notes_print(&stacks);
+        taken += stacks.taken;
         stacks_release(&stacks);
     }
+    if (!failed && !taken)
+        failed = failed_for(error, nothing);
     if (output_file_close(out, request->target, failed, error) != 0)
         errx(1, "%s", error);
     return 0;
@@ -112,12 +134,6 @@ static const struct run_job *sampled_job(const struct run_dir *dir, const char *
     return job;
 }
 
-static int failed_for(char error[OUTPUT_ERROR_BYTES], const char *text)
-{
-    snprintf(error, OUTPUT_ERROR_BYTES, "%s", text);
-    return 1;
-}
-
 int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request)
 {
     char error[OUTPUT_ERROR_BYTES] = "";
@@ -130,7 +146,7 @@ int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request
     if (profile_open(&profile, job, request->selection, request->internal) != 0) {
         failed = failed_for(error, "no memory to draw the samples");
     } else if (!profile.sum.ns) {
-        failed = failed_for(error, "no sample was taken of what was asked for");
+        failed = failed_for(error, nothing);
     } else {
         const char *program = job->files[0].header.program, *slash = strrchr(program, '/');
         flamegraph_write(&profile, slash ? slash + 1 : program, out);
@@ -154,7 +170,7 @@ int sampleview_pprof(const struct run_dir *dir, const struct sample_request *req
     if (stacks_open(&stacks, job, request->selection, request->internal) != 0 || pprof_write(&stacks, out) != 0)
         failed = failed_for(error, "no memory to convert the samples");
     else if (!stacks.taken)
-        failed = failed_for(error, "no sample was taken of what was asked for");
+        failed = failed_for(error, nothing);
     else
         notes_print(&stacks);
     stacks_release(&stacks);

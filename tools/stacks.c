@@ -131,7 +131,9 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
         const struct symbol_line *line = &place->lines[i];
         const char *name = line->function;
         char text[600];
-        if (!name)
+        if (!name && place->start != UINT64_MAX)
+            snprintf(text, sizeof text, "%s+0x%" PRIx64, place->module, place->start);
+        else if (!name)
             snprintf(text, sizeof text, "[%s+0x%" PRIx64 "]", place->module, place->address);
         spot->frames[i] = (struct stack_frame){
             frame_of(walk->stacks, name ? FRAME_PROGRAM : FRAME_UNKNOWN, name ? name : text, place->module),

@@ -22,7 +22,7 @@ enum frame_kind {
     FRAME_MPI,      /* the MPI function that was called */
     FRAME_INTERNAL, /* inside of that */
     FRAME_RECORDER, /* mpit itself */
-    FRAME_UNKNOWN,  /* an address without a name, or the unknown part of a stack */
+    FRAME_UNKNOWN,  /* a function or an address without a name, or the unknown part of a stack */
 };
 
 /* A function. There is one for each name in each module. */

@@ -14,10 +14,14 @@ static bool provider_is_there(const struct summary *summary, unsigned i)
     return i < SUMMARY_PROVIDERS_MAX && summary->providers[i].name[0];
 }
 
-static void function_print(const char *name, uint64_t count, uint64_t bytes, uint64_t ns, FILE *out)
+/* Of receives it is known how much there was room for. */
+static void function_print(unsigned function, uint64_t count, uint64_t bytes, uint64_t ns, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
-    fprintf(out, "    %-30s %14s %10s %10s %10s\n", name, text_of_count(a, count), text_of_bytes(b, bytes),
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], room[UNIT_TEXT_BYTES + 2];
+    enum fabric_kind kind = fabric_table[function].kind;
+    snprintf(room, sizeof room, "%s%s", bytes && (kind == FABRIC_RECV || kind == FABRIC_AM_RECV) ? "<=" : "",
+             text_of_bytes(b, bytes));
+    fprintf(out, "    %-30s %14s %10s %10s %10s\n", fabric_table[function].name, text_of_count(a, count), room,
             text_of_ns(c, ns), count ? text_of_seconds(d, (double)ns * 1e-9 / (double)count) : "-");
 }
 
@@ -27,7 +31,7 @@ static void provider_print(const struct summary_provider *provider, FILE *out)
     fprintf(out, "  %-32s %14s %10s %10s %10s\n", provider->name, "operations", "bytes", "time", "mean");
     for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++)
         if (provider->functions[i].count || provider->functions[i].time_ns)
-            function_print(fabric_table[i].name, provider->functions[i].count, provider->functions[i].bytes,
+            function_print(i, provider->functions[i].count, provider->functions[i].bytes,
                            provider->functions[i].time_ns, out);
     fprintf(out, "    %-30s %14s %10s %10s %10s\n", "polls", text_of_count(a, provider->polls), "-",
             text_of_ns(b, provider->poll_ns),
@@ -108,7 +112,7 @@ void summary_fabric_print(const struct summary *summary, FILE *out)
             "(shared memory within a node, its own TCP) does not use them.\n");
         return;
     }
-    fprintf(out, "\nBelow MPI, over all ranks\n");
+    fprintf(out, summary->mpi[0] ? "\nBelow MPI, over all ranks\n" : "\nlibfabric and UCX\n");
     for (unsigned i = 0; provider_is_there(summary, i); i++)
         provider_print(&summary->providers[i], out);
     calls_print(summary, out);

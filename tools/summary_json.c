@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "label.h"
 #include "summary_fabric.h"
+#include "summary_counters.h"
 #include "summary_instruments.h"
 #include "timeline.h"
 #include "variables.h"
@@ -189,6 +190,8 @@ static json_t *job_json(const struct run_job *job)
         json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
     json_object_set_new(json, "communicators", comms);
     json_object_set_new(json, "fabric", summary_fabric_json(summary));
+    json_object_set_new(json, "counters", summary_counters_json(summary));
+    json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));
     json_object_set_new(json, "instruments", summary_instruments_json(summary));
     json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));
     return json;

@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "label.h"
 #include "summary_fabric.h"
+#include "summary_counters.h"
 #include "summary_instruments.h"
 #include "units.h"
 #include "variables.h"
@@ -47,15 +48,22 @@ static void head_print(const struct summary *summary, FILE *out)
     fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
     if (summary->ranks < summary->world_size)
         fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
-    fprintf(out, "; %s thread%s in MPI; %s call%s, %s event records\n", text_of_count(b, summary->threads),
-            summary->threads == 1 ? "" : "s", text_of_count(c, calls), calls == 1 ? "" : "s",
-            text_of_count(d, summary->events));
+    fprintf(out, "; %s thread%s", text_of_count(b, summary->threads), summary->threads == 1 ? "" : "s");
+    if (summary->mpi[0])
+        fprintf(out, " in MPI; %s call%s, %s event records\n", text_of_count(c, calls), calls == 1 ? "" : "s",
+                text_of_count(d, summary->events));
+    else
+        fprintf(out, ", without MPI; %s event records\n", text_of_count(d, summary->events));
     if (summary->spawned && summary->parent_job)
         fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
     else if (summary->spawned)
         fprintf(out, "  spawned by another job\n");
     const struct summary_spread *run = &summary->run_seconds, *share = &summary->mpi_share;
     fprintf(out, "  run time   %s", text_of_seconds(a, run->max));
+    if (!summary->mpi[0]) {
+        fprintf(out, "\n");
+        return;
+    }
     bool known = summary->ranks > 1 && run->min_rank >= 0; /* ranks get their numbers in MPI_Init */
     if (known)
         fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, run->min), run->min_rank);
@@ -423,6 +431,7 @@ void summary_print(const struct summary *summary, FILE *out)
     comms_print(summary, comms, out);
     histograms_print(summary, comms, out);
     summary_fabric_print(summary, out);
+    summary_counters_print(summary, out);
     summary_instruments_print(summary, out);
     free(comms);
 }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "symbols.h"
 
+#include "functionstart.h"
 #include "keytable.h"
 #include "label.h"
 
@@ -384,6 +385,15 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     return count;
 }
 
+/* Of a function that has no name. */
+static uint64_t start_find(const struct object *object, uint64_t address)
+{
+    GElf_Addr bias = 0;
+    uint64_t start;
+    Elf *elf = object->module ? dwfl_module_getelf(object->module, &bias) : NULL;
+    return elf && function_start(elf, address - bias, &start) ? start + bias : UINT64_MAX;
+}
+
 const struct symbol_place *symbols_find(struct symbols *symbols, const struct module *module, const char *program,
                                         uint64_t pc)
 {
@@ -401,7 +411,11 @@ const struct symbol_place *symbols_find(struct symbols *symbols, const struct mo
         memcpy(place->lines, lines, count * sizeof *lines);
     if (place) {
         place->shown =
-            (struct symbol_place){.lines = place->lines, .count = count, .module = object->base, .address = address};
+            (struct symbol_place){.lines = place->lines,
+                                  .count = count,
+                                  .module = object->base,
+                                  .address = address,
+                                  .start = lines[count - 1].function ? UINT64_MAX : start_find(object, address)};
         if (keytable_put(&symbols->places, &place->keyed, object->number, address) == 0)
             return &place->shown;
         place_release(&place->keyed);

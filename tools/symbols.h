@@ -32,6 +32,7 @@ struct symbol_place {
     unsigned count;
     const char *module; /* the last part of the path; "" is never one */
     uint64_t address;   /* in the file */
+    uint64_t start;     /* of the function without a name that it is in; UINT64_MAX: not known, or it has a name */
 };
 
 struct symbols;

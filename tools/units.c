@@ -75,6 +75,24 @@ const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole)
     return text;
 }
 
+static bool is_inside_character(const char *at)
+{
+    return ((unsigned char)*at & 0xc0) == 0x80; /* UTF-8 */
+}
+
+const char *text_of_name(char text[UNIT_NAME_BYTES], const char *name)
+{
+    size_t length = strlen(name), begin = UNIT_NAME_BEGIN, end = length - UNIT_NAME_END;
+    if (length < UNIT_NAME_BYTES)
+        return name;
+    while (begin > 0 && is_inside_character(name + begin))
+        begin--;
+    while (is_inside_character(name + end))
+        end++;
+    snprintf(text, UNIT_NAME_BYTES, "%.*s...%s", (int)begin, name, name + end);
+    return text;
+}
+
 bool text_is_utf8(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

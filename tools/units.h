@@ -1,5 +1,5 @@
 /*
- * Quantities as people read them. Each function fills the buffer that it is given and returns it.
+ * Quantities and names as people read them. Each function fills the buffer that it is given and returns it.
  */
 #ifndef MPIT_TOOLS_UNITS_H
 #define MPIT_TOOLS_UNITS_H
@@ -18,6 +18,11 @@ const char *text_of_bytes(char text[UNIT_TEXT_BYTES], uint64_t bytes);
 const char *text_of_count(char text[UNIT_TEXT_BYTES], uint64_t count);
 /* "12.3 %" */
 const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole);
+
+/* The name itself, or its begin and end where it is longer than a table has room for: names of C++ may have either in
+ * common. */
+enum { UNIT_NAME_BEGIN = 60, UNIT_NAME_END = 33, UNIT_NAME_BYTES = UNIT_NAME_BEGIN + 3 + UNIT_NAME_END + 1 };
+const char *text_of_name(char text[UNIT_NAME_BYTES], const char *name);
 
 /* Whether the terminal's character set is UTF-8; call setlocale first. */
 bool text_is_utf8(void);

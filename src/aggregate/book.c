@@ -22,13 +22,13 @@ __thread struct thread_state *book_thread_state __attribute__((tls_model("initia
 static int variables_write(struct run *run)
 {
     uint64_t offset;
-    struct variable_record *records = run_alloc(run, variable_count * sizeof *records, &offset);
+    struct variable_record *records = run_alloc(run, variable_number() * sizeof *records, &offset);
     if (!records)
         return -1;
-    for (size_t i = 0; i < variable_count; i++)
-        records[i] = variables[i].record;
+    for (size_t i = 0; i < variable_number(); i++)
+        records[i] = variable_at(i)->record;
     run->header->variables = offset;
-    run->header->variable_count = offset ? variable_count : 0;
+    run->header->variable_count = offset ? variable_number() : 0;
     return 0;
 }
 
@@ -534,6 +534,20 @@ bool book_fabric_calls(struct ledger *ledger)
     return true;
 }
 
+struct counter_cells *book_counters(struct ledger *ledger)
+{
+    uint64_t offset;
+    if (ledger->tally.counters)
+        return ledger->tally.counters;
+    struct tally_block *block =
+        block_make(BLOCK_COUNTERS, ledger->index, 0, 0, sizeof(struct counter_cells) / sizeof(uint64_t), &offset);
+    if (!block)
+        return NULL;
+    block_link(block, offset);
+    __atomic_store_n(&ledger->tally.counters, (struct counter_cells *)(block + 1), __ATOMIC_RELEASE);
+    return ledger->tally.counters;
+}
+
 static void view_accumulate(const struct variable_record *record, const struct view *view, uint64_t *values,
                             size_t count)
 {
@@ -575,6 +589,10 @@ void book_accumulate(const struct variable *variable, const struct comm *comm, u
         const struct fabric_call_cells *calls = __atomic_load_n(&l->fabric_calls, __ATOMIC_ACQUIRE);
         if (calls)
             variable_take(record, BLOCK_FABRIC_CALLS, 0, (const uint64_t *)calls, sizeof *calls / sizeof(uint64_t),
+                          values, count);
+        const struct counter_cells *counters = __atomic_load_n(&l->tally.counters, __ATOMIC_ACQUIRE);
+        if (counters)
+            variable_take(record, BLOCK_COUNTERS, 0, (const uint64_t *)counters, sizeof *counters / sizeof(uint64_t),
                           values, count);
     }
     for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {

@@ -54,6 +54,8 @@ struct comm {
     bool queued;           /* it is freed, and waits to be used again */
     uint32_t holds, bound; /* who refers to it (commreuse.h) */
     uint64_t quiet_ticks;  /* no event of it began later: when the last of `holds` had gone */
+    uint64_t quiet_look;   /* how often requests had been looked through then, */
+    uint64_t pending_look; /* and when one was found that refers to it (commreuse.h) */
     struct comm *behind;   /* of those that are freed and wait to be used again */
     struct comm *up;       /* the parent, which this one holds; NULL = none */
     uint32_t slot, parent;
@@ -124,6 +126,7 @@ struct book {
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
     struct objects windows, files;
+    const struct counter_table *counters; /* what is counted by name; NULL: nothing */
     struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
     bool concurrent;
     bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
@@ -247,6 +250,8 @@ bool book_fabric(struct ledger *ledger, uint32_t provider);
 /* The same, and of the calls; false likewise. */
 bool book_fabric_calls(struct ledger *ledger);
 
+/* The thread's counters; makes their cells at first use. NULL: counted as lost. */
+struct counter_cells *book_counters(struct ledger *ledger);
 /* Value `slot` of a variable that is a sum, in its own unit. Seen by one reader or by several that follow each other,
  * it never falls. Lock-free, async-signal-safe. */
 uint64_t book_sample(const struct variable *variable, const struct comm *comm, size_t slot);

@@ -6,6 +6,7 @@
  *   peer_cells     one a thread, communicator and page of 64 peers   writer: the thread
  *   region_cells   one a thread and region                           writer: the thread
  *   fabric_cells   one a thread and provider of the fabric           writer: the thread
+ *   counter_cells  one a thread whose counters are read              writer: the thread
  *   shared_cells   one a communicator: levels that threads change together
  *                  writer: whichever thread is in MPI; under MPI_THREAD_MULTIPLE by locked instructions
  *
@@ -24,6 +25,7 @@
 #include "bucket.h"
 #include "calls.h"
 #include "fabriccalls.h"
+#include "counter.h"
 #include "pair.h"
 #include "state.h"
 
@@ -98,6 +100,10 @@ struct fabric_cells {
 struct fabric_call_cells {
     uint64_t other; /* operations inside of calls that they did not belong to */
     uint64_t time[CALL_COUNT];
+};
+
+struct counter_cells {
+    uint64_t count[COUNTER_COUNT][PLACE_COUNT];
 };
 
 /* Pending operations: how many now, and the extremes of the current segment. */

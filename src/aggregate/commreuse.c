@@ -16,7 +16,10 @@ struct comm_sum {
     unsigned room;
 };
 
-bool (*comm_is_pending)(const struct comm *comm);
+void (*comm_pending_visit)(void (*found)(struct comm *comm));
+
+/* How often the requests were looked through (commreuse.h); a communicator that was in none has the number 0. */
+static uint64_t looks = 1;
 
 /* ---- the queues of freed ones -------------------------------------------------------------------------------------
  */
@@ -53,6 +56,7 @@ void comm_abandoned(struct comm *comm)
 {
     pthread_mutex_lock(&book.lock);
     comm->quiet_ticks = clock_now();
+    comm->quiet_look = looks;
     if (book_is_short()) /* there is a place again */
         __atomic_store_n(&book.full_limit, 0, __ATOMIC_RELAXED);
     if (!comm->queued) /* somebody may have held it once more */
@@ -70,11 +74,27 @@ static bool comm_is_entered(const struct comm *comm)
     return false;
 }
 
+static void pending_found(struct comm *comm)
+{
+    comm->pending_look = looks;
+}
+
+/* Does a request refer to it that does not hold it? */
+static bool comm_is_pending(const struct comm *comm)
+{
+    if (!comm_pending_visit)
+        return false;
+    if (comm->quiet_look == looks || comm->pending_look == looks) {
+        looks++;
+        comm_pending_visit(pending_found);
+    }
+    return comm->pending_look == looks;
+}
+
 static bool comm_is_unused(const struct comm *comm, uint64_t since)
 {
     return comm->quiet_ticks < since && !__atomic_load_n(&comm->holds, __ATOMIC_ACQUIRE) &&
-           !__atomic_load_n(&comm->bound, __ATOMIC_ACQUIRE) && !comm_is_entered(comm) &&
-           !(comm_is_pending && comm_is_pending(comm));
+           !__atomic_load_n(&comm->bound, __ATOMIC_ACQUIRE) && !comm_is_entered(comm) && !comm_is_pending(comm);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------------------

@@ -9,9 +9,12 @@
  * that a program that makes few shows all of them by name. It is used again only when nobody refers to it:
  *
  *   holds   its own life, until MPI_Comm_free has returned; children that live (their end is charged to it); windows
- *           and files that were made on it; requests, but for those that the plain path has posted (comm_is_pending)
+ *           and files that were made on it; requests, but for those that the plain path has posted (comm_pending_visit)
  *   bound   handles of MPI_T and instances of instruments, whose readers must never see another's values
  *   calls   of other threads that are on it now, which their states in the run file tell
+ *
+ * No new request refers to a communicator that was freed. So one look at those that hold nothing tells of all that were
+ * freed before, and the next one is only taken for those that were freed since, or were found then.
  *
  * Who may run with whom: `holds` belongs to whoever is in MPI, with locked instructions only under MPI_THREAD_MULTIPLE;
  * `bound` is changed by any thread; everything else happens under the book's lock, by a thread that makes or frees a
@@ -25,8 +28,8 @@
 
 enum { COMMS_KEPT = 256, COMM_SUMS_MOST = 256 };
 
-/* Does a request refer to it that does not hold it? NULL: there are none such. */
-extern LIBRARY_LOCAL bool (*comm_is_pending)(const struct comm *comm);
+/* Says `found` of the communicator of each request that does not hold it. NULL: there are none such. */
+extern LIBRARY_LOCAL void (*comm_pending_visit)(void (*found)(struct comm *comm));
 
 /* The last one let go of it. */
 void comm_abandoned(struct comm *comm);

@@ -8,11 +8,11 @@
 static const struct variable_record *record_find(const struct figures *figures, const char *name,
                                                  enum variable_class class, const struct variable **own)
 {
-    size_t count = figures->run ? figures->run->variable_count : variable_count;
+    size_t count = figures->run ? figures->run->variable_count : variable_number();
     for (size_t i = 0; i < count; i++) {
-        const struct variable_record *record = figures->run ? &figures->run->variables[i] : &variables[i].record;
+        const struct variable_record *record = figures->run ? &figures->run->variables[i] : &variable_at(i)->record;
         if (record->class == class && strcmp(record->name, name) == 0) {
-            *own = figures->run ? NULL : &variables[i];
+            *own = figures->run ? NULL : variable_at(i);
             return record;
         }
     }
@@ -57,6 +57,22 @@ size_t figures_read(const struct figures *figures, const char *name, enum variab
         for (size_t i = 0; i < count; i++)
             values[i] = clock_ns(scale, values[i]);
     return have;
+}
+
+void figures_counter(const struct figures *figures, unsigned counter, uint64_t places[PLACE_COUNT])
+{
+    struct variable every = {.record = {.count = PLACE_COUNT,
+                                        .combine = COMBINE_SUM,
+                                        .terms = {{.block = BLOCK_COUNTERS,
+                                                   .weight = 1,
+                                                   .first = counter * (uint32_t)PLACE_COUNT,
+                                                   .run = 1,
+                                                   .step = 1,
+                                                   .stride = 1}}}};
+    if (figures->run)
+        run_values(figures->run, &every.record, NULL, places, PLACE_COUNT);
+    else
+        book_values(&every, NULL, places, PLACE_COUNT);
 }
 
 uint64_t figures_one(const struct figures *figures, const char *name, enum variable_class class,

@@ -33,6 +33,9 @@ size_t figures_read(const struct figures *figures, const char *name, enum variab
 uint64_t figures_one(const struct figures *figures, const char *name, enum variable_class class,
                      const struct figures_comm *comm);
 
+/* What a counter has counted, by place. */
+void figures_counter(const struct figures *figures, unsigned counter, uint64_t places[PLACE_COUNT]);
+
 /* The communicators one by one: *at begins at 0. False at the end. */
 bool figures_comm_next(const struct figures *figures, uint32_t *at, struct figures_comm *comm);
 

@@ -31,13 +31,14 @@ struct fabric_tally {
 /* The cells of one thread, and what the fold remembers from a call to the records behind it. */
 struct tally {
     struct thread_cells *cells;
-    uint64_t end;                /* of the call */
-    uint64_t share;              /* of its time, for each request that it completed or started */
-    uint64_t remainder;          /* for the first of them */
-    bool concurrent;             /* several threads may be in MPI at once: shared cells need locked instructions */
-    struct region_cells *region; /* of the region that the next event names */
-    bool shared;                 /* one of these is not nothing: */
-    uint64_t stall_share;        /* of its stall, likewise */
+    uint64_t end;                   /* of the call */
+    uint64_t share;                 /* of its time, for each request that it completed or started */
+    uint64_t remainder;             /* for the first of them */
+    bool concurrent;                /* several threads may be in MPI at once: shared cells need locked instructions */
+    struct region_cells *region;    /* of the region that the next event names */
+    struct counter_cells *counters; /* NULL: none of the thread is read */
+    bool shared;                    /* one of these is not nothing: */
+    uint64_t stall_share;           /* of its stall, likewise */
     uint64_t stall_remainder;
     uint64_t fabric_share; /* of its time below MPI */
     uint64_t fabric_remainder;
@@ -479,6 +480,17 @@ FOLD void fold_transfers(struct comm_tally *comm, const struct event *event)
 /* Any of those between calls. */
 void fold_fabric_event(const struct tally *tally, const struct event *event, const struct event_extension *more);
 
+/* What a counter counted in a call, and outside before it. */
+FOLD void fold_counter(struct tally *tally, const struct event *event)
+{
+    unsigned counter = counter_of(event), kind = counter_call(event);
+    if (!tally->counters || counter >= COUNTER_COUNT)
+        return;
+    cell_add(&tally->counters->count[counter][PLACE_OUTSIDE], counter_outside(event));
+    if (kind != CALL_NONE)
+        cell_add(&tally->counters->count[counter][counter_place_of(kind)], event->bytes);
+}
+
 /* A record behind a call that is none of the frequent ones above. */
 void fold_record(struct tally *tally, struct comm_tally *comm, const struct event *event,
                  const struct event_extension *more);
@@ -493,7 +505,9 @@ static inline void fold(struct tally *tally, struct comm_tally *comm, const stru
     else if (kind == RECORD_STALL) {
         fold_stall_time(tally->cells, event);
         fold_stall_share(tally, comm, event);
-    } else if (kind == EVENT_PASSED)
+    } else if (kind == RECORD_COUNTER)
+        fold_counter(tally, event);
+    else if (kind == EVENT_PASSED)
         fold_passed(tally, event);
     else if (kind == EVENT_REGION && tally->region)
         fold_region(tally->region, event, more);

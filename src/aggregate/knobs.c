@@ -19,12 +19,15 @@
 
 enum { TIMING_MOST = 1000000 };
 
+/* Whether there are such events is known where they are counted. */
 static int papi_check(const char *text, char *problem, size_t size)
 {
-    if (!text[0])
-        return 0;
-    snprintf(problem, size, "this version counts no PAPI events: it can only be empty");
-    return -1;
+    for (size_t i = 0; text[i]; i++)
+        if (!isgraph((unsigned char)text[i])) {
+            snprintf(problem, size, "allowed are names of PAPI events, separated by commas, without blanks");
+            return -1;
+        }
+    return 0;
 }
 
 static int policy_check(const char *text, char *problem, size_t size)
@@ -69,9 +72,11 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                      "MPI functions and classes: only these are recorded, or (with - in front) all but these; fixed "
                      "when MPI_Init begins.",
                      filter_check},
-    [KNOB_PAPI_EVENTS] = {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
-                          "Names of PAPI events, separated by commas. This version counts none: it can only be empty.",
-                          papi_check},
+    [KNOB_PAPI_EVENTS] =
+        {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
+         "Names of PAPI events, separated by commas, that are counted inside and outside of MPI calls; fixed "
+         "when MPI_Init begins.",
+         papi_check},
     [KNOB_CLOCK_SYNC_BARRIERS] =
         {"mpit_clock_sync_barriers", KNOB_INT, false, 0, 0, INT32_MAX,
          "N > 0: the clocks of a traced run on several nodes are measured again behind every Nth MPI_Barrier on "
@@ -81,10 +86,20 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                            "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
                            "begin is kept; ring, the oldest, so that its end is. Fixed when MPI_Init begins.",
                            policy_check},
-    [KNOB_FABRIC] = {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
-                     "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others); 0: only while "
-                     "a handle of these is started.",
-                     NULL},
+    [KNOB_FABRIC] =
+        {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
+         "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others); 0: only while "
+         "a handle of these is started.",
+         NULL},
+    [KNOB_OS] = {"mpit_os", KNOB_INT, true, 0, 0, 1,
+                 "1: kernel time, context switches and page faults inside MPI calls are counted (mpit_os_*); 0: only "
+                 "while a handle of these is started.",
+                 NULL},
+    [KNOB_SDE] =
+        {"mpit_sde", KNOB_INT, false, 0, 0, 1,
+         "1: mpit's variables are software-defined events of PAPI (sde:::mpit::NAME), for tools that initialize "
+         "PAPI behind MPI_Init; fixed when that begins.",
+         NULL},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -142,6 +157,8 @@ void knob_store(enum knob knob, uint64_t value)
     uint64_t before = __atomic_exchange_n(&knobs[knob], value, __ATOMIC_RELAXED);
     if (knob == KNOB_FABRIC)
         demand_change(DEMAND_FABRIC, (value != 0) - (before != 0));
+    if (knob == KNOB_OS)
+        demand_change(DEMAND_OS, (value != 0) - (before != 0));
     if (knob == KNOB_P2P_TIMEOUT_NS || knob == KNOB_TRACE || knob == KNOB_TIMING || knob == KNOB_RECORD_LOCAL_CALLS)
         derive();
     if (knob == KNOB_LARGE_MESSAGE_BYTES)
@@ -180,7 +197,7 @@ static uint32_t run_phase(void)
 static bool is_of_run(enum knob knob)
 {
     return knob == KNOB_TRACE || knob == KNOB_FLIGHT_EVENTS || knob == KNOB_BUFFER_LIMIT_BYTES ||
-           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ;
+           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ || knob == KNOB_SDE;
 }
 
 enum knob_result knob_write(enum knob knob, uint64_t value)
@@ -210,7 +227,7 @@ enum knob_result knob_write_text(enum knob knob, const char *text)
         return KNOB_OUT_OF_RANGE;
     bool good = knob_table[knob].check(text, problem, sizeof problem) == 0;
     pthread_mutex_lock(&write_lock);
-    if (run_phase() || (!good && knob == KNOB_PAPI_EVENTS))
+    if (run_phase())
         result = KNOB_NEVER;
     else if (!good)
         result = KNOB_OUT_OF_RANGE;

@@ -31,6 +31,8 @@ enum knob {
     KNOB_CLOCK_SYNC_BARRIERS,
     KNOB_TRACE_POLICY,
     KNOB_FABRIC,
+    KNOB_OS,
+    KNOB_SDE,
     KNOB_COUNT
 };
 

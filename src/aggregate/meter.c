@@ -1,6 +1,7 @@
 #include "meter.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Pairs of one size, to be used again. */
 struct pairs {
@@ -95,7 +96,7 @@ bool meter_acquire(struct meter *meter)
     pairs->order = order;
     meter->cell = cell_of(meter);
     meter->step = meter->variable->record.terms[0].stride;
-    meter->timer = meter->variable->record.class == VARIABLE_TIMER;
+    meter->timer = strcmp(meter->variable->record.unit, "ticks") == 0;
     meter->pairs = pairs->pairs;
     for (size_t i = 0; i <= meter->count; i++)
         pair_set(&meter->pairs[2 * i], (struct pair){.tag = tag_make(meter->owner, 0, 0)});

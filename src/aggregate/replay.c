@@ -36,9 +36,10 @@ struct replay {
     const struct run_reader *reader;
     struct tally tally; /* of the thread in progress */
     struct thread_cells thread;
-    struct replayed_comm **comms; /* of that thread, by slot */
-    struct region_cells *regions; /* of that thread, by the instrument's id */
-    struct fabric_cells *fabric;  /* of that thread, by the provider's number */
+    struct counter_cells counters; /* of that thread */
+    struct replayed_comm **comms;  /* of that thread, by slot */
+    struct region_cells *regions;  /* of that thread, by the instrument's id */
+    struct fabric_cells *fabric;   /* of that thread, by the provider's number */
     struct fabric_call_cells fabric_calls;
     struct level_cells pending[FABRIC_PROVIDERS_MOST + 1]; /* of all threads */
     struct shared_cells *shared;                           /* of all threads, by slot */
@@ -264,6 +265,9 @@ static void thread_compare(struct replay *replay, uint32_t thread)
         } else if (block->kind == BLOCK_FABRIC_CALLS) {
             cells_compare(replay, block, (const uint64_t *)&replay->fabric_calls,
                           sizeof replay->fabric_calls / sizeof(uint64_t));
+        } else if (block->kind == BLOCK_COUNTERS) {
+            cells_compare(replay, block, (const uint64_t *)&replay->counters,
+                          sizeof replay->counters / sizeof(uint64_t));
         } else if (block->kind == BLOCK_PEERS) {
             const void *page = page_find(comm, block->page);
             cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
@@ -380,10 +384,13 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
     bool whole = true;
     memset(&replay->thread, 0, sizeof replay->thread);
     memset(replay->regions, 0, (replay->reader->instrument_count + 1) * sizeof *replay->regions);
+    memset(&replay->counters, 0, sizeof replay->counters);
     memset(replay->fabric, 0, (FABRIC_PROVIDERS_MOST + 1) * sizeof *replay->fabric);
     memset(&replay->fabric_calls, 0, sizeof replay->fabric_calls);
-    replay->tally =
-        (struct tally){.cells = &replay->thread, .message_weight = 1, .fabric_calls = &replay->fabric_calls};
+    replay->tally = (struct tally){.cells = &replay->thread,
+                                   .message_weight = 1,
+                                   .fabric_calls = &replay->fabric_calls,
+                                   .counters = &replay->counters};
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
         whole = event_take(replay, &cursor, event);

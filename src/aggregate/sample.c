@@ -63,6 +63,12 @@ static uint64_t term_value(const struct variable_term *term, const struct comm *
             sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
         }
         return sum;
+    case BLOCK_COUNTERS:
+        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
+            const struct counter_cells *cells = __atomic_load_n(&l->tally.counters, __ATOMIC_ACQUIRE);
+            sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
+        }
+        return sum;
     case BLOCK_LOSSES:
         return book.run.header ? term_sum(term, book.run.header->lost, slot) : 0;
     default:

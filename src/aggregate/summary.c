@@ -4,6 +4,7 @@
 #include "figures.h"
 #include "label.h"
 #include "summaryfabric.h"
+#include "summarycounters.h"
 #include "summaryinstruments.h"
 
 #include <stdio.h>
@@ -316,6 +317,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
         figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
     calls_fill(summary, from);
     summary_fabric_fill(summary, from);
+    summary_counters_fill(summary, from, facts.rank);
     const struct run_header *header = from->run ? &from->run->header : book.run.header;
     summary->stall_known = header->stall_known == 1;
     /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
@@ -417,6 +419,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary->stall_known += other->stall_known;
         summary_fabric_merge(summary, other);
         summary->objects_unknown |= other->objects_unknown;
+        summary_counters_merge(summary, other);
         if (other->world_size > summary->world_size)
             summary->world_size = other->world_size;
     }
@@ -479,7 +482,7 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
-enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_OBJECTS = 6, FLAT_VERSION_WITH_FABRIC };
+enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_OBJECTS = 6, FLAT_VERSION_WITH_FABRIC /* and counters */ };
 
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
@@ -560,6 +563,11 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     if ((header.comm_count && !summary->comms) || (header.instrument_count && !summary->instruments)) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");
+        return -1;
+    }
+    if (!summary_counters_sanitize(summary)) {
+        summary_release(summary);
+        snprintf(error, 128, "is damaged: it has too many counters");
         return -1;
     }
     text_tidy(summary->mpi, sizeof summary->mpi);

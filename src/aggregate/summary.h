@@ -81,6 +81,16 @@ struct summary_provider {
     } functions[FABRIC_FUNCTION_COUNT];
 };
 
+/* A counter of the system or of PAPI. */
+enum { SUMMARY_COUNTERS_MAX = COUNTER_COUNT + COUNTER_ASKED_MOST };
+struct summary_counter {
+    char name[COUNTER_NAME_BYTES];
+    char unit[VARIABLE_UNIT_BYTES];
+    uint64_t places[PLACE_COUNT]; /* enum counter_place */
+    uint64_t ranks;
+    struct summary_spread spread; /* of the ranks' totals */
+};
+
 struct summary {
     uint64_t job;
     uint32_t ranks;       /* processes merged so far */
@@ -117,6 +127,9 @@ struct summary {
     uint64_t fabric_other;    /* operations that belonged to another call than the one they were in */
     uint64_t call_fabric_ns[CALL_COUNT];
     struct summary_provider providers[SUMMARY_PROVIDERS_MAX]; /* those with a name, in the order of their names */
+    struct summary_counter counters[SUMMARY_COUNTERS_MAX];
+    uint64_t counter_count;
+    uint64_t counter_read_ns; /* what it took to read those once that were asked for by name; the longest of any rank */
 };
 
 /* Was it told of the calls of this kind how long they were stalled? The ways in which MPI_Init waits are not watched.

@@ -1,4 +1,9 @@
+#define _GNU_SOURCE
 #include "variables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define CELL(type, field) (offsetof(struct type, field) / sizeof(uint64_t))
 #define TERM(kind, type, field, cells, far)                                                                            \
@@ -79,6 +84,24 @@
                    .terms = {__VA_ARGS__}},                                                                            \
         .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                      \
     }
+/* What is counted inside of MPI calls while somebody asks for it. */
+#define INSIDE(title, kind, dimension, slots, enumeration, from, text)                                                 \
+    {                                                                                                                  \
+        .record = {.name = (title),                                                                                    \
+                   .unit = (dimension),                                                                                \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .count = (slots),                                                                                   \
+                   .combine = COMBINE_SUM,                                                                             \
+                   .terms = {{.block = BLOCK_COUNTERS,                                                                 \
+                              .weight = 1,                                                                             \
+                              .first = CELL(counter_cells, count[from][PLACE_P2P]),                                    \
+                              .run = PLACE_COUNT - PLACE_P2P,                                                          \
+                              .step = 1,                                                                               \
+                              .stride = PLACE_COUNT}}},                                                                \
+        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
+        .demand = DEMAND_OS                                                                                            \
+    }
+#define ASKED " Counted while a handle is started somewhere in the process, or mpit_os is 1."
 #define OTHER(title, kind, dimension, to, slots, where, enumeration, text)                                             \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -357,9 +380,64 @@ const struct variable variables[] = {
           "while it is stopped it keeps its value. " UMQ_LIMITS),
     OTHER("mpit_umq_peers", SIZE, "", 1, 1, SOURCE_UMQ_PEERS, NAMES_NONE,
           "Processes of the communicator whose messages mpit_umq_length can see, this one among them."),
+    INSIDE("mpit_os_time", TIMER, "ns", 1, NAMES_NONE, COUNTER_OS_TIME,
+           "Time that threads spent in the kernel inside recorded MPI calls, in nanoseconds, as the kernel tells it; a "
+           "thread that sleeps is not there. Many kernels look only some hundred times a second whether a thread is in "
+           "the kernel, so that it says nothing of single calls: a message tells." ASKED),
+    INSIDE("mpit_os_switches", COUNTER, "", 2, NAMES_SWITCH, COUNTER_SWITCHES_VOLUNTARY,
+           "Context switches inside recorded MPI calls; the enumeration mpit_os_switch names the slots." ASKED),
+    INSIDE("mpit_os_faults", COUNTER, "", 2, NAMES_FAULT, COUNTER_FAULTS_MINOR,
+           "Page faults inside recorded MPI calls; the enumeration mpit_os_fault names the slots." ASKED),
 };
 
 const size_t variable_count = sizeof variables / sizeof variables[0];
+
+static struct variable added[COUNTER_ASKED_MOST];
+static size_t added_count;
+
+size_t variable_number(void)
+{
+    return variable_count + __atomic_load_n(&added_count, __ATOMIC_ACQUIRE);
+}
+
+const struct variable *variable_at(size_t index)
+{
+    return index < variable_count ? &variables[index] : &added[index - variable_count];
+}
+
+const struct variable *variable_add_counter(unsigned counter, const char *name, const char *unit)
+{
+    size_t number = added_count;
+    char *title = NULL, *text = NULL;
+    if (number >= COUNTER_ASKED_MOST || asprintf(&title, "mpit_papi_%s", name) < 0)
+        return NULL;
+    if (asprintf(&text,
+                 "PAPI event %s%s%s, counted by where the thread was; the enumeration mpit_papi_place names the "
+                 "slots." SAFE,
+                 name, unit[0] ? ", in " : "", strcmp(unit, "ns") == 0 ? "nanoseconds" : unit) < 0) {
+        free(title);
+        return NULL;
+    }
+    added[number] = (struct variable){
+        .record = {.class = VARIABLE_AGGREGATE,
+                   .count = PLACE_COUNT,
+                   .combine = COMBINE_SUM,
+                   .terms = {{.block = BLOCK_COUNTERS,
+                              .weight = 1,
+                              .first = (uint32_t)(CELL(counter_cells, count) + counter * (size_t)PLACE_COUNT),
+                              .run = 1,
+                              .step = 1,
+                              .stride = 1}}},
+        .extreme = EXTREME_NONE,
+        .source = SOURCE_CELLS,
+        .names = NAMES_PLACE,
+        .description = text,
+        .title = title};
+    snprintf(added[number].record.name, VARIABLE_NAME_BYTES, "%.*s", VARIABLE_NAME_BYTES - 1, title);
+    snprintf(added[number].record.unit, VARIABLE_UNIT_BYTES, "%s", unit);
+    __atomic_store_n(&added_count, number + 1, __ATOMIC_RELEASE);
+    return &added[number];
+}
 
 void variable_clear(const struct variable_record *variable, uint64_t *values, size_t count)
 {
@@ -428,6 +506,11 @@ static const char *const loss_names[LOSS_COUNT] = {
 static const char *const state_names[STATE_COUNT] = {"not_in_mpi", "work",       "stall_send", "stall_recv",
                                                      "stall_coll", "stall_wait", "stall_other"};
 
+static const char *const place_names[PLACE_COUNT] = {"outside_mpi", "p2p",    "completion",
+                                                     "collective",  "rma_io", "other"};
+static const char *const switch_names[] = {"voluntary", "involuntary"};
+static const char *const fault_names[] = {"minor", "major"};
+
 const char *variable_slot_name(enum variable_names names, size_t slot)
 {
     switch (names) {
@@ -443,6 +526,12 @@ const char *variable_slot_name(enum variable_names names, size_t slot)
         return slot < FABRIC_FUNCTION_COUNT ? fabric_table[slot].name : NULL;
     case NAMES_LOSS:
         return slot < LOSS_COUNT ? loss_names[slot] : NULL;
+    case NAMES_PLACE:
+        return slot < PLACE_COUNT ? place_names[slot] : NULL;
+    case NAMES_SWITCH:
+        return slot < 2 ? switch_names[slot] : NULL;
+    case NAMES_FAULT:
+        return slot < 2 ? fault_names[slot] : NULL;
     default:
         return NULL;
     }

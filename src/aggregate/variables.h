@@ -77,7 +77,10 @@ enum variable_names {
     NAMES_LOSS,
     NAMES_STATE,
     NAMES_FABRIC,
-    NAMES_FABRIC_FUNCTION
+    NAMES_FABRIC_FUNCTION,
+    NAMES_PLACE,
+    NAMES_SWITCH,
+    NAMES_FAULT
 };
 
 struct variable {
@@ -86,6 +89,7 @@ struct variable {
     enum variable_source source;
     enum variable_names names; /* the enumeration that names its slots */
     const char *description;
+    const char *title;  /* its whole name, where the record has no room for it; NULL: that of the record */
     enum demand demand; /* what is measured only while a handle of it is started (a continuous one: lives) */
     uint8_t difference; /* of one with a negative term: which of its binding (sample.c) */
 };
@@ -94,6 +98,16 @@ enum { DIFFERENCES = 2 }; /* of those that are not bound */
 
 extern const struct variable variables[];
 extern const size_t variable_count;
+
+/* Those that came at run time, too: for counters that were asked for by name. They come before the run begins, and
+ * stay. The name begins behind mpit_papi_. NULL: there is no room for more, or no memory. */
+const struct variable *variable_add_counter(unsigned counter, const char *name, const char *unit);
+size_t variable_number(void);
+const struct variable *variable_at(size_t index);
+static inline const char *variable_name(const struct variable *variable)
+{
+    return variable->title ? variable->title : variable->record.name;
+}
 
 /* Accumulators for one variable: values[count], SPAN needs two. */
 void variable_clear(const struct variable_record *variable, uint64_t *values, size_t count);

@@ -19,6 +19,7 @@
  *   destroyed    the communicator that the call freed; the call itself is charged to the parent
  *   argument     what a call on a window or a file was told and its own fields have no room for
  *   stall        how much of the call's time it found nothing to do; behind the call itself and its extension
+ *   counter      what a counter of the system or of PAPI counted inside of the call, and before it since the last one
  *
  * Between calls stand the events of other libraries' instruments, each by itself; peer = the instrument's id:
  *
@@ -117,6 +118,9 @@ enum record_kind {
                          kind,    peer = as in a completion call, tag = operations in it that belonged to another call */
     RECORD_TRANSFERS, /* of a collective, inside of it: tag = transfers that began, begin = when the first of them did,
                          bytes = ticks from there to the end of the last one */
+    RECORD_COUNTER, /* bytes = counted inside of the call; peer and tag = the low and the high half of what was counted
+                       outside of MPI before it; begin = the call's, duration = its kind, or CALL_NONE at the end of the
+                       thread, and above its 16 bits which counter (counter.h) */
     RECORD_END,
 };
 

@@ -3,6 +3,7 @@
 
 #include "clocksync.h"
 #include "compact.h"
+#include "counter.h"
 #include "readercomms.h"
 #include "readerversions.h"
 #include "runmap.h"
@@ -271,7 +272,7 @@ const char *run_reader_provider(const struct run_reader *reader, uint32_t number
 static bool block_kind_is_known(uint32_t kind)
 {
     return (kind >= BLOCK_THREAD && kind <= BLOCK_SHARED) || kind == BLOCK_REGION ||
-           (kind >= BLOCK_FABRIC && kind <= BLOCK_FABRIC_LEVEL);
+           (kind >= BLOCK_FABRIC && kind <= BLOCK_COUNTERS);
 }
 
 static int blocks_find(struct run_reader *reader)
@@ -336,6 +337,16 @@ static int tables_check(struct run_reader *reader)
     offset = reader->header.gaps;
     if (offset && !reader_object(reader, offset, sizeof(struct gap_table)))
         return reader_fail(reader, "is damaged: its causes of gaps lie outside of it");
+    offset = reader->header.counters;
+    reader->counters = offset ? reader_object(reader, offset, sizeof *reader->counters) : NULL;
+    if (offset && !reader->counters)
+        return reader_fail(reader, "is damaged: its table of counters lies outside of it");
+    if (reader->counters && reader->counters->count > COUNTERS_NAMED_MOST)
+        return reader_fail(reader, "is damaged: its table of counters is too long");
+    for (size_t i = 0; reader->counters && i < COUNTERS_NAMED_MOST; i++)
+        if (!text_ends(reader->counters->list[i].name, COUNTER_NAME_BYTES) ||
+            !text_ends(reader->counters->list[i].unit, VARIABLE_UNIT_BYTES))
+            return reader_fail(reader, "is damaged: the name of counter %zu does not end", i);
     return 0;
 }
 
@@ -572,6 +583,16 @@ size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync
 const uint64_t *tally_cells(const struct tally_block *block)
 {
     return (const uint64_t *)(block + 1);
+}
+
+const char *run_reader_counter_name(const struct run_reader *reader, unsigned counter)
+{
+    static const char *const names[COUNTER_OS_END] = {"kernel time", "voluntary switches", "involuntary switches",
+                                                      "minor page faults", "major page faults"};
+    if (counter < COUNTER_OS_END)
+        return names[counter];
+    unsigned number = counter - COUNTER_ASKED;
+    return reader->counters && number < reader->counters->count ? reader->counters->list[number].name : "?";
 }
 
 const char *run_reader_call_name(const struct run_reader *reader, unsigned kind)

@@ -59,6 +59,7 @@ struct run_reader {
     size_t variable_count;
     const struct call_record *calls; /* by kind; [0] is "none" */
     size_t call_count;
+    const struct counter_table *counters;         /* NULL: none */
     const struct instrument_record **instruments; /* by id; NULL where there is none */
     size_t instrument_count;
     const struct provider_record *providers[FABRIC_PROVIDERS_MOST + 1]; /* by number; NULL: none */
@@ -70,6 +71,8 @@ struct run_reader {
 /* Returns 0, or -1 with reader->error set; the reader needs no closing then. */
 int run_reader_open(struct run_reader *reader, const char *path);
 void run_reader_close(struct run_reader *reader);
+/* What a counter is called (counter.h). */
+const char *run_reader_counter_name(const struct run_reader *reader, unsigned counter);
 /* Gives the file's pages back to the system, and its map when RUN_MAPS_MOST others were put to rest after it. */
 void run_reader_rest(const struct run_reader *reader);
 /* Where chunks are gone through: how many, before that. With the head of each the kernel brings what lies around it. */

@@ -10,7 +10,7 @@ enum {
     VERSION_WITH_CLOCKS = 7,
     VERSION_WITH_STALLS = 8,
     VERSION_WITH_SAMPLES = 9,
-    VERSION_WITH_FABRIC
+    VERSION_WITH_FABRIC /* and counters */
 };
 
 int reader_version_check(struct run_reader *reader)
@@ -31,7 +31,7 @@ int reader_version_check(struct run_reader *reader)
     if (header->version < VERSION_WITH_SAMPLES)
         header->samples_hz = header->samples_lost = 0;
     if (header->version < VERSION_WITH_FABRIC)
-        header->first_provider = header->fabric_watched = 0;
+        header->first_provider = header->fabric_watched = header->counters = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     return 0;

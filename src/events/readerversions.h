@@ -7,6 +7,7 @@
  *      7      at first without header.gaps; header.stall_known
  *      8      header.samples_hz and samples_lost
  *      9      header.first_provider and fabric_watched, and blocks and events of those
+ *      9      header.counters; blocks and records of counters
  *
  * What a file lacks is nothing (0) in what the reader hands out. Events have had the same form since version 5, and the
  * table of calls is compared name by name, so that no kind is taken for another. Before that communicators had other

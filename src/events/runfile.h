@@ -155,6 +155,7 @@ struct run_header {
     uint64_t samples_lost;   /* for which there was no place */
     uint64_t first_provider; /* struct provider_record: the libraries below MPI, where they were watched */
     uint64_t fabric_watched; /* 1: somebody asked for what happens there */
+    uint64_t counters;       /* struct counter_table; 0: none was asked for by name */
 };
 
 /* Which events are kept. */
@@ -317,6 +318,23 @@ struct comm_past {
     struct comm_record records[];
 };
 
+enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
+
+/* What was asked for by name and is counted: number i is counter COUNTER_ASKED + i (counter.h). */
+enum { COUNTER_NAME_BYTES = 120, COUNTERS_NAMED_MOST = 16 };
+
+struct counter_record {
+    char name[COUNTER_NAME_BYTES]; /* as it was asked for; a variable's name has room for less */
+    char unit[VARIABLE_UNIT_BYTES];
+};
+
+struct counter_table {
+    uint64_t count;
+    uint64_t read_ns; /* what it took to read all of them once, at the start */
+    uint64_t reserved[6];
+    struct counter_record list[COUNTERS_NAMED_MOST];
+};
+
 /* 5 is the header's losses, see variables.h */
 enum block_kind {
     BLOCK_THREAD = 1,
@@ -327,6 +345,7 @@ enum block_kind {
     BLOCK_FABRIC = 8,   /* of a thread and a provider */
     BLOCK_FABRIC_CALLS, /* of a thread */
     BLOCK_FABRIC_LEVEL, /* of a provider, changed by all threads */
+    BLOCK_COUNTERS,     /* of a thread */
 };
 
 struct tally_block {
@@ -341,8 +360,6 @@ struct tally_block {
 };
 
 _Static_assert(sizeof(struct tally_block) == RUN_ALIGN, "cells are aligned");
-
-enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
 
 /*
  * How a variable's values come out of the cells: value[i] = combination over the terms of

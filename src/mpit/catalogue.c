@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static struct roster roster; /* of struct catalogue_entry; the key is the class */
-static bool own_entered;
+static size_t own_entered;   /* so many of them */
 static pthread_mutex_t catalogue_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct catalogue_entry *catalogue_at(int index)
@@ -64,7 +64,7 @@ static void own_enter(const struct variable *variable)
     struct catalogue_entry fresh = {
         .own = variable,
         .native_index = -1,
-        .name = (char *)(uintptr_t)variable->record.name,
+        .name = (char *)(uintptr_t)variable_name(variable),
         .description = (char *)(uintptr_t)variable->description,
         .verbosity = MPI_T_VERBOSITY_USER_BASIC,
         .class = catalogue_class(class),
@@ -110,14 +110,18 @@ static int native_admit(int native_index)
     return index;
 }
 
+/* Those of counters come when MPI is initialized. Under the lock. */
+static void own_ones_enter(void)
+{
+    for (size_t end = variable_number(); own_entered < end; own_entered++)
+        own_enter(variable_at(own_entered));
+}
+
 int catalogue_refresh(void)
 {
     component_refresh();
     pthread_mutex_lock(&catalogue_lock);
-    if (!own_entered)
-        for (size_t i = 0; i < variable_count; i++)
-            own_enter(&variables[i]);
-    own_entered = true;
+    own_ones_enter();
     int native_count = 0;
     door_open();
     if (DOOR(pvar_get_num, MPI_T_ERR_NOT_INITIALIZED, &native_count) == MPI_SUCCESS)
@@ -131,6 +135,10 @@ int catalogue_refresh(void)
 int catalogue_find(const char *name, int class)
 {
     component_refresh();
+    pthread_mutex_lock(&catalogue_lock);
+    if (own_entered >= variable_count) /* else the first refresh does it */
+        own_ones_enter();
+    pthread_mutex_unlock(&catalogue_lock);
     int native_index, index = roster_find(&roster, name, class);
     if (index >= 0 || DOOR(pvar_get_index, MPI_T_ERR_INVALID_NAME, name, class, &native_index) != MPI_SUCCESS)
         return index;

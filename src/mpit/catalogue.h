@@ -3,7 +3,8 @@
  * appear.
  *
  *   index   0 .. variable_count-1      own (aggregate/variables.c)
- *           variable_count ..          native, in the order in which their get_info first succeeded, and entered ones
+ *           variable_count ..          native, in the order in which their get_info first succeeded, entered ones,
+ *                                      and own ones of counters (variable_add_counter), as they came
  *
  * An index that was given out never moves and what get_info says of it never changes: a native variable enters with a
  * copy of what its own get_info says, once that succeeds; a name and class that are there already do not enter again.

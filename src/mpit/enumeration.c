@@ -16,12 +16,11 @@ struct enumeration {
 };
 
 static struct enumeration own[] = {
-    {.name = "mpit_call", .own = NAMES_CALL},
-    {.name = "mpit_coll", .own = NAMES_COLL},
-    {.name = "mpit_loss", .own = NAMES_LOSS},
-    {.name = "mpit_state", .own = NAMES_STATE},
-    {.name = "mpit_fabric_op", .own = NAMES_FABRIC},
-    {.name = "mpit_fabric_function", .own = NAMES_FABRIC_FUNCTION},
+    {.name = "mpit_call", .own = NAMES_CALL},        {.name = "mpit_coll", .own = NAMES_COLL},
+    {.name = "mpit_loss", .own = NAMES_LOSS},        {.name = "mpit_state", .own = NAMES_STATE},
+    {.name = "mpit_fabric_op", .own = NAMES_FABRIC}, {.name = "mpit_fabric_function", .own = NAMES_FABRIC_FUNCTION},
+    {.name = "mpit_papi_place", .own = NAMES_PLACE}, {.name = "mpit_os_switch", .own = NAMES_SWITCH},
+    {.name = "mpit_os_fault", .own = NAMES_FAULT},
 };
 enum { OWN = sizeof own / sizeof own[0] };
 

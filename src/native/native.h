@@ -108,9 +108,15 @@ struct native_behind {
 };
 void *native_symbol_behind_slow(struct native_behind *behind, const void *caller);
 
+/* NULL: not the same for all callers, or not known yet. */
+static inline void *native_symbol_known(const struct native_behind *behind)
+{
+    return __atomic_load_n(&behind->global, __ATOMIC_ACQUIRE);
+}
+
 static inline void *native_symbol_behind(struct native_behind *behind, const void *caller)
 {
-    void *symbol = __atomic_load_n(&behind->global, __ATOMIC_ACQUIRE);
+    void *symbol = native_symbol_known(behind);
     return __builtin_expect(symbol != 0, 1) ? symbol : native_symbol_behind_slow(behind, caller);
 }
 

@@ -91,22 +91,36 @@ static ssize_t polled(struct log *log, struct fabric_op *op, const struct queue_
     return got;
 }
 
+#define POLLED(got, read, table, entries)                                                                              \
+    do {                                                                                                               \
+        struct log *log = thread_log;                                                                                  \
+        struct fabric_op op;                                                                                           \
+        if (poll_is_quick(log) && !RELAXED_LOAD(&fabric_on)) {                                                         \
+            poll_quick_begin(log);                                                                                     \
+            got = read;                                                                                                \
+            poll_quick_end(log, got > 0);                                                                              \
+        } else {                                                                                                       \
+            log = poll_begin();                                                                                        \
+            fabric_poll_begin(&op, (table)->kind->provider);                                                           \
+            got = read;                                                                                                \
+            got = polled(log, &op, table, entries, got);                                                               \
+        }                                                                                                              \
+    } while (0)
+
 static ssize_t queue_read(struct fid_cq *cq, void *buf, size_t count)
 {
     const struct queue_table *table = TABLE_AROUND(cq->ops, queue_table);
-    struct log *log = poll_begin();
-    struct fabric_op op;
-    fabric_poll_begin(&op, table->kind->provider);
-    return polled(log, &op, table, buf, table->behind->read(cq, buf, count));
+    ssize_t got;
+    POLLED(got, table->behind->read(cq, buf, count), table, buf);
+    return got;
 }
 
 static ssize_t queue_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *source)
 {
     const struct queue_table *table = TABLE_AROUND(cq->ops, queue_table);
-    struct log *log = poll_begin();
-    struct fabric_op op;
-    fabric_poll_begin(&op, table->kind->provider);
-    return polled(log, &op, table, buf, table->behind->readfrom(cq, buf, count, source));
+    ssize_t got;
+    POLLED(got, table->behind->readfrom(cq, buf, count, source), table, buf);
+    return got;
 }
 
 static ssize_t slept(struct log *log, struct fabric_op *op, const struct queue_table *table, const void *entries,

@@ -534,9 +534,9 @@ static void ucx_find(void)
     fabric_ucx_switch(RELAXED_LOAD(&fabric_on));
 }
 
-GATE(ucp_init_version);
-ucs_status_t ucp_init_version(unsigned major, unsigned minor, const ucp_params_t *params, const ucp_config_t *config,
-                              ucp_context_h *context)
+/* ucp.h has an inline function that calls it, so that it cannot have GATE's name here. */
+static ucs_status_t init_watched(unsigned major, unsigned minor, const ucp_params_t *params, const ucp_config_t *config,
+                                 ucp_context_h *context)
 {
     static struct native_behind init = {.name = "ucp_init_version"};
     __typeof__(&ucp_init_version) behind =
@@ -547,3 +547,6 @@ ucs_status_t ucp_init_version(unsigned major, unsigned minor, const ucp_params_t
     ucx_find();
     return behind(major, minor, params, config, context);
 }
+
+void *gate_ucp_init_version __attribute__((visibility("hidden"), used)) = (void *)init_watched;
+GATE_SYMBOL("ucp_init_version", "gate_ucp_init_version");

@@ -2,6 +2,7 @@
 #include "log.h"
 
 #include "fabric.h"
+#include "counters.h"
 #include "moment.h"
 #include "raising.h"
 #include "tracing.h"
@@ -15,6 +16,10 @@
 __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 bool recorder_on;
 uint8_t call_modes[CALL_COUNT];
+bool counters_wanted;
+void (*log_call_begins)(struct log *log), (*log_call_returned)(struct log *log),
+    (*log_call_ended)(struct log *log, const struct event *call);
+void (*log_counting_ends)(struct log *log);
 void (*log_turned)(struct log *log);
 void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
 
@@ -33,6 +38,8 @@ static void thread_end(void *value)
     struct log *log = value;
     if (log_thread_ending)
         log_thread_ending();
+    if (log->counting)
+        log_counting_ends(log);
     thread_log = NULL;
     book_thread_state = NULL;
     uint64_t now = clock_now();
@@ -91,6 +98,7 @@ static struct log *log_make(void)
     accessed_open(&log->file);
     log->sampling = 1;
     log->stall.patience = PATIENCE_LEAST;
+    log->stall.quick = POLL_NOT_QUICK;
     log->sample_random = (uint64_t)log->own.index * 2 + UINT64_C(0x9e3779b97f4a7c15);
     log_turn(log);
     return log;
@@ -266,6 +274,8 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     if (log->state->call != CALL_NONE)
         probe_nest(probe, log, here);
     log->innermost = lowest;
+    if ((probe->mode & MODE_COUNTERS) && probe->outer.call == CALL_NONE)
+        log_call_begins(log);
     probe->weight = sample_next(log);
     if (probe->weight)
         probe->begin = clock_now();
@@ -329,6 +339,9 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     const struct thread_state *outer = &probe->outer;
     const struct call_description *call = &call_table[event_kind(&event)];
     struct event_extension more = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out};
+    bool counted = log->counting && outer->call == CALL_NONE;
+    if (counted)
+        log_call_returned(log);
     event.comm = view ? (uint16_t)view->slot : 0;
     if (outer->call != CALL_NONE) {
         event.kind |= EVENT_NESTED;
@@ -361,6 +374,8 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     }
     if (below.fabric.kind)
         below_commit(log, view, &below);
+    if (counted)
+        log_call_ended(log, &event);
     if (RELAXED_LOAD(&listeners))
         raise_call(log, view, &event, duration, bytes_out);
     if (outer->call != CALL_NONE) {

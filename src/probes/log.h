@@ -56,6 +56,7 @@ struct log {
     struct stall stall;                /* how the call that it is in gets on */
     struct fabric *fabric;             /* what it does below MPI; NULL: nothing that was watched */
     struct event nowhere;              /* the buffer of a log that has none */
+    struct counting *counting;         /* its counters (counters.c); NULL: they are not read */
     struct backlog backlog;            /* of the buffer: what is on its way into the trace */
 };
 
@@ -64,11 +65,19 @@ struct log {
  * another thread concerns whole calls; written by the switchboard.
  */
 enum call_mode {
-    MODE_QUIET = 1,   /* not at all: only what is needed later goes on (requests, communicators, windows, files) */
-    MODE_UNTIMED = 2, /* one of several is timed, or none */
+    MODE_QUIET = 1,    /* not at all: only what is needed later goes on (requests, communicators, windows, files) */
+    MODE_UNTIMED = 2,  /* one of several is timed, or none */
+    MODE_COUNTERS = 4, /* counters are read around it (counters.h) */
 };
 
 extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
+/* Somebody asks for counters: calls have MODE_COUNTERS. */
+extern LIBRARY_LOCAL bool counters_wanted;
+/* An outermost call begins, has returned, and its event is written; NULL: nobody reads counters. */
+extern LIBRARY_LOCAL void (*log_call_begins)(struct log *log),
+    (*log_call_ended)(struct log *log, const struct event *call);
+/* A thread ends that reads them. */
+extern LIBRARY_LOCAL void (*log_counting_ends)(struct log *log);
 
 extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Finalize, not in a forked child */

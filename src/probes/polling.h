@@ -1,6 +1,7 @@
 /*
  * Around a poll of the progress engine (stall.h). Nearly every poll is one of a call that does not wait, or a first few
- * in vain of one that does: these cost some loads and compares, here; what a stall needs is out of line.
+ * in vain of one that does. The first one of a call finds out which; as long as it is at work, the next ones of the
+ * same call go the quick way: one comparison with that call, one word that says what the thread is in, one count.
  */
 #ifndef MPIT_PROBES_POLLING_H
 #define MPIT_PROBES_POLLING_H
@@ -17,11 +18,45 @@ HOT struct log *stall_waiting(void)
     return call < CALL_COUNT && stall_may_wait[call] && log->state->since ? log : NULL;
 }
 
+/* ---- the quick way: a poll in vain of a call that has polled before, and is at work
+ * ------------------------------------ */
+
+HOT bool poll_is_quick(const struct log *log)
+{
+    return __builtin_expect(log != NULL, 1) && __builtin_expect(log->state->since == log->stall.call, 1) &&
+           __builtin_expect(log->state->call == log->stall.quick, 1);
+}
+
+/* Within, whoever comes by finds a poll that is not quick, of depth 1. */
+HOT void poll_quick_begin(struct log *log)
+{
+    log->stall.inside = POLL_QUICK;
+}
+
+/* Somebody came by, or it was not in vain, or it was one too many. */
+void poll_quick_leave(struct log *log, bool found);
+
+HOT void poll_quick_end(struct log *log, bool found)
+{
+    struct stall *stall = &log->stall;
+    if (__builtin_expect(found, 0) || __builtin_expect(stall->inside != POLL_QUICK, 0) ||
+        __builtin_expect(stall->left == 0, 0)) {
+        poll_quick_leave(log, found);
+        return;
+    }
+    stall->left--;
+    stall->inside = POLL_AGAIN(log->state->call);
+}
+
+/* ---- all others ---------------------------------------------------------------------------------------------------
+ */
+
 /* NULL: the thread is in no call that may wait. */
 HOT struct log *poll_begin(void)
 {
     struct log *log = stall_waiting();
     if (log && log->stall.depth++ == 0) {
+        log->stall.quick = POLL_NOT_QUICK;
         log->stall.found = false;
         if (__builtin_expect(log->stall.since != 0, 0))
             stall_poll_begin(log);
@@ -32,24 +67,9 @@ HOT struct log *poll_begin(void)
 /* `found`: it was not in vain. */
 HOT void poll_end(struct log *log, bool found)
 {
-    struct stall *stall = &log->stall;
-    stall->found |= found;
-    if (stall->depth == 0 || --stall->depth)
-        return;
-    if (__builtin_expect(stall->call != log->state->since, 0)) {
-        stall->call = stall->working = log->state->since;
-        stall->vain = 0;
-        stall->moved = false;
-    }
-    if (stall->found) {
-        stall->moved = true;
-        stall->vain = 0;
-        if (__builtin_expect(stall->since != 0, 0))
-            stall_pause(log, stall->poll);
-    } else if (stall->since == 0) {
-        if (__builtin_expect(++stall->vain > stall->patience, 0))
-            stall_patience_end(log);
-    }
+    log->stall.found |= found;
+    if (log->stall.depth && --log->stall.depth == 0)
+        poll_outermost_end(log);
 }
 
 #endif

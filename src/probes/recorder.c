@@ -5,6 +5,7 @@
 #include "communicator.h"
 #include "commreuse.h"
 #include "fabric.h"
+#include "counters.h"
 #include "filter.h"
 #include "gate.h"
 #include "instruments.h"
@@ -16,6 +17,7 @@
 #include "reduction.h"
 #include "request.h"
 #include "sampler.h"
+#include "sde.h"
 #include "settings.h"
 #include "switchboard.h"
 #include "tracing.h"
@@ -142,11 +144,13 @@ static bool run_start(void)
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
+    counters_open();
     stall_open();
     fabric_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
     if (book_open() != 0)
         return false;
+    counters_publish();
     instrument_run_begin();
     return true;
 }
@@ -290,6 +294,7 @@ static void below_begin(void)
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->mpi[0] = '\0';
+    header->world_rank = 0;
     __atomic_store_n(&header->world_size, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
     settings_tell(native_say);
@@ -344,6 +349,7 @@ static void environment_tell(void)
     if (book.run.header->world_rank != 0 && reduction_possible())
         return;
     settings_tell(native_say);
+    counters_tell(native_say);
     if (trace_refused)
         native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
     if (samples_refused && !book.run.said)
@@ -379,7 +385,7 @@ static void facts_learn(struct log *log)
     stall_learn();
     native_types_find();
     umq_pending_count = request_pending_count;
-    comm_is_pending = request_front_has;
+    comm_pending_visit = request_front_visit;
 }
 
 /* MPI is initialized, in one way or the other. */
@@ -430,6 +436,7 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     if (!by_session)
         book.run.header->init_ticks = clock_now();
     instruments_sample(probe->log);
+    sde_publish(native_say);
 }
 
 /* What its communicators were to the program is over, while sessions go on. */
@@ -463,6 +470,7 @@ bool recorder_finish(struct probe *probe)
             book.run.header->finalize_ticks = clock_now();
         instrument_publish();
         instruments_sample(log_get());
+        counters_flush(log_get());
     }
     if (recorder_directory() && reduction_possible()) {
         job_comm_make_late();

@@ -128,20 +128,18 @@ void request_spare_give(struct log *log)
     log->spare_count = 0;
 }
 
-static bool place_has(const struct front_place *place, const struct comm *comm)
+static void place_visit(const struct front_place *place, void (*found)(struct comm *comm))
 {
-    return place->handle && place->posted.view && place->posted.view->comm == comm;
+    if (place->handle && place->posted.view)
+        found(place->posted.view->comm);
 }
 
-bool request_front_has(const struct comm *comm)
+void request_front_visit(void (*found)(struct comm *comm))
 {
     for (unsigned i = 0; i < FRONT_PLACES; i++)
-        if (place_has(&request_front[i], comm))
-            return true;
+        place_visit(&request_front[i], found);
     for (uint32_t i = request_beside[0].younger; i; i = request_beside[i].younger)
-        if (place_has(&request_beside[i], comm))
-            return true;
-    return false;
+        place_visit(&request_beside[i], found);
 }
 
 static __attribute__((noinline)) void shard_wait(struct shard *shard)

@@ -173,8 +173,8 @@ HOT struct view *request_view(struct log *log, const struct request *request)
     return request->comm ? view_of(&log->own, book.comms[request->comm]) : NULL;
 }
 
-/* Does one that lives in front refer to the communicator? */
-bool request_front_has(const struct comm *comm);
+/* Says `found` of the communicator of each that lives in front. */
+void request_front_visit(void (*found)(struct comm *comm));
 
 /* Moves what lives in front behind it: book_share was called, and threads use only that from now on. */
 void request_front_leave(struct log *log);

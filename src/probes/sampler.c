@@ -463,8 +463,9 @@ __attribute__((constructor)) static void signal_take_early(void)
 void sampler_thread_begin(void)
 {
     struct sampled *self = &sampled_self;
-    if (self->link)
+    if (self->listed)
         return;
+    self->listed = true;
     self->tid = (int32_t)syscall(SYS_gettid);
     self->self = pthread_self();
     int cancel = lock_take();
@@ -481,8 +482,9 @@ void sampler_thread_begin(void)
 void sampler_thread_end(void)
 {
     struct sampled *self = &sampled_self;
-    if (!self->link)
+    if (!self->listed)
         return;
+    self->listed = false;
     int cancel = lock_take();
     timer_stop(self);
     *self->link = self->next;

@@ -29,11 +29,12 @@ struct sampler;
 
 /* What a thread knows of itself. */
 struct sampled {
-    struct sampled *next, **link; /* in the list of threads; link: NULL when it is not in it */
+    struct sampled *next, **link; /* in the list of threads; others change them, with the lock */
     struct sampler *sampler;      /* while its timer runs; else NULL */
     struct sampler *spare;        /* that it had, or has */
     pthread_t self;
     int32_t tid;
+    bool listed;   /* it is in the list; the thread's own */
     bool shielded; /* the signal is held back (shield.h) */
 };
 

@@ -38,6 +38,8 @@ static void stall_begin(struct log *log, uint64_t since)
 {
     struct stall *stall = &log->stall;
     stall->since = since;
+    stall->quick = POLL_NOT_QUICK;
+    stall->slept = true;
     if (stall->times++ == 0) {
         stall->ticks = 0;
         stall->first = stall->since;
@@ -46,7 +48,7 @@ static void stall_begin(struct log *log, uint64_t since)
 }
 
 /* Of polls that read the clock, if they were many. A sleep among them makes them no longer than that. */
-enum { LEARNED_FROM = 8, PATIENCE_MOST = 256 };
+enum { LEARNED_FROM = 8 };
 static uint32_t patience_ticks = 4000;
 
 void stall_scale(struct clock_scale scale)
@@ -69,7 +71,7 @@ static void idle_learn(struct stall *stall, uint64_t now)
         stall->patience = PATIENCE_LEAST;
 }
 
-void stall_pause(struct log *log, uint64_t now)
+static void stall_pause(struct log *log, uint64_t now)
 {
     struct stall *stall = &log->stall;
     idle_learn(stall, now);
@@ -89,15 +91,55 @@ void stall_poll_begin(struct log *log)
 
 /* It began with the first poll in vain, which was after what has been work. Where data have been moved before, as in a
  * large transfer, the few polls in vain between two pieces belong to that. */
-void stall_patience_end(struct log *log)
+static void patience_end(struct log *log)
 {
     struct stall *stall = &log->stall;
-    uint64_t now = clock_now(), spent = (uint64_t)stall->vain * stall->idle;
+    uint64_t now = clock_now(), spent = (uint64_t)(stall->patience + 1) * stall->idle;
     stall->watched = now;
     stall->polls = 0;
     if (stall->moved)
         spent = 0;
     stall_begin(log, now - stall->working > spent ? now - spent : stall->working);
+}
+
+static void poll_call_find(struct stall *stall, uint64_t call)
+{
+    if (stall->call == call)
+        return;
+    stall->call = stall->working = call;
+    stall->left = stall->patience;
+    stall->moved = false;
+}
+
+void poll_outermost_end(struct log *log)
+{
+    struct stall *stall = &log->stall;
+    poll_call_find(stall, log->state->since);
+    if (stall->found) {
+        stall->moved = true;
+        if (stall->since)
+            stall_pause(log, stall->poll);
+        stall->left = stall->patience;
+    } else if (stall->since == 0) {
+        if (stall->left)
+            stall->left--;
+        else
+            patience_end(log);
+    }
+    if (stall->since == 0)
+        stall->quick = log->state->call;
+}
+
+void poll_quick_leave(struct log *log, bool found)
+{
+    struct stall *stall = &log->stall;
+    if (found && stall->inside == POLL_QUICK) { /* what a short wait ends with */
+        stall->moved = true;
+        stall->left = stall->patience;
+        stall->inside = POLL_AGAIN(log->state->call);
+        return;
+    }
+    poll_end(log, found);
 }
 
 void poll_found(void)
@@ -153,6 +195,6 @@ void stall_forget(struct log *log)
 {
     log->stall.since = 0;
     log->stall.times = 0;
-    log->stall.depth = 0;
+    log->stall.inside = POLL_AGAIN(POLL_NOT_QUICK);
     stalled_show(log, 0);
 }

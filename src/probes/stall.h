@@ -38,21 +38,37 @@ struct stall {
     uint64_t ticks; /* the stalls that have ended */
     uint64_t poll;  /* when the outermost poll began, of those in a stall */
     uint32_t times; /* how many stalls; 0: none, and nothing has to be done when it returns */
-    uint32_t vain;  /* polls in vain while at work, of the call that began then: */
+    uint32_t left;  /* polls in vain that are no stall yet, of the call that began then: */
     uint64_t call;
     uint64_t working;  /* since then, in that call */
     uint32_t patience; /* so many polls in vain are no stall */
     uint32_t idle;     /* ticks that one takes, as learned; 0: not yet */
     uint64_t watched;  /* since then each poll reads the clock, */
     uint32_t polls;    /* and so many have */
-    uint16_t depth;    /* polls, one inside of the other */
-    bool found;        /* one inside of the outermost has found something */
-    bool moved;        /* one of the call has */
-    uint64_t work;     /* from then on it was at work, which was seen later: samples have to be told (sampler.c) */
+    union {
+        uint64_t inside; /* of these all */
+        struct {
+            uint16_t depth; /* polls, one inside of the other */
+            bool found;     /* one inside of the outermost has found something */
+            bool slept;     /* a stall has begun inside of it */
+            uint32_t quick; /* the kind of `call` while its next poll may go the quick way (polling.h) */
+        };
+    };
+    bool moved;    /* a poll of the call has found something */
+    uint64_t work; /* from then on it was at work, which was seen later: samples have to be told (sampler.c) */
 };
 
-/* So many polls in vain are no stall, until a thread has learned how long they take, and ever. */
-enum { PATIENCE_LEAST = 16 };
+/* No call, not even "in none". */
+#define POLL_NOT_QUICK UINT32_MAX
+/* What `inside` is in a quick poll, and after one. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "POLL_QUICK has the depth first"
+#endif
+#define POLL_QUICK ((uint64_t)POLL_NOT_QUICK << 32 | 1)
+#define POLL_AGAIN(call) ((uint64_t)(call) << 32)
+
+/* So many polls in vain are no stall, until a thread has learned how long they take, and ever; and at most so many. */
+enum { PATIENCE_LEAST = 16, PATIENCE_MOST = 256 };
 
 /* Calls that may wait, by kind. */
 void stall_open(void);
@@ -62,8 +78,7 @@ void stall_scale(struct clock_scale scale);
 /* poll_begin and poll_end, around a poll of the progress engine, are in polling.h; for these: */
 extern LIBRARY_LOCAL uint8_t stall_may_wait[]; /* by kind */
 void stall_poll_begin(struct log *log);
-void stall_patience_end(struct log *log);
-void stall_pause(struct log *log, uint64_t now);
+void poll_outermost_end(struct log *log);
 
 /* Something inside of a poll has found something. */
 void poll_found(void);

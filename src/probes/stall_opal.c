@@ -113,14 +113,27 @@ int ompi_sync_wait_mt(void *sync)
     return result;
 }
 
-GATE(opal_progress);
-void opal_progress(void)
+static __attribute__((noinline)) void progress_watched(const void *caller)
 {
-    void (*behind)(void) = (void (*)(void))native_symbol_behind(&progress, __builtin_return_address(0));
+    void (*behind)(void) = (void (*)(void))native_symbol_behind(&progress, caller);
     if (__builtin_expect(!behind, 0))
         return;
     struct log *log = poll_begin();
     behind();
     if (log)
         poll_end(log, false);
+}
+
+GATE(opal_progress);
+void opal_progress(void)
+{
+    void (*behind)(void) = (void (*)(void))native_symbol_known(&progress);
+    struct log *log = thread_log;
+    if (!behind || !poll_is_quick(log)) {
+        progress_watched(__builtin_return_address(0));
+        return;
+    }
+    poll_quick_begin(log);
+    behind();
+    poll_quick_end(log, false);
 }

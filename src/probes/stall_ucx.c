@@ -17,15 +17,27 @@ bool stall_ucx_here(void)
     return native_symbol(progress.name) != NULL;
 }
 
-GATE(ucp_worker_progress);
-unsigned ucp_worker_progress(void *worker)
+static __attribute__((noinline)) unsigned progress_watched(void *worker, const void *caller)
 {
-    unsigned (*behind)(void *) = (unsigned (*)(void *))native_symbol_behind(&progress, __builtin_return_address(0));
+    unsigned (*behind)(void *) = (unsigned (*)(void *))native_symbol_behind(&progress, caller);
     if (__builtin_expect(!behind, 0)) /* it is nowhere: a weak reference, which finds this one */
         return 0;
     struct log *log = poll_begin();
     unsigned moved = behind(worker);
     if (log)
         poll_end(log, moved != 0);
+    return moved;
+}
+
+GATE(ucp_worker_progress);
+unsigned ucp_worker_progress(void *worker)
+{
+    unsigned (*behind)(void *) = (unsigned (*)(void *))native_symbol_known(&progress);
+    struct log *log = thread_log;
+    if (!behind || !poll_is_quick(log))
+        return progress_watched(worker, __builtin_return_address(0));
+    poll_quick_begin(log);
+    unsigned moved = behind(worker);
+    poll_quick_end(log, moved != 0);
     return moved;
 }

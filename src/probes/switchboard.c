@@ -20,6 +20,8 @@ static unsigned mode_of(enum call kind)
         mode |= MODE_QUIET;
     if (__atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST) != 1 && !process)
         mode |= MODE_UNTIMED;
+    if (__atomic_load_n(&counters_wanted, __ATOMIC_SEQ_CST))
+        mode |= MODE_COUNTERS;
     return mode;
 }
 
@@ -32,6 +34,8 @@ static void *body_of(const struct wrapped *w, const struct bodies *bodies, unsig
         return bodies->general; /* recorded or not, all processes count the same barriers */
     if (mode & MODE_QUIET)
         return w->keeps ? bodies->general : NULL;
+    if (mode & MODE_COUNTERS)
+        return bodies->general;
     return mode & MODE_UNTIMED ? bodies->counted : bodies->timed;
 }
 

@@ -287,6 +287,9 @@ WAYS = {"openmpi": {"ob1": {"OMPI_MCA_pml": "ob1"},
                     "cm, libfabric": {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi"}},
         "mpich": {"as it is": {}}}
 # what the sampler adds to a thread that computes and calls: a loop on one process
+# what counters add to calls, where they are asked for
+COUNTED = {"--os": {"MPIT_OS": "1"}, "--papi, two of the kernel's events": {"MPIT_PAPI_EVENTS": "perf::PAGE-FAULTS,perf::TASK-CLOCK"},
+           "both": {"MPIT_OS": "1", "MPIT_PAPI_EVENTS": "perf::PAGE-FAULTS,perf::TASK-CLOCK"}}
 SAMPLED = {"100 samples a second": {"MPIT_SAMPLE_HZ": "100"}, "1000 samples a second": {"MPIT_SAMPLE_HZ": "1000"}}
 
 
@@ -309,6 +312,13 @@ def transports(bench, pairs, n):
                         for _ in range(pairs))
         print(f"  {title:22} x {statistics.median(ratios):.3f}  ({ratios[0]:.2f} .. {ratios[-1]:.2f})  of the loop of "
               "Isend + Recv + Wait, recorded in both")
+    for title, way in COUNTED.items():
+        pairs_of = [(bench.run("summary", "self", 4 * n, 1)[0], bench.run("summary", "self", 4 * n, 1, way)[0])
+                    for _ in range(pairs)]
+        ratios = sorted(with_ / without for without, with_ in pairs_of)
+        added = statistics.median((with_ - without) / 3 for without, with_ in pairs_of)
+        print(f"  {title:34} x {statistics.median(ratios):.2f}  ({ratios[0]:.2f} .. {ratios[-1]:.2f})  of the same loop; "
+              f"{added:.0f} ns more a call")
 
 
 # Below MPI: a loop of operations of UCX without MPI, bare, with mpit, and with its fabric probe on.

@@ -298,6 +298,7 @@ TEST(cvar_refusals, RUNNING, "15.3.10", "A write at the wrong time: MPI_T_ERR_CV
         int code;
     } refusals[] = {{"mpit_filter", "p2p", MPI_T_ERR_CVAR_SET_NEVER},
                     {"mpit_papi_events", "PAPI_TOT_CYC", MPI_T_ERR_CVAR_SET_NEVER},
+                    {"mpit_sde", &(int){1}, MPI_T_ERR_CVAR_SET_NEVER},
                     {"mpit_sample_hz", &(int){100}, MPI_T_ERR_CVAR_SET_NEVER}};
     int found = 0;
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE |
-pprof FILE PROFILE
+pprof FILE PROFILE | parts PROFILE | stripped PROFILE
 
 What mpit-dump made of the samples of phases.c (PROFILE: --profile --json), beside what the program measured by itself
 (SAID), and the other outputs beside the profile."""
@@ -94,6 +94,37 @@ def judge(profile, spent, source):
         require(abs(state["sampled_share"] - state["timer_share"]) <= TIMES * state["error"] + SLACK, "they do not agree")
     total = sum(state["timer_share"] for state in job["timers"]["states"].values())
     require(abs(total - 1) < 0.01, "the timers' shares are", total, "in all")
+
+
+def parts_judge(profile):
+    """Ranks and threads are the whole, and rank 0 waits for its late sender more than rank 1."""
+    job = job_of(profile)
+    for name, count in (("by_rank", job["processes"]), ("by_thread", job["threads"])):
+        parts = job[name]
+        require(len(parts) == count, name, "has", len(parts), "of", count)
+        for key in ("samples", "ns", "on_cpu_ns"):
+            require(sum(part["time"][key] for part in parts) == job["time"][key], name, key, "do not add up")
+        for state in job["states"]:
+            require(sum(part["time"]["states_ns"].get(state, 0) for part in parts) ==
+                    job["time"]["states_ns"].get(state, 0), name, state, "do not add up")
+    require(sorted(part["rank"] for part in job["by_rank"]) == [0, 1], "ranks", job["by_rank"])
+    waits = {part["rank"]: part["time"]["states_ns"].get("stall_recv", 0) / part["time"]["ns"] for part in job["by_rank"]}
+    require(waits[0] > waits[1] + 0.05, "stalled in receives, by rank:", waits)
+    require(all(part["thread"] > 0 and part["process"] > 0 for part in job["by_thread"]), "threads", job["by_thread"])
+
+
+def stripped_judge(profile):
+    """Functions of a stripped program stand under their addresses, which nm has of the one with symbols (standard input)."""
+    starts = {int(words[0], 16): words[2] for words in map(str.split, sys.stdin) if len(words) == 3 and words[1] in "tTwW"}
+    job = job_of(profile)
+    own = [function for function in job["functions"] if function["module"] == "program" and
+           function["total_ns"] > 0.01 * job["time"]["ns"]]  # stubs of the linker have no symbol
+    require(all(re.fullmatch(r"program\+0x[0-9a-f]+", function["name"]) for function in own), "names", own)
+    found = {starts.get(int(function["name"].split("+")[1], 16)) for function in own}
+    print("functions of the program:", found)
+    require(None not in found, "these begin nowhere:", own)
+    require({"main", "rounds", "compute_long", "receive_late"} <= {re.sub(r"\..*", "", name) for name in found},
+            "functions are missing, of", found)
 
 
 def folded_judge(folded, profile):
@@ -209,7 +240,8 @@ def main():
     if what == "rank":
         rank_judge(int(words[0]), *words[1:])
     else:
-        {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge, "pprof": pprof_judge}[what](*words)
+        {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge, "pprof": pprof_judge,
+         "parts": parts_judge, "stripped": stripped_judge}[what](*words)
 
 
 main()

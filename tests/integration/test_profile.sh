@@ -40,12 +40,13 @@ profiles() {
     local mpi=$1
     check "$mpi: the program is sampled" sampled_enough "$mpi"
     check "$mpi: functions, lines, states, timers" $python "$judge" judge all.json "run-$mpi.said" "$here/phases.c"
+    check "$mpi: ranks and threads are the whole" $python "$judge" parts all.json
     for rank in 0 1; do
         check "$mpi: rank $rank alone" sh -c "'$dump' --profile --json --ranks $rank run-$mpi >rank.json"
         check "$mpi: shares of rank $rank are those of its clock" $python "$judge" rank $rank rank.json "run-$mpi.said"
     done
     check "$mpi: --profile as text" sh -c "'$dump' --profile run-$mpi >text && grep -q 'receive_late (phases.c:' text &&
-        grep -q 'samples of ' text && grep -Eq 'samples and timers (agree|differ)' text"
+        grep -q 'samples of ' text && grep -q '^ranks ' text && grep -Eq 'samples and timers (agree|differ)' text"
     check "$mpi: --folded" "$dump" --folded folded "run-$mpi"
     check "$mpi: folded stacks are the samples" $python "$judge" folded folded all.json
     check "$mpi: --internal has what is inside" sh -c "'$dump' --folded - --internal run-$mpi | grep -q 'receive_late;MPI_Recv;P*MPI_Recv;.*stall recv'"
@@ -67,6 +68,10 @@ changes() {
     cp "$build/tests/heat-$mpi" program
     check "$mpi: another program gives no names, and is told once" sh -c "'$dump' --profile run-copy >text 2>&1 &&
         [ \$(grep -c 'program is not the file that ran' text) = 1 ] && grep -q '\[program+0x' text && ! grep -q compute_ text"
+    strip -s -o program "$build/tests/phases-$mpi"
+    check "$mpi: a stripped copy is sampled" samples run-stripped "$mpi" ./program 3
+    check "$mpi: its functions are told by where they begin" sh -c "'$dump' --profile --json run-stripped >stripped.json &&
+        nm '$build/tests/phases-$mpi' | $python '$judge' stripped stripped.json"
     head -c 20000 "$build/tests/phases-$mpi" >program
     check "$mpi: half a program is no reason to fall" sh -c "'$dump' --profile run-copy >text 2>&1 && ! grep -q compute_ text"
     rm program
@@ -82,10 +87,20 @@ wrong_calls() {
     refused "an archive that is there" 1 'exists already' --otf2-samples "archive-$mpi" "run-$mpi"
     refused "nothing of that" 1 'no sample was taken' --flamegraph none.svg --functions MPI_Alltoallw "run-$mpi"
     refused "nothing of that for pprof" 1 'no sample was taken' --pprof none.gz --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as text" 1 'no sample was taken' --profile --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as JSON" 1 'no sample was taken' --profile --json --functions MPI_Alltoallw "run-$mpi"
+    check "nothing is said instead" test ! -s said.out
+    refused "nothing of that as folded stacks" 1 'no sample was taken' --folded none.folded --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as an archive" 1 'no sample was taken' --otf2-samples never --functions MPI_Alltoallw "run-$mpi"
+    for option in --folded --flamegraph --pprof --otf2-samples --otf2 --perfetto; do
+        refused "$option without its file" 2 "'$option' needs a file" $option --json "run-$mpi"
+    done
+    refused "two that write" 2 "'--folded' needs a file" --folded --flamegraph x.svg "run-$mpi"
+    check "a file of such a name" sh -c "'$dump' --folded=--strange 'run-$mpi' && test -s ./--strange"
     refused "--internal without stacks" 2 '--internal goes with' --summary --internal "run-$mpi"
     refused "two at a time" 2 'only one of' --profile --folded - "run-$mpi"
     refused "no file" 2 'needs a value' --flamegraph
-    check "nothing half is left" sh -c '! ls never* none.svg* none.gz* 2>/dev/null'
+    check "nothing half is left" sh -c '! ls never* none.svg* none.gz* none.folded* ./--json* 2>/dev/null'
 }
 
 any=

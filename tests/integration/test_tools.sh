@@ -412,6 +412,16 @@ for mpi in openmpi mpich; do
     gives "  a truncated file is named, the rest shown" 1 mpit-dump cut-$mpi
     says err "cut-$mpi/${damaged##*/} is truncated"
     says out "MPI_Sendrecv"
+    gives "  what each process counted, from its file" 0 mpit-list --run trace-$mpi 'mpit_call_count'
+    says out "^ +0 +mpit_call_count +COUNTER .*MPI_Finalize 1"
+    says out "^ +1 +mpit_call_count +COUNTER .*MPI_Finalize 1"
+    gives "    as JSON" 0 mpit-list --run trace-$mpi --json 'mpit_send_count'
+    check "    of both ranks" sh -c "mpit-list --run trace-$mpi --json 'mpit_send_count' | python3 -c '
+import json, sys; found = json.load(sys.stdin)[\"variables\"]
+assert {v[\"rank\"] for v in found} == {0, 1} and any(v[\"communicator\"] == \"MPI_COMM_WORLD\" for v in found)'"
+    gives "    no variable of that name" 1 mpit-list --run trace-$mpi 'no_such_*'
+    gives "    a run that kept none" 1 mpit-list --run one-$mpi
+    says err "the summary of its job alone"
     gives "  a full disk is told" 1 sh -c "mpit-dump --events trace-$mpi >/dev/full"
     says err "standard output cannot be written"
 done
@@ -439,6 +449,8 @@ for mpi in openmpi mpich; do
 import json, sys; mpi = json.load(sys.stdin)[\"mpis\"][0]
 assert any(v[\"mpit\"] for v in mpi[\"pvars\"]) and any(not v[\"mpit\"] for v in mpi[\"cvars\"])'"
 done
+gives "--run with an option of an MPI" 2 mpit-list --run . --pvars
+gives "--run of what is no run" 1 mpit-list --run "$PWD/there-is-none"
 cp "$build/bin/mpit-list" "$build/bin/mpit-run" .
 gives "mpit-list without an MPI" 1 ./mpit-list
 says err "no MPI found"

@@ -192,11 +192,14 @@ static void who_is_referred_to_is_left_alone(void **state)
     assert_int_equal(sends_of(comm_called("WORLD/held#*")), 1);
 }
 
-static const struct comm *pending;
+static struct comm *pending;
+static unsigned looked;
 
-static bool is_pending(const struct comm *comm)
+static void visit_pending(void (*found)(struct comm *comm))
 {
-    return comm == pending;
+    looked++;
+    if (pending)
+        found(pending);
 }
 
 static void who_is_pending_or_entered_is_left_alone(void **state)
@@ -205,7 +208,7 @@ static void who_is_pending_or_entered_is_left_alone(void **state)
     struct comm *comm = comm_named("WORLD/late#1", 100);
     struct ledger *other = ledger_make(2);
     pending = comm;
-    comm_is_pending = is_pending;
+    comm_pending_visit = visit_pending;
     comm_free(comm);
     assert_true(is_left_alone(comm, 0));
     other->record->state = (struct thread_state){.call = CALL_MPI_Recv, .comm = comm->slot};
@@ -216,7 +219,22 @@ static void who_is_pending_or_entered_is_left_alone(void **state)
     other->record->state.call = CALL_NONE;
     assert_false(is_left_alone(comm, 1));
     assert_int_equal(sends_of_all(), sent);
-    comm_is_pending = NULL;
+    comm_pending_visit = NULL;
+}
+
+/* One look at the requests is enough for all that were freed before. */
+static void few_looks_are_taken(void **state)
+{
+    (void)state;
+    unsigned before = looked;
+    pending = NULL;
+    comm_pending_visit = visit_pending;
+    for (int i = 0; i < 4 * COMMS_KEPT; i++) {
+        struct comm *comm = comm_named("WORLD/look#1", 100);
+        comm_free(comm);
+    }
+    assert_in_range(looked - before, 1, 8);
+    comm_pending_visit = NULL;
 }
 
 static void parents_outlive_their_children(void **state)
@@ -574,6 +592,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(figures_of_the_next_one_begin_at_nothing),
         cmocka_unit_test(who_is_referred_to_is_left_alone),
         cmocka_unit_test(who_is_pending_or_entered_is_left_alone),
+        cmocka_unit_test(few_looks_are_taken),
         cmocka_unit_test(parents_outlive_their_children),
         cmocka_unit_test(slot_of_one_that_is_younger_than_the_call_is_not_taken),
         cmocka_unit_test(refused_end_changes_nothing),

@@ -484,11 +484,44 @@ static void concurrent_levels_lose_nothing(void **state)
     assert_in_range(shared.bytes.high, 13, 10 + 3 * WORKERS);
 }
 
+/* What was counted in a call goes to the place of its kind, and what before it to the one outside. */
+static void counters_go_where_the_thread_was(void **state)
+{
+    (void)state;
+    static struct counter_cells counters;
+    const struct {
+        unsigned kind, place;
+    } calls[] = {{CALL_MPI_Send, PLACE_P2P},   {CALL_MPI_Waitall, PLACE_COMPLETION}, {CALL_MPI_Bcast, PLACE_COLLECTIVE},
+                 {CALL_MPI_Put, PLACE_ACCESS}, {CALL_MPI_File_open, PLACE_ACCESS},   {CALL_MPI_Comm_dup, PLACE_OTHER}};
+    uint64_t outside = 0, wanted[PLACE_COUNT] = {0};
+    memset(&counters, 0, sizeof counters);
+    tally.counters = &counters;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        uint64_t before = (UINT64_C(3) << 32) + i, inside = UINT64_MAX / 16 + i;
+        struct event event = counter_event(COUNTER_ASKED + 2, calls[i].kind, 100, before, inside);
+        assert_int_equal(counter_of(&event), COUNTER_ASKED + 2);
+        assert_int_equal(counter_call(&event), calls[i].kind);
+        assert_true(counter_outside(&event) == before);
+        fold(&tally, NULL, &event, NULL);
+        outside += before;
+        wanted[calls[i].place] += inside;
+    }
+    struct event last = counter_event(COUNTER_ASKED + 2, CALL_NONE, 100, 7, 0);
+    fold(&tally, NULL, &last, NULL);
+    wanted[PLACE_OUTSIDE] = outside + 7;
+    assert_memory_equal(counters.count[COUNTER_ASKED + 2], wanted, sizeof wanted);
+    struct event beyond = counter_event(COUNTER_COUNT, CALL_MPI_Send, 100, 7, 7); /* of a damaged file */
+    fold(&tally, NULL, &beyond, NULL);
+    assert_int_equal(counters.count[COUNTER_COUNT - 1][PLACE_OUTSIDE], 0);
+    tally.counters = NULL;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, cells_clear)
     const struct CMUnitTest tests[] = {
         TEST(send_is_a_message_to_its_peer),
+        TEST(counters_go_where_the_thread_was),
         TEST(receive_is_a_message_from_its_peer),
         TEST(timeout_is_counted_where_its_flag_stands),
         TEST(null_process_is_a_call_and_no_message),

@@ -7,6 +7,7 @@
 
 #include "book.h"
 #include "clock.h"
+#include "demand.h"
 #include "knobs.h"
 #include "ledgerfixture.h"
 #include "reader.h"
@@ -72,14 +73,26 @@ static void before_a_run_all_may_be_written(void **state)
     }
 }
 
-static void what_is_not_there_yet_is_refused(void **state)
+static void names_of_events_have_no_blanks(void **state)
 {
     (void)state;
     char text[KNOB_TEXT_BYTES] = "x";
-    assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, ""), KNOB_WRITTEN);
-    assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, "PAPI_TOT_CYC"), KNOB_NEVER);
+    assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, "PAPI_TOT_CYC,perf::PAGE-FAULTS"), KNOB_WRITTEN);
+    assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, "PAPI_TOT_CYC, PAPI_TOT_INS"), KNOB_OUT_OF_RANGE);
     knob_read_text(KNOB_PAPI_EVENTS, text);
-    assert_string_equal(text, "");
+    assert_string_equal(text, "PAPI_TOT_CYC,perf::PAGE-FAULTS");
+    assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, ""), KNOB_WRITTEN);
+}
+
+static void the_option_asks_for_the_system(void **state)
+{
+    (void)state;
+    assert_false(demand_now(DEMAND_OS));
+    assert_int_equal(knob_write(KNOB_OS, 1), KNOB_WRITTEN);
+    assert_int_equal(knob_write(KNOB_OS, 1), KNOB_WRITTEN);
+    assert_true(demand_now(DEMAND_OS));
+    assert_int_equal(knob_write(KNOB_OS, 0), KNOB_WRITTEN);
+    assert_false(demand_now(DEMAND_OS));
 }
 
 static void a_filter_is_taken_before_a_run_and_not_in_it(void **state)
@@ -302,7 +315,7 @@ static void environment_is_read_once(void **state)
     setenv("MPIT_LARGE_MESSAGE_BYTES", "77", 1);
     setenv("MPIT_TRACE", "2", 1);
     setenv("MPIT_FILTER", "p2p,MPI_Sned", 1);
-    setenv("MPIT_PAPI_EVENTS", "PAPI_TOT_INS", 1);
+    setenv("MPIT_PAPI_EVENTS", "PAPI_TOT_INS CYCLES", 1);
     setenv("MPIT_SAMPLE_HZ", "10001", 1);
     setenv("MPIT_TIMING", "3", 1);
     settings_read();
@@ -316,7 +329,7 @@ static void environment_is_read_once(void **state)
     settings_tell(say);
     assert_int_equal(lines, 4);
     assert_non_null(strstr(said, "MPIT_FILTER=p2p,MPI_Sned cannot be used: 'MPI_Sned' is neither"));
-    assert_non_null(strstr(said, "MPIT_PAPI_EVENTS=PAPI_TOT_INS cannot be used: this version"));
+    assert_non_null(strstr(said, "MPIT_PAPI_EVENTS=PAPI_TOT_INS CYCLES cannot be used: allowed are names"));
     assert_non_null(strstr(said, "MPIT_SAMPLE_HZ=10001 cannot be used: allowed are whole numbers from 0 to 10000"));
     assert_non_null(strstr(said, "MPIT_TRACE=2 cannot be used: allowed are whole numbers from 0 to 1"));
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 78), KNOB_WRITTEN);
@@ -329,7 +342,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(before_a_run_all_may_be_written),
-        TEST(what_is_not_there_yet_is_refused),
+        TEST(names_of_events_have_no_blanks),
+        TEST(the_option_asks_for_the_system),
         TEST(a_filter_is_taken_before_a_run_and_not_in_it),
         TEST(what_needs_times_has_every_call_timed),
         TEST(in_a_run_bounds_go_down_to_what_is_in_use),

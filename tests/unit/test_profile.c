@@ -10,6 +10,7 @@
 #include "profile.h"
 #include "runfixture.h"
 #include "samplefixture.h"
+#include "units.h"
 
 #include <link.h>
 #include <math.h>
@@ -386,6 +387,32 @@ static void text_json_and_picture_have_the_names(void **state)
     profile_release(&profile);
 }
 
+static void long_names_are_cut_in_tables(void **state)
+{
+    (void)state;
+    char cut[UNIT_NAME_BYTES], name[400];
+    assert_string_equal(text_of_name(cut, "solve"), "solve");
+    memset(name, 'a', sizeof name);
+    name[UNIT_NAME_BYTES - 1] = '\0';
+    assert_ptr_equal(text_of_name(cut, name), name); /* it has room */
+    memset(name, 'b', sizeof name);
+    strcpy(name + sizeof name - 10, "::solve()");
+    assert_int_equal(strlen(text_of_name(cut, name)), UNIT_NAME_BYTES - 1);
+    assert_memory_equal(cut + UNIT_NAME_BEGIN - 2, "bb...bb", 7);
+    assert_string_equal(cut + UNIT_NAME_BYTES - 10, "::solve()");
+    for (size_t i = 0; i < 3; i++) { /* no half of a character is left */
+        for (size_t at = i; at + 2 < 199; at += 2)
+            memcpy(name + at, "\xc3\xa9", 2);
+        memset(name, 'c', i);
+        name[199] = '\0';
+        name[198] = 'd';
+        const char *shown = text_of_name(cut, name), *dots = strstr(shown, "...");
+        assert_non_null(dots);
+        assert_true((dots - shown) % 2 == (ptrdiff_t)i % 2);
+        assert_int_not_equal((unsigned char)dots[3] & 0xc0, 0x80);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, recording_setup, recording_teardown)
@@ -402,6 +429,7 @@ int main(void)
         TEST(timers_and_samples_differ_where_they_do),
         TEST(what_cannot_be_compared_is_not),
         TEST(heavy_samples_count_as_many),
+        cmocka_unit_test(long_names_are_cut_in_tables),
         cmocka_unit_test(errors_are_those_of_the_number_of_samples),
         TEST(text_json_and_picture_have_the_names),
     };

@@ -449,6 +449,13 @@ static void request_set_apart_is_found(void **state)
     assert_int_equal(front_place(handle)->overflow, 0);
 }
 
+static struct comm *found_in_front;
+
+static void front_found(struct comm *comm)
+{
+    found_in_front = comm;
+}
+
 /* A persistent request in front holds its communicator, and is one behind when something asks for more. */
 static void persistent_request_holds_its_communicator(void **state)
 {
@@ -462,7 +469,9 @@ static void persistent_request_holds_its_communicator(void **state)
         .view = &view, .where = &variable, .tag = 77, .type = REQUEST_COLL | POSTED_PERSISTENT | POSTED_IDLE};
     assert_true(front_keep(&posted, 0xe000));
     assert_int_equal(comm.holds, 2);
-    assert_true(request_front_has(&comm));
+    found_in_front = NULL;
+    request_front_visit(front_found);
+    assert_ptr_equal(found_in_front, &comm);
     assert_int_equal(request_begin(0xe000), 0);
     assert_true(request_look(0xe000, &copy) && !copy.active && copy.comm == 1);
     request_front_yield(own_log, 0xe000);

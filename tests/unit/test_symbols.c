@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "functionstart.h"
 #include "symbols.h"
 
 #include <fcntl.h>
@@ -74,6 +75,8 @@ static const struct symbol_place *find(const struct module *module, uint64_t pc)
     assert_true(place->count >= 1);
     return place;
 }
+
+int main(void);
 
 static volatile uint64_t here[3];
 static unsigned outer_line, inner_line;
@@ -165,6 +168,67 @@ static void names_of_cpp_are_written_out(void **state)
     place = find(&module, (uint64_t)(uintptr_t)terminate);
     assert_string_equal(place->lines[place->count - 1].function, "std::terminate()");
     free(real);
+}
+
+/* As of a stripped file: without its symbols. Where each of these functions begins, the compiler knows. */
+static void functions_without_names_begin_somewhere(void **state)
+{
+    (void)state;
+    elf_version(EV_CURRENT);
+    int fd = open(program, O_RDONLY);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    assert_non_null(elf);
+    void (*const functions[])(void) = {outer, (void (*)(void))return_address, (void (*)(void))object_take,
+                                       (void (*)(void))main};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        uint64_t begin = (uint64_t)(uintptr_t)functions[i] - self.bias, start = 0;
+        for (uint64_t at = begin; at < begin + 4; at++) {
+            assert_true(function_start(elf, at, &start));
+            assert_int_equal(start, begin);
+        }
+    }
+    uint64_t start;
+    assert_false(function_start(elf, 0, &start));
+    assert_false(function_start(elf, self.end - self.bias, &start));
+    assert_false(function_start(elf, (uint64_t)(uintptr_t)&here - self.bias, &start)); /* data behind all code */
+    assert_false(function_start(elf, UINT64_MAX, &start));
+    elf_end(elf);
+    close(fd);
+}
+
+/* Whatever the tables say: an answer that covers the address, or none, and no crash. */
+static void damaged_tables_are_survived(void **state)
+{
+    (void)state;
+    struct stat st;
+    elf_version(EV_CURRENT);
+    int fd = open(program, O_RDONLY);
+    assert_int_equal(fstat(fd, &st), 0);
+    size_t size = (size_t)st.st_size, head = 0, bytes = 0;
+    char *good = malloc(size), *bad = malloc(size);
+    assert_true(good && bad && read(fd, good, size) == (ssize_t)size);
+    const ElfW(Phdr) *heads = (const void *)(good + ((const ElfW(Ehdr) *)(const void *)good)->e_phoff);
+    for (unsigned i = 0; i < ((const ElfW(Ehdr) *)(const void *)good)->e_phnum; i++)
+        if (heads[i].p_type == PT_GNU_EH_FRAME) {
+            head = heads[i].p_offset;
+            bytes = heads[i].p_filesz;
+        }
+    assert_int_not_equal(head, 0);
+    srand(2);
+    for (int i = 0; i < 3000; i++) {
+        memcpy(bad, good, size);
+        size_t at = i % 3 ? head : 0, most = i % 3 == 0 ? 1000 : i % 3 == 1 ? 16 : 8 * bytes; /* .eh_frame is behind */
+        for (int k = 0; k < 1 + i % 200; k++)
+            bad[at + (size_t)rand() % (most < size - at ? most : size - at)] = (char)rand();
+        Elf *elf = elf_memory(bad, i % 5 ? size : (size_t)rand() % size);
+        uint64_t address = here[0] - self.bias, start;
+        if (elf && function_start(elf, address, &start))
+            assert_true(start <= address);
+        elf_end(elf);
+    }
+    free(good);
+    free(bad);
+    close(fd);
 }
 
 static void a_changed_file_gives_no_names(void **state)
@@ -262,7 +326,8 @@ int main(void)
         TEST(a_function_and_its_line_are_found), TEST(an_inlined_function_stands_inside_of_its_caller),
         TEST(an_address_is_asked_for_once),      TEST(names_of_cpp_are_written_out),
         TEST(a_changed_file_gives_no_names),     TEST(what_is_no_regular_file_is_not_opened),
-        TEST(damaged_files_are_survived),
+        TEST(damaged_files_are_survived),        TEST(functions_without_names_begin_somewhere),
+        TEST(damaged_tables_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

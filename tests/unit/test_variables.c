@@ -127,7 +127,11 @@ static size_t block_cells(unsigned block)
                             [BLOCK_COMM] = sizeof(struct comm_cells),
                             [BLOCK_PEERS] = sizeof(struct peer_cells),
                             [BLOCK_SHARED] = sizeof(struct shared_cells),
-                            [BLOCK_LOSSES] = LOSS_COUNT * sizeof(uint64_t)};
+                            [BLOCK_LOSSES] = LOSS_COUNT * sizeof(uint64_t),
+                            [BLOCK_FABRIC] = sizeof(struct fabric_cells),
+                            [BLOCK_FABRIC_CALLS] = sizeof(struct fabric_call_cells),
+                            [BLOCK_FABRIC_LEVEL] = sizeof(struct level_cells),
+                            [BLOCK_COUNTERS] = sizeof(struct counter_cells)};
     return cells[block] / sizeof(uint64_t);
 }
 
@@ -160,6 +164,30 @@ static void every_variable_comes_from_somewhere(void **state)
                     variables[i].record.class == VARIABLE_LOWWATERMARK || variables[i].record.combine == COMBINE_SPAN;
         assert_true(mark == (variables[i].extreme != EXTREME_NONE || variables[i].source == SOURCE_UMQ_HIGHEST));
     }
+}
+
+/* One for each counter that is asked for: its whole name is kept where the record has no room for it. */
+static void counters_get_variables(void **state)
+{
+    (void)state;
+    static struct counter_cells cells;
+    uint64_t values[PLACE_COUNT];
+    const char *name = "component:::a_native_event_with_a_long_name:attribute=17";
+    size_t before = variable_number();
+    const struct variable *variable = variable_add_counter(COUNTER_ASKED + 3, name, "ns");
+    assert_non_null(variable);
+    assert_true(variable_number() == before + 1 && variable_at(before) == variable);
+    assert_ptr_equal(variable_at(0), &variables[0]);
+    assert_true(strncmp(variable_name(variable), "mpit_papi_", 10) == 0);
+    assert_string_equal(variable_name(variable) + 10, name);
+    assert_non_null(memchr(variable->record.name, '\0', VARIABLE_NAME_BYTES));
+    for (unsigned i = 0; i < PLACE_COUNT; i++)
+        cells.count[COUNTER_ASKED + 3][i] = i + 10;
+    variable_clear(&variable->record, values, PLACE_COUNT);
+    variable_take(&variable->record, BLOCK_COUNTERS, 0, (const uint64_t *)&cells, block_cells(BLOCK_COUNTERS), values,
+                  PLACE_COUNT);
+    for (unsigned i = 0; i < PLACE_COUNT; i++)
+        assert_int_equal(values[i], i + 10);
 }
 
 /* What the variable makes of one block in which only the given cell is set. */
@@ -332,6 +360,7 @@ int main(void)
         cmocka_unit_test(descriptions_say_the_unit_and_that_reading_is_safe),
         cmocka_unit_test(terms_lie_in_their_blocks),
         cmocka_unit_test(every_variable_comes_from_somewhere),
+        cmocka_unit_test(counters_get_variables),
         cmocka_unit_test(each_cell_is_in_the_variables_that_are_made_of_it),
         cmocka_unit_test(nested_time_and_large_messages_are_taken_off),
         cmocka_unit_test(smallest_message_of_none_is_the_largest_number),

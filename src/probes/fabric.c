@@ -92,11 +92,21 @@ static bool provider_turn(struct log *log, struct fabric *fabric, struct fabric_
     return provider_select(log, fabric, provider);
 }
 
+/* Who has not used that provider before, or another one since. NULL: it is not watched, or inside of an operation. */
+static __attribute__((noinline)) struct fabric *fabric_turn(struct log *log, struct fabric_provider *provider)
+{
+    struct fabric *fabric = log ? fabric_of(log) : NULL;
+    return fabric && !fabric->inside && provider && provider_turn(log, fabric, provider) ? fabric : NULL;
+}
+
 void fabric_begin_watched(struct fabric_op *op, struct fabric_provider *provider)
 {
     struct log *log = log_get();
-    struct fabric *fabric = log ? fabric_of(log) : NULL;
-    if (!fabric || fabric->inside || !provider || !provider_turn(log, fabric, provider))
+    struct fabric *fabric = log ? log->fabric : NULL;
+    if (__builtin_expect(!fabric || fabric->provider != provider || fabric->selected != provider || !provider, 0) &&
+        !(fabric = fabric_turn(log, provider)))
+        return;
+    if (fabric->inside)
         return;
     op->log = log;
     op->fabric = fabric;
@@ -192,13 +202,43 @@ static void pending_add(struct log *log, struct fabric *fabric, uint64_t now)
         done_wait(fabric, now, 1, 0);
 }
 
+/* One that took a second or more, or that was refused. */
+static __attribute__((noinline)) void end_rare(struct fabric_op *op, struct event event, uint64_t end,
+                                               enum fabric_outcome outcome)
+{
+    struct log *log = op->log;
+    struct fabric *fabric = op->fabric;
+    uint64_t duration = end - op->begin;
+    if (outcome == FABRIC_AGAIN) {
+        event.kind += EVENT_FABRIC_AGAIN - EVENT_FABRIC;
+        again_add(log, fabric, &event, duration);
+    } else {
+        if (duration >= EVENT_DURATION_WIDE) {
+            event.duration = EVENT_DURATION_WIDE;
+            event.kind |= EVENT_WIDE;
+        }
+        if (outcome == FABRIC_FAILED)
+            event.kind |= EVENT_FAILED;
+        waiting_emit(log, &fabric->done);
+        fabric_emit(log, &event, duration);
+    }
+    if (outcome == FABRIC_PENDING)
+        pending_add(log, fabric, end);
+    if (outcome == FABRIC_DONE || outcome == FABRIC_PENDING) {
+        call_charge(op, (enum fabric_function)event.tag, end);
+    } else if (in_mpi(log) && !op->nested) {
+        fabric->used = true;
+        fabric->ticks += duration;
+    }
+}
+
 void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, enum fabric_outcome outcome)
 {
     uint64_t end = clock_now(), duration = end - op->begin;
     struct log *log = op->log;
     struct fabric *fabric = op->fabric;
     struct event event = {.begin = op->begin,
-                          .duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE,
+                          .duration = (uint32_t)duration,
                           .kind = EVENT_FABRIC,
                           .peer = (int32_t)fabric->provider->number,
                           .tag = (int32_t)function,
@@ -206,27 +246,20 @@ void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t by
     fabric->inside = 0;
     if (op->nested)
         event.kind |= EVENT_NESTED;
-    if (outcome == FABRIC_AGAIN) {
-        event.kind += EVENT_FABRIC_AGAIN - EVENT_FABRIC;
-        again_add(log, fabric, &event, duration);
-    } else {
-        if (duration >= EVENT_DURATION_WIDE)
-            event.kind |= EVENT_WIDE;
-        if (outcome == FABRIC_FAILED)
-            event.kind |= EVENT_FAILED;
-        else if (outcome == FABRIC_PENDING)
-            event.kind |= EVENT_PENDING;
-        waiting_emit(log, &fabric->done); /* first: the level must not show what has ended before */
-        fabric_emit(log, &event, duration);
-        if (outcome == FABRIC_PENDING)
-            pending_add(log, fabric, end);
+    if (outcome == FABRIC_PENDING)
+        event.kind |= EVENT_PENDING;
+    if (__builtin_expect(outcome > FABRIC_PENDING || duration >= EVENT_DURATION_WIDE, 0)) {
+        end_rare(op, event, end, outcome);
+        return;
     }
-    if (outcome == FABRIC_DONE || outcome == FABRIC_PENDING)
+    if (fabric->done.kind) /* first: the level must not show what has ended before */
+        waiting_emit(log, &fabric->done);
+    fold_fabric(&log->own.tally, &event, NULL);
+    log_commit(log, &event);
+    if (outcome == FABRIC_PENDING)
+        pending_add(log, fabric, end);
+    if (in_mpi(log))
         call_charge(op, function, end);
-    else if (in_mpi(log) && !op->nested) {
-        fabric->used = true;
-        fabric->ticks += duration;
-    }
 }
 
 /* Completions of what was begun before somebody asked are nobody's. */

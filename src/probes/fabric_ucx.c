@@ -22,7 +22,7 @@
 #include <string.h>
 #include <ucp/api/ucp.h>
 
-static struct fabric_provider *ucx(void)
+static inline struct fabric_provider *ucx(void)
 {
     static struct fabric_provider *provider;
     struct fabric_provider *known = __atomic_load_n(&provider, __ATOMIC_ACQUIRE);
@@ -40,6 +40,7 @@ static struct {
     uintptr_t begin, end;
 } code[LIBRARIES];
 static unsigned code_count;
+static uintptr_t code_first, code_bytes; /* of the first one, which mostly is the only one */
 
 static int code_find(struct dl_phdr_info *info, size_t size, void *address)
 {
@@ -51,6 +52,10 @@ static int code_find(struct dl_phdr_info *info, size_t size, void *address)
         if (code_count < LIBRARIES) {
             code[code_count].begin = begin;
             code[code_count].end = end;
+            if (code_count == 0) {
+                RELAXED_STORE(&code_first, begin);
+                __atomic_store_n(&code_bytes, end - begin, __ATOMIC_RELEASE);
+            }
             __atomic_store_n(&code_count, code_count + 1, __ATOMIC_RELEASE);
         }
         return 1;
@@ -58,34 +63,42 @@ static int code_find(struct dl_phdr_info *info, size_t size, void *address)
     return 0;
 }
 
-/* `function` is one of libucp's. */
-static void code_learn(void *function)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    unsigned count = __atomic_load_n(&code_count, __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < count; i++)
-        if ((uintptr_t)function >= code[i].begin && (uintptr_t)function < code[i].end)
-            return;
-    pthread_mutex_lock(&lock);
-    dl_iterate_phdr(code_find, function);
-    pthread_mutex_unlock(&lock);
-}
-
-static bool in_ucx(uintptr_t address)
+static __attribute__((noinline)) bool in_another_ucx(uintptr_t address)
 {
     unsigned count = __atomic_load_n(&code_count, __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < count; i++)
-        if (address >= code[i].begin && address < code[i].end)
+    for (unsigned i = 1; i < count; i++)
+        if (address - code[i].begin < code[i].end - code[i].begin)
             return true;
     return false;
 }
 
+static inline bool in_ucx(uintptr_t address)
+{
+    uintptr_t bytes = __atomic_load_n(&code_bytes, __ATOMIC_ACQUIRE);
+    return address - RELAXED_LOAD(&code_first) < bytes ||
+           (__builtin_expect(__atomic_load_n(&code_count, __ATOMIC_RELAXED) > 1, 0) && in_another_ucx(address));
+}
+
+static __attribute__((noinline)) void code_learn_slow(void *function)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!in_ucx((uintptr_t)function))
+        dl_iterate_phdr(code_find, function);
+    pthread_mutex_unlock(&lock);
+}
+
+/* `function` is one of libucp's. */
+static inline void code_learn(void *function)
+{
+    if (__builtin_expect(!in_ucx((uintptr_t)function), 0))
+        code_learn_slow(function);
+}
+
 /* Was it UCX's own call that returns there? A callback whose last act is a call jumps to that, which returns to UCX
  * then as if UCX had called: but UCX calls callbacks through pointers, and functions of its own by their addresses. */
-static bool from_ucx(const void *caller)
+static __attribute__((noinline)) bool called_directly(const void *caller)
 {
-    if (!in_ucx((uintptr_t)caller))
-        return false;
 #if defined(__x86_64__)
     const uint8_t *call = (const uint8_t *)caller - 5;
     int32_t distance;
@@ -100,11 +113,14 @@ static bool from_ucx(const void *caller)
 #endif
 }
 
-static void ucx_begin(struct fabric_op *op, void *behind, const void *caller)
+static inline bool from_ucx(const void *caller)
+{
+    return __builtin_expect(in_ucx((uintptr_t)caller), 0) && called_directly(caller);
+}
+
+static inline void ucx_begin(struct fabric_op *op, void *behind, const void *caller)
 {
     op->log = NULL;
-    if (__builtin_expect(!RELAXED_LOAD(&fabric_on), 1))
-        return;
     code_learn(behind);
     if (!from_ucx(caller))
         fabric_begin_watched(op, ucx());

@@ -2,7 +2,7 @@
 """What mpit costs: added time, instructions and memory of a recorded call, bare and recorded in pairs in one run.
 
     cost.py BUILD [--pairs N] [--iterations N] [--mpi openmpi|mpich] [--json] [--quick] [--memory-calls N] [--classes]
-            [--transports]
+            [--transports] [--fabric]
 
 A row for each class of calls says whether they all cost the same; these run on one process, in tallies alone. A call can
 leave several events (a nonblocking pair leaves a call to post, a call to wait, and the end of the message): `an event` is
@@ -321,6 +321,66 @@ def transports(bench, pairs, n):
               f"{added:.0f} ns more a call")
 
 
+# Below MPI: a loop of operations of UCX without MPI, bare, with mpit, and with its fabric probe on.
+FABRIC = {"probe": "an operation that is complete at once", "pair": "an operation of a pair, with its share of a poll "
+          "and of a completion", "poll": "a poll in vain"}
+LIMIT_OFF = {"probe": 4, "pair": 12}  # instructions of an operation nobody asks for: the jump past us; and a poll's stalls
+LIMIT_FABRIC_NS = 10  # beyond a pair of clock reads
+BELOW = re.compile(r"lib(fabric|ucp|uct|ucs|papi)\.so")
+
+
+class FabricBench:
+    def __init__(self, bench):
+        self.program, self.library, self.work = f"{bench.build}/tests/fabriccost", bench.library, bench.work
+
+    def run(self, how, loop, n, wrapper=()):
+        extra = {"UCX_TLS": "self"}
+        if how != "bare":
+            extra.update(LD_PRELOAD=self.library, MPIT_OUTPUT=tempfile.mkdtemp(dir=self.work),
+                         MPIT_FABRIC="1" if how == "on" else "0")
+        place = lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        done = subprocess.run([*wrapper, self.program, loop, str(n)], env=environment(extra), capture_output=True,
+                              text=True, check=True, preexec_fn=place)
+        if "MPIT_OUTPUT" in extra:
+            shutil.rmtree(extra["MPIT_OUTPUT"])
+        return done
+
+    def instructions(self, how, loop, short, long):
+        """of an operation"""
+        valgrind = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+        counts = []
+        for n in (short, long):
+            done = self.run(how, loop, n, valgrind)
+            counts.append(int([l for l in done.stderr.splitlines() if "Collected" in l][0].split(":")[1]))
+        return (counts[1] - counts[0]) / (long - short) / int(done.stdout.split()[1])
+
+
+def fabric_costs(bench, pairs, n):
+    """What is over a limit; prints a row for each loop."""
+    below, bad = FabricBench(bench), []
+    clock = statistics.median(float(below.run("bare", "clock", n).stdout.split()[0]) for _ in range(pairs))
+    print(f"{bench.mpi}: below MPI; a pair of clock reads {clock:.1f} ns, allowed {clock + LIMIT_FABRIC_NS:.1f} ns")
+    print(f"  {'added':70} {'off, instructions':>18} {'on, instructions':>18} {'on, ns':>8} {'quartiles':>16}")
+    for loop, title in FABRIC.items():
+        bare, off, on = (below.instructions(how, loop, 20200, 60600) for how in ("bare", "off", "on"))
+        added = []
+        for _ in range(pairs):
+            without, with_ = (float(below.run(how, loop, n).stdout.split()[0]) for how in ("off", "on"))
+            added.append(with_ - without)
+        low, high = quantile(added, 25), quantile(added, 75)
+        print(f"  {title:70} {off - bare:18.1f} {on - off:18.1f} {statistics.median(added):8.1f} {low:7.1f} .. {high:.1f}")
+        if loop in LIMIT_OFF and off - bare > LIMIT_OFF[loop]:
+            bad.append(f"{bench.mpi}: {title}: {off - bare:.1f} instructions while nobody asks")
+    needed = subprocess.run(["readelf", "-dW", bench.library], capture_output=True, text=True, check=True).stdout
+    if BELOW.search(needed):
+        bad.append(f"{bench.mpi}: libmpit needs a library below MPI")
+    maps = subprocess.run(["cat", "/proc/self/maps"], env=environment(bench.extra("summary")), capture_output=True,
+                          text=True, check=True).stdout
+    if BELOW.search(maps) or "libmpit" not in maps:
+        bad.append(f"{bench.mpi}: libmpit has loaded a library below MPI")
+    return bad
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
@@ -332,6 +392,7 @@ def main():
     parser.add_argument("--classes", action="store_true", help="only what calls of each class cost")
     parser.add_argument("--transports", action="store_true", help="only how much longer a ping-pong takes on each "
                         "transport, and what samples cost")
+    parser.add_argument("--fabric", action="store_true", help="only what the probe of libfabric and UCX costs, off and on")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     results, bad = [], []
@@ -341,6 +402,10 @@ def main():
         bench = Bench(options.build, mpi)
         if options.transports:
             transports(bench, 3 if options.quick else options.pairs, 10000 if options.quick else options.iterations // 4)
+            shutil.rmtree(bench.work)
+            continue
+        if options.fabric:
+            bad += fabric_costs(bench, 3 if options.quick else options.pairs, 200000 if options.quick else 2000000)
             shutil.rmtree(bench.work)
             continue
         result = {"mpi": mpi, "rows": [], "instructions": {}}
@@ -369,6 +434,10 @@ def main():
             bad.append(f"{mpi}: memory grows with calls: {few} KiB after few, {many} KiB after many")
     if options.transports:
         return
+    if options.fabric:
+        for line in bad:
+            print("over the limit: " + line, file=sys.stderr)
+        sys.exit(1 if bad else 0)
     if options.json:
         print(json.dumps(results, indent=2))
     else:

@@ -147,6 +147,8 @@ static void fields_print(const struct listing *listing, const struct run_reader 
         fputs(" failed", out);
     if (event->kind & EVENT_NESTED)
         fputs(" nested", out);
+    if (class == CLASS_RMA && event_op_name(event))
+        fprintf(out, " %s", event_op_name(event));
     fputc('\n', out);
 }
 

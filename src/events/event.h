@@ -83,7 +83,11 @@ enum {
     EVENT_TIMEOUT = 0x2000,      /* its transfer took longer than mpit_p2p_timeout_ns */
     EVENT_FAILED = 0x1000,       /* the call returned an error: a call, and no message */
     EVENT_PENDING = EVENT_LARGE, /* of an operation below MPI: its completion will be told */
-    EVENT_NESTED = 0x0800,       /* the call was made from inside another recorded call of the same thread */
+    EVENT_OP = EVENT_LARGE | EVENT_TIMEOUT, /* of a call on a window, two bits together: how it combines, as below */
+    EVENT_OP_SUM = EVENT_TIMEOUT,
+    EVENT_OP_REPLACE = EVENT_LARGE,
+    EVENT_OP_NO_OP = EVENT_OP, /* none of them: another operation, or none, or the run file is older than this */
+    EVENT_NESTED = 0x0800,     /* the call was made from inside another recorded call of the same thread */
 };
 
 #define EVENT_DURATION_WIDE UINT32_MAX
@@ -154,6 +158,21 @@ enum { TAG_ANY = -1 };
 static inline unsigned event_kind(const struct event *event)
 {
     return event->kind & EVENT_KIND_MASK;
+}
+
+/* How a call of class RMA combines; NULL: it does not, or its event does not say. */
+static inline const char *event_op_name(const struct event *event)
+{
+    switch (event->kind & EVENT_OP) {
+    case EVENT_OP_SUM:
+        return "sum";
+    case EVENT_OP_REPLACE:
+        return "replace";
+    case EVENT_OP_NO_OP:
+        return "no_op";
+    default:
+        return 0;
+    }
 }
 
 /* The record's duration in ticks; `next` is the record behind it (may be NULL when the event is not wide). */

@@ -174,6 +174,11 @@ def generate_next(calls, prototypes):
     print(" \\\n".join(f"    X({name})" for _, name, _, _ in declared(calls, prototypes)))
 
 
+def op_flags(call):
+    """How an access to a window combines, as flags of its event."""
+    return "op_flags(op)" if "op" in call.arguments else "0"
+
+
 def object_arguments(call):
     """What the shapes of windows and files need: the object, whom it goes to, the bytes that are accessed there."""
     names = call.arguments
@@ -196,7 +201,7 @@ def object_arguments(call):
         peer = "peer_rank(target)" if "target" in names else "PEER_NONE"
         bytes_ = ("native_bytes(target_count, target_type)" if "target_count" in names
                   else "native_bytes(1, type)" if call.detail == "element" else "0")
-        words += [peer, f"target == MPI_PROC_NULL ? 0 : {bytes_}" if bytes_ != "0" else "0"]
+        words += [peer, f"target == MPI_PROC_NULL ? 0 : {bytes_}" if bytes_ != "0" else "0", op_flags(call)]
     return words + [n for n in ("request", "status") if n in names]
 
 
@@ -218,6 +223,8 @@ def plain_arguments(call):
     if call.klass == "rma":
         words.append("target" if "target" in names else "PEER_NONE")
     words.append(" && ".join(ready) or "true")
+    if call.shape in ("win_call", "win_post"):
+        words.append(op_flags(call))
     return words + [n for n in ("lock_type", "group", "request", "status") if n in names]
 
 

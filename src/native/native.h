@@ -67,7 +67,7 @@ struct native {
     MPI_Message message_null, message_no_proc;
     MPI_Group group_null;
     MPI_Errhandler errors_return;
-    MPI_Op max;
+    MPI_Op max, sum, replace, no_op;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
     MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
     bool finalizing; /* MPI_Finalize has begun, or that of the last session */

@@ -16,7 +16,7 @@ void object_made(struct objects *objects, uint64_t handle, struct object *object
 }
 
 /* `shape` is a constant, so that what concerns the other shapes falls away. */
-HOT void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+HOT void object_leave(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                       int32_t peer, uint64_t bytes)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number, .bytes = bytes};
@@ -26,7 +26,7 @@ HOT void object_leave(struct probe *probe, enum fold_shape shape, enum call kind
     probe_leave(probe, shape, 0, on->view, result, event, 0);
 }
 
-void win_leave(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t peer, uint64_t bytes)
+void win_leave(struct probe *probe, unsigned kind, const struct accessed *on, int result, int32_t peer, uint64_t bytes)
 {
     object_leave(probe, FOLD_RMA, kind, on, result, peer, bytes);
 }
@@ -36,13 +36,13 @@ static void file_leave(struct probe *probe, enum call kind, const struct accesse
     object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, bytes);
 }
 
-static void leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+static void leave(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                   int32_t peer, uint64_t bytes)
 {
     if (shape == FOLD_RMA)
         win_leave(probe, kind, on, result, peer, bytes);
     else
-        file_leave(probe, kind, on, result, bytes);
+        file_leave(probe, (enum call)kind, on, result, bytes);
 }
 
 /* Behind the call's event. */
@@ -61,12 +61,13 @@ HOT void bytes_record(struct probe *probe, const struct accessed *on, int result
         argument_record(probe, on, (struct event){.peer = PEER_NONE, .bytes = asked});
 }
 
-void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+void object_posted(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                    int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request)
 {
-    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number};
+    enum call call = (enum call)(kind & EVENT_KIND_MASK);
+    struct event event = {.kind = (uint16_t)call, .peer = peer, .tag = (int32_t)on->object.number};
     struct posted posted =
-        posted_of(probe, on->view, kind, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
+        posted_of(probe, on->view, call, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
     uint64_t key = result == MPI_SUCCESS ? abi_handle_of_request(*request) : 0;
     if (result == MPI_SUCCESS && !front_keeps(probe, &posted, key)) {
         struct request *made = request_of(probe, &posted);

@@ -45,6 +45,17 @@ EVENT(access, OTF2_RmaWinRef window, uint32_t target, uint64_t bytes, uint64_t i
     return DONE;
 }
 
+EVENT(atomic, OTF2_RmaWinRef window, uint32_t target, OTF2_RmaAtomicType type, uint64_t sent, uint64_t received,
+      uint64_t id)
+{
+    (void)window, (void)target, (void)id;
+    seen.accesses++;
+    seen.atomics[type % 8]++;
+    seen.atomic_sent += sent;
+    seen.atomic_received += received;
+    return DONE;
+}
+
 EVENT(completed, OTF2_RmaWinRef window, uint64_t id)
 {
     (void)window, (void)id;
@@ -248,6 +259,7 @@ static OTF2_GlobalEvtReaderCallbacks *callbacks_make(void)
     ON(RmaWinCreate, window_created);
     ON(RmaPut, access);
     ON(RmaGet, access);
+    ON(RmaAtomic, atomic);
     ON(RmaOpCompleteNonBlocking, completed);
     ON(RmaOpCompleteRemote, completed_there);
     ON(RmaAcquireLock, locked);

@@ -252,6 +252,8 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
         snprintf(row.requests, sizeof row.requests, "%" PRId32, event->tag);
     else if (!told && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
         fields_set(&row, event, CLASS_P2P, more);
+    if (kind == RECORD_ARGUMENT) /* of a seek it may be one backwards */
+        snprintf(row.bytes, sizeof row.bytes, "%" PRId64, (int64_t)event->bytes);
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
         row.tag[0] = '\0'; /* what stands there says whether it was a receive */
     row_put(source, &row);

@@ -266,6 +266,11 @@ static void record_print(const struct listing *listing, const struct stream *str
     case RECORD_COMM_DONE:
         fields_print(listing, file, event, ticks, CLASS_COMMUNICATOR, more);
         break;
+    case RECORD_ARGUMENT: /* of a seek it may be one backwards */
+        fprintf(listing->out, " %-*s %6s %10" PRId32 " %12" PRId64 "\n", listing->comm_columns,
+                comm_name(title, file, event->comm, ticks), peer_text(parent, event->peer), event->tag,
+                (int64_t)event->bytes);
+        return;
     case RECORD_STALL:
         fprintf(listing->out, " %s", duration_text(duration, file, event->bytes));
         if (event->tag > 1)

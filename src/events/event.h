@@ -113,8 +113,8 @@ enum record_kind {
     RECORD_COLL_POSTED, /* a persistent collective was started: peer = root */
     RECORD_ARGUMENT, /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start: peer
                         = a member of the group, one record each, or PEER_ANY: all. MPI_File_open: tag = ACCESS_*.
-                        Transfers: bytes = asked for, where these are not those that were transferred when the call
-                        returned */
+                        MPI_File_seek and _seek_shared: two, by enum file_seek. Transfers: bytes = asked for, where
+                        these are not those that were transferred when the call returned */
     RECORD_STALL, /* how long the call waited: bytes = ticks, begin = when it began to wait first, duration = the call's
                      kind, peer = as in a completion call, tag = how often it began to wait */
     RECORD_FABRIC,    /* what the call spent in the libraries below: bytes = ticks, begin = the call's, duration = its
@@ -150,6 +150,11 @@ enum file_access {
     ACCESS_UNIQUE = 64,
     ACCESS_DELETE = 128, /* when it is closed */
 };
+
+/* The first argument of a seek, or none where it is not known how far that was: tag = where from, bytes = the offset
+ * that was asked for, in bytes of data and with a sign.
+ * Behind it: bytes = where in the file that is. */
+enum file_seek { SEEK_FROM_START = 1, SEEK_FROM_CURRENT, SEEK_FROM_END, SEEK_ARRIVED };
 
 /* Peers that are no rank; the values are mpit's own, whatever the MPI uses. */
 enum { PEER_NONE = -1, PEER_PROC_NULL = -2, PEER_ANY = -3, PEER_ROOT = -4 };

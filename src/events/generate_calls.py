@@ -38,18 +38,20 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_lock": "RMA", "win_test": "RMA",
          "win_group": "RMA", "win_post": "RMA", "win_name": "CALL",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
-         "file_delete": "CALL"}
+         "file_view": "IO", "file_seek": "IO", "file_delete": "CALL"}
 
 # Shapes of calls of which nothing is needed later: one that is not recorded (filtered, or recording is off) passes by.
 # All others go through their wrapper, which keeps requests, communicators, windows and files.
 PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "probe", "iprobe", "cancel", "coll",
-                  "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_transfer", "file_delete"]
+                  "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek", "file_transfer",
+                  "file_delete"]
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "sendrecv", "sendrecv_replace", "isend", "irecv", "wait", "test", "coll"]
 
 # The same, but that the plain body is for calls that are timed: one that is only counted takes the general one.
-TIMED_SHAPES = ["win_call", "win_lock", "win_group", "win_post", "file_call", "file_transfer", "file_post", "probe",
+TIMED_SHAPES = ["win_call", "win_lock", "win_group", "win_post", "file_call", "file_seek", "file_transfer", "file_post",
+                "probe",
                 "iprobe", "mprobe", "improbe", "mrecv", "neighbor", "icoll", "ineighbor", "start", "isendrecv",
                 "isendrecv_replace", "partition", "waitall", "testall", "waitany", "testany", "startall"]
 
@@ -195,6 +197,10 @@ def object_arguments(call):
         return ["comm", "filename", "amode", "fh"]
     if call.shape == "file_delete":
         return ["filename"]
+    if call.shape == "file_view":
+        return ["fh", "etype"]
+    if call.shape == "file_seek":
+        return ["fh", "offset", "whence"]
     if call.shape in ("file_call", "file_post", "file_transfer"):
         words.append("native_bytes(count, type)" if "count" in names else "UINT64_MAX")
     if call.shape in ("win_call", "win_post"):
@@ -225,6 +231,8 @@ def plain_arguments(call):
     words.append(" && ".join(ready) or "true")
     if call.shape in ("win_call", "win_post"):
         words.append(op_flags(call))
+    if call.shape == "file_seek":
+        words += ["offset", "whence"]
     return words + [n for n in ("lock_type", "group", "request", "status") if n in names]
 
 

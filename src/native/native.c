@@ -357,6 +357,8 @@ static void find(void)
     complete = complete && native.name;
     PMPI_CALLS(PMPI_FIND)
 #undef PMPI_FIND
+    native.File_get_position = (__typeof__(native.File_get_position))native_symbol("PMPI_File_get_position");
+    native.File_get_byte_offset = (__typeof__(native.File_get_byte_offset))native_symbol("PMPI_File_get_byte_offset");
 #if MPI_VERSION >= 4
     native.Group_from_session_pset =
         (__typeof__(native.Group_from_session_pset))native_symbol("PMPI_Group_from_session_pset");

@@ -9,7 +9,7 @@ void object_made(struct objects *objects, uint64_t handle, struct object *object
     struct object stale = objects_find(objects, handle); /* of one that was freed out of sight */
     enum object_kind kind = objects == &book.windows ? OBJECT_WINDOW : OBJECT_FILE;
     comm_hold(comm);
-    *object = (struct object){comm, objects_count(comm, kind)};
+    *object = (struct object){comm, objects_count(comm, kind), kind == OBJECT_FILE};
     objects_set(objects, handle, *object);
     if (stale.comm)
         comm_let_go(stale.comm);
@@ -177,6 +177,46 @@ void file_called(struct probe *probe, enum call kind, const struct accessed *on,
 {
     file_leave(probe, kind, on, result, 0);
     bytes_record(probe, on, result, asked, 0);
+}
+
+/* A view that the library may or may not have taken counts in nobody knows what. */
+void file_viewed(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Datatype etype)
+{
+    struct object object = objects_find(&book.files, OBJECT_HANDLE(fh));
+    uint64_t bytes = result == MPI_SUCCESS ? native_bytes(1, etype) : 0;
+    file_leave(probe, kind, on, result, 0);
+    object.unit = bytes <= INT32_MAX ? (uint32_t)bytes : 0;
+    if (object.comm)
+        objects_set(&book.files, OBJECT_HANDLE(fh), object);
+}
+
+/* In the view's units. The pointer that all share may have gone on already, moved by others. */
+static bool position_find(enum call kind, MPI_File fh, MPI_Offset offset, int whence, MPI_Offset *position)
+{
+    *position = offset;
+    return whence == MPI_SEEK_SET || (kind == CALL_MPI_File_seek && native.File_get_position &&
+                                      native.File_get_position(fh, position) == MPI_SUCCESS);
+}
+
+void file_sought(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Offset offset, int whence)
+{
+    MPI_Offset position, arrived = 0;
+    int64_t asked;
+    file_leave(probe, kind, on, result, 0);
+    if (result != MPI_SUCCESS || !on->view || probe_is_quiet(probe) || !knob_load(KNOB_TRACE))
+        return;
+    uint32_t unit = objects_find(&book.files, OBJECT_HANDLE(fh)).unit;
+    int32_t from = whence == MPI_SEEK_SET   ? SEEK_FROM_START
+                   : whence == MPI_SEEK_CUR ? SEEK_FROM_CURRENT
+                                            : SEEK_FROM_END;
+    if (!unit || __builtin_mul_overflow((int64_t)offset, (int64_t)unit, &asked) || !native.File_get_byte_offset ||
+        !position_find(kind, fh, offset, whence, &position) ||
+        native.File_get_byte_offset(fh, position, &arrived) != MPI_SUCCESS)
+        return;
+    argument_record(probe, on, (struct event){.peer = PEER_NONE, .tag = from, .bytes = (uint64_t)asked});
+    argument_record(probe, on, (struct event){.peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = (uint64_t)arrived});
 }
 
 void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,

@@ -21,7 +21,7 @@ HOT bool plain_accessed(const struct log *log, const struct objects *objects, co
 /* What the rare end needs to know of the object again. */
 HOT struct accessed plain_object(struct view *view, uint32_t number)
 {
-    return (struct accessed){view, {view->comm, number}};
+    return (struct accessed){view, {view->comm, number, 0}};
 }
 
 /* Folds and keeps the event of a call, and what stands behind it if that says something. False: nothing was done. */
@@ -152,6 +152,12 @@ HOT bool plain_file(struct log *log, uint64_t begin, enum call kind, struct view
 #define PLAIN_FILE_CALL(kind, name, detail, large, call, fh, ready)                                                    \
     PLAIN_FILE(kind, name, call, fh, ready, plain_file(log, begin, kind, view, number, 0, NULL),                       \
                file_called(&probe, kind, &on, result, result == MPI_SUCCESS ? UINT64_MAX : 0))
+
+/* While a trace is kept, more is recorded than the call. */
+#define PLAIN_FILE_SEEK(kind, name, detail, large, call, fh, ready, offset, whence)                                    \
+    PLAIN_FILE(kind, name, call, fh, ready,                                                                            \
+               !knob_load(KNOB_TRACE) && plain_file(log, begin, kind, view, number, 0, NULL),                          \
+               file_sought(&probe, kind, &on, result, fh, offset, whence))
 
 /* One that has moved less than it was asked for has more to tell. */
 #define PLAIN_FILE_TRANSFER(kind, name, detail, large, call, fh, ready, status)                                        \

@@ -55,6 +55,10 @@ void file_opened(struct probe *probe, enum call kind, const struct accessed *on,
                  int mode);
 /* `asked`: of a split operation that begins; UINT64_MAX of the rest. */
 void file_called(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked);
+void file_viewed(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Datatype etype);
+void file_sought(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Offset offset, int whence);
 void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,
                       const MPI_Status *status);
 /* Acts on a name: there is no file, and no communicator that could be charged. */
@@ -141,6 +145,13 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
 #define SHAPE_FILE_CALL(kind, name, detail, large, call, fh, asked)                                                    \
     OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE,                                                          \
                 file_called(&probe, kind, &on, result, result == MPI_SUCCESS ? (asked) : 0))
+
+#define SHAPE_FILE_VIEW(kind, name, detail, large, call, fh, etype)                                                    \
+    OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE, file_viewed(&probe, kind, &on, result, fh, etype))
+
+#define SHAPE_FILE_SEEK(kind, name, detail, large, call, fh, offset, whence)                                           \
+    OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE,                                                          \
+                file_sought(&probe, kind, &on, result, fh, offset, whence))
 
 #define SHAPE_FILE_POST(kind, name, detail, large, call, fh, asked, request)                                           \
     OBJECT_CALL(                                                                                                       \

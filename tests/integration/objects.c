@@ -9,6 +9,7 @@
 #include "filecalls.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { ELEMENTS = 100 };
 
@@ -241,6 +242,56 @@ static unsigned long long file_use(MPI_Comm comm, const char *name)
     return items * sizeof(int);
 }
 
+/* Each seek, as the archive has it, and which of them it has not. */
+static char seeks[1024];
+
+static void sought(const char *from, long asked, long arrived)
+{
+    size_t used = strlen(seeks);
+    snprintf(seeks + used, sizeof seeks - used, " %s:%ld:%ld", from, asked, arrived);
+}
+
+/* In bytes; then in a view that begins at byte 16 and has two of each four integers; and behind that in bytes again. */
+static void seeks_use(MPI_Comm comm, const char *name)
+{
+    char another[1024];
+    MPI_File file;
+    MPI_Datatype pair, tile;
+    MPI_Offset at = 0;
+    snprintf(another, sizeof another, "%s.seeks", name);
+    CALL(MPI_File_open, comm, another, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+         &file);
+    CALL(MPI_File_set_size, file, 1000);
+    CALL(MPI_File_seek, file, 24, MPI_SEEK_SET);
+    sought("FROM_START", 24, 24);
+    CALL(MPI_File_seek, file, 8, MPI_SEEK_CUR);
+    sought("FROM_CURRENT", 8, 32);
+    CALL(MPI_File_seek, file, -10, MPI_SEEK_END);
+    sought("FROM_END", -10, 990);
+    check(MPI_File_seek(file, -5, MPI_SEEK_SET) != MPI_SUCCESS, 1, "that there is nothing before the file");
+    counted(MPI_SUCCESS, "MPI_File_seek");
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_create_resized(pair, 0, 4 * (MPI_Aint)sizeof(int), &tile);
+    MPI_Type_commit(&tile);
+    CALL(MPI_File_set_view, file, 16, MPI_INT, tile, "native", MPI_INFO_NULL);
+    CALL(MPI_File_seek, file, 5, MPI_SEEK_SET);
+    sought("FROM_START", 5 * (long)sizeof(int), 16 + (2 * 4 + 1) * (long)sizeof(int));
+    CALL(MPI_File_seek, file, -3, MPI_SEEK_CUR);
+    sought("FROM_CURRENT", -3 * (long)sizeof(int), 16 + 4 * (long)sizeof(int));
+    CALL(MPI_File_get_position_shared, file, &at);
+    CALL(MPI_File_seek_shared, file, 6, MPI_SEEK_SET);
+    sought("FROM_START", 6 * (long)sizeof(int), 16 + 3 * 4 * (long)sizeof(int));
+    CALL(MPI_File_seek_shared, file, 2, MPI_SEEK_CUR); /* others may have moved it when one of them asks */
+    CALL(MPI_File_set_view, file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    CALL(MPI_File_seek, file, 7, MPI_SEEK_CUR);
+    sought("FROM_CURRENT", 7, 7);
+    CALL(MPI_File_get_size, file, &at);
+    check((unsigned long long)at, 1000, "the size of the file that was sought in");
+    CALL(MPI_File_close, &file);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&tile);
+}
+
 static void disconnected_use(MPI_Comm comm)
 {
     MPI_Comm made;
@@ -279,7 +330,7 @@ static void book_print(unsigned long long bytes, unsigned long long io)
     for (int i = 0; i < ATOMICS; i++)
         printf(" %s=%d", atomic_names[i], atomics[i]);
     callbook_print(stdout);
-    printf("\n");
+    printf("\nseeks:%s\n", seeks);
 }
 
 int main(int argc, char **argv)
@@ -328,6 +379,7 @@ int main(int argc, char **argv)
         CALL(MPI_Win_free, &win);
     }
     io = file_use(comm, argv[1]) + filecalls_use(comm, argv[1]);
+    seeks_use(comm, argv[1]);
     disconnected_use(comm);
     if (!absent)
         figures_check(of_comm, of_world, bytes, io, &count);

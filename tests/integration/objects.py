@@ -72,6 +72,13 @@ same("epochs", events["RMA_GROUP_SYNC"], calls("Win_start", "Win_complete", "Win
 same("synchronized memory", events["RMA_SYNC"], calls("Win_sync"))
 same("a window's name", any('Window: "the first"' in line for line in lines), True)
 
+seeks = re.search(r"^seeks:(.*)$", output, re.M).group(1).split()
+there = [":".join(re.search(r"Request: (-?\d+).*Whence: (?:OTF2_IO_SEEK_)?(\w+).*Result: (\d+)", line).group(2, 1, 3))
+         for line in lines if line.startswith("IO_SEEK") and '.seeks"' in line]
+same("seeks whose end is known", sorted(there), sorted(ranks * seeks))
+same("all seeks but for one", events["IO_SEEK"],  # and but for another, which is refused
+     calls("File_seek", "File_seek_shared") - 2 * ranks)
+
 opened = calls("File_open")
 transfer = re.compile(r"MPI_File_i?(read|write)")
 begun = ranks * sum(count for name, count in book.items() if transfer.match(name) and not name.endswith("_end"))

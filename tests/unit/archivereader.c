@@ -99,6 +99,15 @@ EVENT(transfer, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOpera
     return DONE;
 }
 
+EVENT(seek, OTF2_IoHandleRef handle, int64_t asked, OTF2_IoSeekOption from, uint64_t arrived)
+{
+    (void)handle;
+    seen.seeks[from % 8]++;
+    seen.sought = asked;
+    seen.arrived = arrived;
+    return DONE;
+}
+
 EVENT(transferred, OTF2_IoHandleRef handle, uint64_t bytes, uint64_t id)
 {
     (void)handle, (void)bytes, (void)id;
@@ -265,6 +274,7 @@ static OTF2_GlobalEvtReaderCallbacks *callbacks_make(void)
     ON(RmaAcquireLock, locked);
     ON(RmaReleaseLock, unlocked);
     ON(IoCreateHandle, opened);
+    ON(IoSeek, seek);
     ON(IoOperationBegin, transfer);
     ON(IoOperationComplete, transferred);
     ON(Leave, leave);

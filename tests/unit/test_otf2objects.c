@@ -222,6 +222,43 @@ static void transfers_end_where_they_complete(void **state)
     assert_int_equal(seen.transferred, 5);
 }
 
+/* Without both of its records a seek is a call and no more, as in older run files. */
+static void seeks_say_how_far_they_are(void **state)
+{
+    (void)state;
+    ranks_make(1);
+    PUT(0, 1900, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1); /* not open */
+    PUT(0, 1900, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 1900, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 4);
+    PUT(0, 2000, 10, CALL_MPI_File_open, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2000, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = ACCESS_READ);
+    PUT(0, 2100, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2200, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2200, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 2300, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2300, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = -7, .bytes = 4);
+    PUT(0, 2300, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 4);
+    PUT(0, 2400, 10, CALL_MPI_File_seek | EVENT_FAILED, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2400, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 2400, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 4);
+    PUT(0, 2500, 10, CALL_MPI_File_seek_shared, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2500, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 2500, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 20);
+    PUT(0, 2600, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2600, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_END, .bytes = (uint64_t)-12);
+    PUT(0, 2600, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 988);
+    PUT(0, 3000, 10, CALL_MPI_File_close, .peer = PEER_NONE, .tag = 1);
+    ranks_end(1);
+    convert(1, 1);
+    assert_int_equal(seen.handles, 1);
+    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_START], 1);
+    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_CURRENT], 0);
+    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_END], 1);
+    assert_int_equal(seen.sought, -12);
+    assert_int_equal(seen.arrived, 988);
+    assert_int_equal(seen.transfers, 0);
+}
+
 static struct object_record *name_make(uint32_t kind, const char *name)
 {
     uint64_t offset;
@@ -275,6 +312,7 @@ int main(void)
         TEST(another_thread_synchronizes),
         TEST(what_does_not_fit_is_left_out),
         TEST(transfers_end_where_they_complete),
+        TEST(seeks_say_how_far_they_are),
         TEST(damaged_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@ struct row {
     char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], bytes_out[UNIT_TEXT_BYTES];
     char completed[UNIT_TEXT_BYTES], requests[UNIT_TEXT_BYTES], value[UNIT_TEXT_BYTES];
     uint16_t flags;
+    const char *op; /* of an access to a window */
 };
 
 void csv_head(FILE *out)
@@ -51,7 +52,7 @@ static void seconds_put(FILE *out, bool has, int64_t ns)
         fprintf(out, "%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : "", size / 1000000000, size % 1000000000);
 }
 
-static void flags_put(FILE *out, uint16_t flags)
+static void flags_put(FILE *out, uint16_t flags, const char *op)
 {
     static const struct {
         uint16_t bit;
@@ -65,6 +66,8 @@ static void flags_put(FILE *out, uint16_t flags)
             fprintf(out, "%s%s", between, names[i].name);
             between = " ";
         }
+    if (op)
+        fprintf(out, "%s%s", between, op);
 }
 
 static const char *text_of(const char *text)
@@ -87,7 +90,7 @@ static void row_put(const struct csv_source *source, const struct row *row)
     text_put(out, text_of(row->comm));
     text_put(out, text_of(row->label));
     fprintf(out, ",%s,%s,%s,%s,%s,%s", row->peer, row->tag, row->bytes, row->bytes_out, row->completed, row->requests);
-    flags_put(out, row->flags);
+    flags_put(out, row->flags, row->op);
     text_put(out, text_of(row->name));
     text_put(out, row->value);
     fputc('\n', out);
@@ -136,6 +139,10 @@ static void fields_set(struct row *row, const struct event *event, unsigned clas
     case CLASS_COMPLETION:
         number_set(row->completed, event->peer > 0 ? (uint64_t)event->peer : 0);
         snprintf(row->requests, sizeof row->requests, "%" PRId32, event->tag);
+        break;
+    case CLASS_RMA:
+        row->flags = (uint16_t)(row->flags & ~(unsigned)EVENT_OP);
+        row->op = event_op_name(event);
         break;
     default:
         break;
@@ -261,6 +268,8 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
         snprintf(row.requests, sizeof row.requests, "%" PRId32, event->tag);
     else if (!told && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
         fields_set(&row, event, CLASS_P2P, more);
+    if (kind == RECORD_ARGUMENT) /* of a seek it may be one backwards */
+        snprintf(row.bytes, sizeof row.bytes, "%" PRId64, (int64_t)event->bytes);
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
         row.tag[0] = '\0'; /* what stands there says whether it was a receive */
     row_put(source, &row);

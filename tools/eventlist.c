@@ -149,6 +149,8 @@ static void fields_print(const struct listing *listing, const struct run_reader 
         fputs(" failed", out);
     if (event->kind & EVENT_NESTED)
         fputs(" nested", out);
+    if (class == CLASS_RMA && event_op_name(event))
+        fprintf(out, " %s", event_op_name(event));
     fputc('\n', out);
 }
 
@@ -269,6 +271,11 @@ static void record_print(const struct listing *listing, const struct stream *str
     case RECORD_COUNTER:
         fprintf(listing->out, " %s %" PRIu64 ", before the call %" PRIu64 "\n",
                 run_reader_counter_name(file, counter_of(event)), event->bytes, counter_outside(event));
+        return;
+    case RECORD_ARGUMENT: /* of a seek it may be one backwards */
+        fprintf(listing->out, " %-*s %6s %10" PRId32 " %12" PRId64 "\n", listing->comm_columns,
+                comm_name(title, file, event->comm, ticks), peer_text(parent, event->peer), event->tag,
+                (int64_t)event->bytes);
         return;
     case RECORD_STALL:
         fprintf(listing->out, " %s", duration_text(duration, file, event->bytes));

@@ -194,6 +194,27 @@ static void write_opened(struct trace_location *location, const struct traced_ca
         location, OTF2_EvtWriter_IoCreateHandle(location->writer, NULL, now, call->object->id, mode, creation, status));
 }
 
+/* Nothing where it is not known how far it was. */
+static void write_seek(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
+{
+    static const OTF2_IoSeekOption options[] = {[SEEK_FROM_START] = OTF2_IO_SEEK_FROM_START,
+                                                [SEEK_FROM_CURRENT] = OTF2_IO_SEEK_FROM_CURRENT,
+                                                [SEEK_FROM_END] = OTF2_IO_SEEK_FROM_END};
+    const struct event *asked = NULL, *arrived = NULL;
+    for (size_t i = 0; i < call->part_count; i++) {
+        const struct event *event = &call->parts[i].event;
+        if (event_kind(event) != RECORD_ARGUMENT)
+            continue;
+        if (event->tag >= SEEK_FROM_START && event->tag <= SEEK_FROM_END)
+            asked = event;
+        else if (event->tag == SEEK_ARRIVED)
+            arrived = event;
+    }
+    if (asked && arrived)
+        location_check(location, OTF2_EvtWriter_IoSeek(location->writer, NULL, now, call->object->id,
+                                                       (int64_t)asked->bytes, options[asked->tag], arrived->bytes));
+}
+
 void io_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     unsigned kind = event_kind(&call->event);
@@ -205,6 +226,8 @@ void io_leave(struct trace_location *location, const struct traced_call *call, O
     unsigned how = transfers[kind].how;
     if (call->pairs && kind == CALL_MPI_File_open)
         write_opened(location, call, now);
+    else if (kind == CALL_MPI_File_seek || kind == CALL_MPI_File_seek_shared)
+        write_seek(location, call, now);
     else if (call->pairs)
         location_check(location, OTF2_EvtWriter_IoDestroyHandle(location->writer, NULL, now, call->object->id));
     else if (call->request && (how == MOVES_BLOCKING || how == MOVES_SPLIT_END))

@@ -323,11 +323,32 @@ int rma_part_match(struct trace_process *process, struct trace_requests *request
 /* ---- events -------------------------------------------------------------------------------------------------------
  */
 
+static OTF2_RmaAtomicType atomic_type(enum access_kind kind, unsigned op)
+{
+    if (kind == ACCESS_SWAP)
+        return OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP;
+    if (kind == ACCESS_ACCUMULATE) /* whichever operation: nothing comes back */
+        return OTF2_RMA_ATOMIC_TYPE_ACCUMULATE;
+    return op == EVENT_OP_SUM       ? OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ADD
+           : op == EVENT_OP_REPLACE ? OTF2_RMA_ATOMIC_TYPE_SWAP
+                                    : OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE;
+}
+
+/* A swap sends what is compared and what takes its place; without an operation what there is at the origin is not
+ * looked at. */
+static void write_atomic(struct trace_location *location, const struct traced_call *call, enum access_kind kind,
+                         OTF2_TimeStamp now)
+{
+    uint64_t bytes = call->event.bytes;
+    unsigned op = call->event.kind & EVENT_OP;
+    uint64_t sent = kind == ACCESS_SWAP ? 2 * bytes : op == EVENT_OP_NO_OP ? 0 : bytes;
+    location_check(location, OTF2_EvtWriter_RmaAtomic(location->writer, NULL, now, call->object->id,
+                                                      (uint32_t)call->event.peer, atomic_type(kind, op), sent,
+                                                      kind == ACCESS_ACCUMULATE ? 0 : bytes, call->request));
+}
+
 static void write_access(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
-    static const OTF2_RmaAtomicType types[] = {[ACCESS_ACCUMULATE] = OTF2_RMA_ATOMIC_TYPE_ACCUMULATE,
-                                               [ACCESS_FETCH] = OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE,
-                                               [ACCESS_SWAP] = OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP};
     enum access_kind kind = access_kind(event_kind(&call->event));
     uint32_t window = call->object->id, target = (uint32_t)call->event.peer;
     uint64_t bytes = call->event.bytes;
@@ -338,8 +359,7 @@ static void write_access(struct trace_location *location, const struct traced_ca
         location_check(location,
                        OTF2_EvtWriter_RmaGet(location->writer, NULL, now, window, target, bytes, call->request));
     else
-        location_check(location, OTF2_EvtWriter_RmaAtomic(location->writer, NULL, now, window, target, types[kind],
-                                                          bytes, kind == ACCESS_ACCUMULATE ? 0 : bytes, call->request));
+        write_atomic(location, call, kind, now);
 }
 
 static OTF2_LockType lock_type(const struct traced_call *call)

@@ -112,7 +112,7 @@ struct comm_queue {
 
 /* Windows or files by their handles (objects.h). */
 struct objects {
-    struct comm_map *comms, *numbers;
+    struct comm_map *comms, *numbers, *units;
     uint64_t changes; /* of any of them */
 };
 

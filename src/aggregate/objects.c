@@ -14,13 +14,17 @@ static struct comm *number_pointer(uint32_t number)
 struct object objects_find(const struct objects *objects, uint64_t handle)
 {
     struct comm *comm = comm_map_find(&objects->comms, handle);
-    return (struct object){comm, comm ? (uint32_t)(uintptr_t)comm_map_find(&objects->numbers, handle) : 0};
+    if (!comm)
+        return (struct object){0};
+    return (struct object){comm, (uint32_t)(uintptr_t)comm_map_find(&objects->numbers, handle),
+                           (uint32_t)(uintptr_t)comm_map_find(&objects->units, handle)};
 }
 
 void objects_set(struct objects *objects, uint64_t handle, struct object object)
 {
     pthread_mutex_lock(&book.lock);
     if (comm_map_set(&objects->numbers, handle, number_pointer(object.comm ? object.number : 0)) != 0 ||
+        comm_map_set(&objects->units, handle, number_pointer(object.comm ? object.unit : 0)) != 0 ||
         comm_map_set(&objects->comms, handle, object.comm) != 0)
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
     /* behind the change: what was found before it is not remembered as of after it */

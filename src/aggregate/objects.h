@@ -13,6 +13,7 @@
 struct object {
     struct comm *comm;
     uint32_t number; /* 1, 2, ...; 0: not known */
+    uint32_t unit; /* of a file: in how many bytes its view counts; 0: not known. Not in what is left of a plain call */
 };
 
 struct object objects_find(const struct objects *objects, uint64_t handle);

@@ -84,7 +84,11 @@ enum {
     EVENT_TIMEOUT = 0x2000,      /* its transfer took longer than mpit_p2p_timeout_ns */
     EVENT_FAILED = 0x1000,       /* the call returned an error: a call, and no message */
     EVENT_PENDING = EVENT_LARGE, /* of an operation below MPI: its completion will be told */
-    EVENT_NESTED = 0x0800,       /* the call was made from inside another recorded call of the same thread */
+    EVENT_OP = EVENT_LARGE | EVENT_TIMEOUT, /* of a call on a window, two bits together: how it combines, as below */
+    EVENT_OP_SUM = EVENT_TIMEOUT,
+    EVENT_OP_REPLACE = EVENT_LARGE,
+    EVENT_OP_NO_OP = EVENT_OP, /* none of them: another operation, or none, or the run file is older than this */
+    EVENT_NESTED = 0x0800,     /* the call was made from inside another recorded call of the same thread */
 };
 
 #define EVENT_DURATION_WIDE UINT32_MAX
@@ -110,8 +114,8 @@ enum record_kind {
     RECORD_COLL_POSTED, /* a persistent collective was started: peer = root */
     RECORD_ARGUMENT, /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start: peer
                         = a member of the group, one record each, or PEER_ANY: all. MPI_File_open: tag = ACCESS_*.
-                        Transfers: bytes = asked for, where these are not those that were transferred when the call
-                        returned */
+                        MPI_File_seek and _seek_shared: two, by enum file_seek. Transfers: bytes = asked for, where
+                        these are not those that were transferred when the call returned */
     RECORD_STALL, /* how long the call waited: bytes = ticks, begin = when it began to wait first, duration = the call's
                      kind, peer = as in a completion call, tag = how often it began to wait */
     RECORD_FABRIC,    /* what the call spent in the libraries below: bytes = ticks, begin = the call's, duration = its
@@ -151,6 +155,11 @@ enum file_access {
     ACCESS_DELETE = 128, /* when it is closed */
 };
 
+/* The first argument of a seek, or none where it is not known how far that was: tag = where from, bytes = the offset
+ * that was asked for, in bytes of data and with a sign.
+ * Behind it: bytes = where in the file that is. */
+enum file_seek { SEEK_FROM_START = 1, SEEK_FROM_CURRENT, SEEK_FROM_END, SEEK_ARRIVED };
+
 /* Peers that are no rank; the values are mpit's own, whatever the MPI uses. */
 enum { PEER_NONE = -1, PEER_PROC_NULL = -2, PEER_ANY = -3, PEER_ROOT = -4 };
 enum { TAG_ANY = -1 };
@@ -158,6 +167,21 @@ enum { TAG_ANY = -1 };
 static inline unsigned event_kind(const struct event *event)
 {
     return event->kind & EVENT_KIND_MASK;
+}
+
+/* How a call of class RMA combines; NULL: it does not, or its event does not say. */
+static inline const char *event_op_name(const struct event *event)
+{
+    switch (event->kind & EVENT_OP) {
+    case EVENT_OP_SUM:
+        return "sum";
+    case EVENT_OP_REPLACE:
+        return "replace";
+    case EVENT_OP_NO_OP:
+        return "no_op";
+    default:
+        return 0;
+    }
 }
 
 /* The record's duration in ticks; `next` is the record behind it (may be NULL when the event is not wide). */

@@ -38,18 +38,20 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_lock": "RMA", "win_test": "RMA",
          "win_group": "RMA", "win_post": "RMA", "win_name": "CALL",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
-         "file_delete": "CALL"}
+         "file_view": "IO", "file_seek": "IO", "file_delete": "CALL"}
 
 # Shapes of calls of which nothing is needed later: one that is not recorded (filtered, or recording is off) passes by.
 # All others go through their wrapper, which keeps requests, communicators, windows and files.
 PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "probe", "iprobe", "cancel", "coll",
-                  "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_transfer", "file_delete"]
+                  "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek", "file_transfer",
+                  "file_delete"]
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "sendrecv", "sendrecv_replace", "isend", "irecv", "wait", "test", "coll"]
 
 # The same, but that the plain body is for calls that are timed: one that is only counted takes the general one.
-TIMED_SHAPES = ["win_call", "win_lock", "win_group", "win_post", "file_call", "file_transfer", "file_post", "probe",
+TIMED_SHAPES = ["win_call", "win_lock", "win_group", "win_post", "file_call", "file_seek", "file_transfer", "file_post",
+                "probe",
                 "iprobe", "mprobe", "improbe", "mrecv", "neighbor", "icoll", "ineighbor", "start", "isendrecv",
                 "isendrecv_replace", "partition", "waitall", "testall", "waitany", "testany", "startall"]
 
@@ -174,6 +176,11 @@ def generate_next(calls, prototypes):
     print(" \\\n".join(f"    X({name})" for _, name, _, _ in declared(calls, prototypes)))
 
 
+def op_flags(call):
+    """How an access to a window combines, as flags of its event."""
+    return "op_flags(op)" if "op" in call.arguments else "0"
+
+
 def object_arguments(call):
     """What the shapes of windows and files need: the object, whom it goes to, the bytes that are accessed there."""
     names = call.arguments
@@ -190,13 +197,17 @@ def object_arguments(call):
         return ["comm", "filename", "amode", "fh"]
     if call.shape == "file_delete":
         return ["filename"]
+    if call.shape == "file_view":
+        return ["fh", "etype"]
+    if call.shape == "file_seek":
+        return ["fh", "offset", "whence"]
     if call.shape in ("file_call", "file_post", "file_transfer"):
         words.append("native_bytes(count, type)" if "count" in names else "UINT64_MAX")
     if call.shape in ("win_call", "win_post"):
         peer = "peer_rank(target)" if "target" in names else "PEER_NONE"
         bytes_ = ("native_bytes(target_count, target_type)" if "target_count" in names
                   else "native_bytes(1, type)" if call.detail == "element" else "0")
-        words += [peer, f"target == MPI_PROC_NULL ? 0 : {bytes_}" if bytes_ != "0" else "0"]
+        words += [peer, f"target == MPI_PROC_NULL ? 0 : {bytes_}" if bytes_ != "0" else "0", op_flags(call)]
     return words + [n for n in ("request", "status") if n in names]
 
 
@@ -218,6 +229,10 @@ def plain_arguments(call):
     if call.klass == "rma":
         words.append("target" if "target" in names else "PEER_NONE")
     words.append(" && ".join(ready) or "true")
+    if call.shape in ("win_call", "win_post"):
+        words.append(op_flags(call))
+    if call.shape == "file_seek":
+        words += ["offset", "whence"]
     return words + [n for n in ("lock_type", "group", "request", "status") if n in names]
 
 

@@ -270,6 +270,9 @@ static void constants_find(void)
     native.group_null = native_object("ompi_mpi_group_null");
     native.errors_return = native_object("ompi_mpi_errors_return");
     native.max = native_object("ompi_mpi_op_max");
+    native.sum = native_object("ompi_mpi_op_sum");
+    native.replace = native_object("ompi_mpi_op_replace");
+    native.no_op = native_object("ompi_mpi_op_no_op");
     native.info_null = native_object("ompi_mpi_info_null");
     native.byte = native_object("ompi_mpi_byte");
     native.char_ = native_object("ompi_mpi_char");
@@ -304,6 +307,9 @@ static void constants_find(void)
     native.group_null = MPI_GROUP_NULL;
     native.errors_return = MPI_ERRORS_RETURN;
     native.max = MPI_MAX;
+    native.sum = MPI_SUM;
+    native.replace = MPI_REPLACE;
+    native.no_op = MPI_NO_OP;
     native.info_null = MPI_INFO_NULL;
     native.byte = MPI_BYTE;
     native.char_ = MPI_CHAR;
@@ -351,6 +357,8 @@ static void find(void)
     complete = complete && native.name;
     PMPI_CALLS(PMPI_FIND)
 #undef PMPI_FIND
+    native.File_get_position = (__typeof__(native.File_get_position))native_symbol("PMPI_File_get_position");
+    native.File_get_byte_offset = (__typeof__(native.File_get_byte_offset))native_symbol("PMPI_File_get_byte_offset");
 #if MPI_VERSION >= 4
     native.Group_from_session_pset =
         (__typeof__(native.Group_from_session_pset))native_symbol("PMPI_Group_from_session_pset");

@@ -67,7 +67,7 @@ struct native {
     MPI_Message message_null, message_no_proc;
     MPI_Group group_null;
     MPI_Errhandler errors_return;
-    MPI_Op max;
+    MPI_Op max, sum, replace, no_op;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
     MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
     bool finalizing; /* MPI_Finalize has begun, or that of the last session */
@@ -76,6 +76,8 @@ struct native {
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
     PMPI_CALLS(PMPI_FIELD)
 #undef PMPI_FIELD
+    __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, as the next one */
+    __typeof__(&MPI_File_get_byte_offset) File_get_byte_offset;
 #if MPI_VERSION >= 4
     __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library that is older than mpi.h */
 #endif

@@ -9,14 +9,14 @@ void object_made(struct objects *objects, uint64_t handle, struct object *object
     struct object stale = objects_find(objects, handle); /* of one that was freed out of sight */
     enum object_kind kind = objects == &book.windows ? OBJECT_WINDOW : OBJECT_FILE;
     comm_hold(comm);
-    *object = (struct object){comm, objects_count(comm, kind)};
+    *object = (struct object){comm, objects_count(comm, kind), kind == OBJECT_FILE};
     objects_set(objects, handle, *object);
     if (stale.comm)
         comm_let_go(stale.comm);
 }
 
 /* `shape` is a constant, so that what concerns the other shapes falls away. */
-HOT void object_leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+HOT void object_leave(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                       int32_t peer, uint64_t bytes)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number, .bytes = bytes};
@@ -26,7 +26,7 @@ HOT void object_leave(struct probe *probe, enum fold_shape shape, enum call kind
     probe_leave(probe, shape, 0, on->view, result, event, 0);
 }
 
-void win_leave(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t peer, uint64_t bytes)
+void win_leave(struct probe *probe, unsigned kind, const struct accessed *on, int result, int32_t peer, uint64_t bytes)
 {
     object_leave(probe, FOLD_RMA, kind, on, result, peer, bytes);
 }
@@ -36,13 +36,13 @@ static void file_leave(struct probe *probe, enum call kind, const struct accesse
     object_leave(probe, FOLD_IO, kind, on, result, PEER_NONE, bytes);
 }
 
-static void leave(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+static void leave(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                   int32_t peer, uint64_t bytes)
 {
     if (shape == FOLD_RMA)
         win_leave(probe, kind, on, result, peer, bytes);
     else
-        file_leave(probe, kind, on, result, bytes);
+        file_leave(probe, (enum call)kind, on, result, bytes);
 }
 
 /* Behind the call's event. */
@@ -61,12 +61,13 @@ HOT void bytes_record(struct probe *probe, const struct accessed *on, int result
         argument_record(probe, on, (struct event){.peer = PEER_NONE, .bytes = asked});
 }
 
-void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+void object_posted(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                    int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request)
 {
-    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)on->object.number};
+    enum call call = (enum call)(kind & EVENT_KIND_MASK);
+    struct event event = {.kind = (uint16_t)call, .peer = peer, .tag = (int32_t)on->object.number};
     struct posted posted =
-        posted_of(probe, on->view, kind, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
+        posted_of(probe, on->view, call, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
     uint64_t key = result == MPI_SUCCESS ? abi_handle_of_request(*request) : 0;
     if (result == MPI_SUCCESS && !front_keeps(probe, &posted, key)) {
         struct request *made = request_of(probe, &posted);
@@ -176,6 +177,46 @@ void file_called(struct probe *probe, enum call kind, const struct accessed *on,
 {
     file_leave(probe, kind, on, result, 0);
     bytes_record(probe, on, result, asked, 0);
+}
+
+/* A view that the library may or may not have taken counts in nobody knows what. */
+void file_viewed(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Datatype etype)
+{
+    struct object object = objects_find(&book.files, OBJECT_HANDLE(fh));
+    uint64_t bytes = result == MPI_SUCCESS ? native_bytes(1, etype) : 0;
+    file_leave(probe, kind, on, result, 0);
+    object.unit = bytes <= INT32_MAX ? (uint32_t)bytes : 0;
+    if (object.comm)
+        objects_set(&book.files, OBJECT_HANDLE(fh), object);
+}
+
+/* In the view's units. The pointer that all share may have gone on already, moved by others. */
+static bool position_find(enum call kind, MPI_File fh, MPI_Offset offset, int whence, MPI_Offset *position)
+{
+    *position = offset;
+    return whence == MPI_SEEK_SET || (kind == CALL_MPI_File_seek && native.File_get_position &&
+                                      native.File_get_position(fh, position) == MPI_SUCCESS);
+}
+
+void file_sought(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Offset offset, int whence)
+{
+    MPI_Offset position, arrived = 0;
+    int64_t asked;
+    file_leave(probe, kind, on, result, 0);
+    if (result != MPI_SUCCESS || !on->view || probe_is_quiet(probe) || !knob_load(KNOB_TRACE))
+        return;
+    uint32_t unit = objects_find(&book.files, OBJECT_HANDLE(fh)).unit;
+    int32_t from = whence == MPI_SEEK_SET   ? SEEK_FROM_START
+                   : whence == MPI_SEEK_CUR ? SEEK_FROM_CURRENT
+                                            : SEEK_FROM_END;
+    if (!unit || __builtin_mul_overflow((int64_t)offset, (int64_t)unit, &asked) || !native.File_get_byte_offset ||
+        !position_find(kind, fh, offset, whence, &position) ||
+        native.File_get_byte_offset(fh, position, &arrived) != MPI_SUCCESS)
+        return;
+    argument_record(probe, on, (struct event){.peer = PEER_NONE, .tag = from, .bytes = (uint64_t)asked});
+    argument_record(probe, on, (struct event){.peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = (uint64_t)arrived});
 }
 
 void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,

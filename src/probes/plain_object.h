@@ -21,7 +21,7 @@ HOT bool plain_accessed(const struct log *log, const struct objects *objects, co
 /* What the rare end needs to know of the object again. */
 HOT struct accessed plain_object(struct view *view, uint32_t number)
 {
-    return (struct accessed){view, {view->comm, number}};
+    return (struct accessed){view, {view->comm, number, 0}};
 }
 
 /* Folds and keeps the event of a call, and what stands behind it if that says something. False: nothing was done. */
@@ -73,7 +73,8 @@ HOT bool plain_object_leave(struct log *log, uint64_t begin, enum fold_shape sha
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-HOT bool plain_win(struct log *log, uint64_t begin, enum call kind, struct view *view, uint32_t number, int32_t peer,
+/* `kind`: with op_flags. */
+HOT bool plain_win(struct log *log, uint64_t begin, unsigned kind, struct view *view, uint32_t number, int32_t peer,
                    uint64_t bytes, const struct event *argument)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)number, .bytes = bytes};
@@ -83,9 +84,10 @@ HOT bool plain_win(struct log *log, uint64_t begin, enum call kind, struct view 
 #define PLAIN_WINDOW(kind, name, call, win, to, ready, left, rare)                                                     \
     PLAIN_OBJECT(&book.windows, window, kind, name, call, win, to, ready, left, rare)
 
-#define PLAIN_WIN_CALL(kind, name, detail, large, call, win, to, ready)                                                \
-    PLAIN_WINDOW(kind, name, call, win, to, ready, plain_win(log, begin, kind, view, number, to, bytes, NULL),         \
-                 win_leave(&probe, kind, &on, result, to, result == MPI_SUCCESS ? bytes : 0))
+#define PLAIN_WIN_CALL(kind, name, detail, large, call, win, to, ready, flags)                                         \
+    PLAIN_WINDOW(kind, name, call, win, to, ready,                                                                     \
+                 plain_win(log, begin, (kind) | (flags), view, number, to, bytes, NULL),                               \
+                 win_leave(&probe, (kind) | (flags), &on, result, to, result == MPI_SUCCESS ? bytes : 0))
 
 #define PLAIN_WIN_LOCK(kind, name, detail, large, call, win, to, ready, type)                                          \
     PLAIN_WINDOW(kind, name, call, win, to, ready,                                                                     \
@@ -107,7 +109,7 @@ HOT bool win_group_is_whole(const struct view *view, MPI_Group group)
                      plain_win(log, begin, kind, view, number, to, 0, &(struct event){.peer = PEER_ANY}),              \
                  win_grouped(&probe, kind, &on, result, win, group))
 
-HOT bool plain_object_posted(struct log *log, uint64_t begin, enum fold_shape shape, enum call kind, struct view *view,
+HOT bool plain_object_posted(struct log *log, uint64_t begin, enum fold_shape shape, unsigned kind, struct view *view,
                              uint32_t number, int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request)
 {
     uint64_t handle = abi_handle_of_request(*request);
@@ -118,7 +120,7 @@ HOT bool plain_object_posted(struct log *log, uint64_t begin, enum fold_shape sh
                             .where = request,
                             .peer = peer,
                             .tag = (int32_t)number,
-                            .kind = (uint16_t)kind,
+                            .kind = (uint16_t)(kind & EVENT_KIND_MASK),
                             .type = shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO};
     if (!place)
         return false;
@@ -129,11 +131,11 @@ HOT bool plain_object_posted(struct log *log, uint64_t begin, enum fold_shape sh
     return true;
 }
 
-#define PLAIN_WIN_POST(kind, name, detail, large, call, win, to, ready, request)                                       \
+#define PLAIN_WIN_POST(kind, name, detail, large, call, win, to, ready, flags, request)                                \
     PLAIN_WINDOW(kind, name, call, win, to, ready,                                                                     \
-                 plain_object_posted(log, begin, FOLD_RMA, kind, view, number, to, bytes, 0, request),                 \
-                 object_posted(&probe, FOLD_RMA, kind, &on, result, to, result == MPI_SUCCESS ? bytes : 0, UINT64_MAX, \
-                               request))
+                 plain_object_posted(log, begin, FOLD_RMA, (kind) | (flags), view, number, to, bytes, 0, request),     \
+                 object_posted(&probe, FOLD_RMA, (kind) | (flags), &on, result, to, result == MPI_SUCCESS ? bytes : 0, \
+                               UINT64_MAX, request))
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -150,6 +152,12 @@ HOT bool plain_file(struct log *log, uint64_t begin, enum call kind, struct view
 #define PLAIN_FILE_CALL(kind, name, detail, large, call, fh, ready)                                                    \
     PLAIN_FILE(kind, name, call, fh, ready, plain_file(log, begin, kind, view, number, 0, NULL),                       \
                file_called(&probe, kind, &on, result, result == MPI_SUCCESS ? UINT64_MAX : 0))
+
+/* While a trace is kept, more is recorded than the call. */
+#define PLAIN_FILE_SEEK(kind, name, detail, large, call, fh, ready, offset, whence)                                    \
+    PLAIN_FILE(kind, name, call, fh, ready,                                                                            \
+               !knob_load(KNOB_TRACE) && plain_file(log, begin, kind, view, number, 0, NULL),                          \
+               file_sought(&probe, kind, &on, result, fh, offset, whence))
 
 /* One that has moved less than it was asked for has more to tell. */
 #define PLAIN_FILE_TRANSFER(kind, name, detail, large, call, fh, ready, status)                                        \

@@ -27,12 +27,21 @@ static inline bool object_enter(struct probe *probe, enum call kind, const struc
     return true;
 }
 
+/* Flags of an access to a window: how it combines. */
+HOT unsigned op_flags(MPI_Op op)
+{
+    return op == native.sum       ? EVENT_OP_SUM
+           : op == native.replace ? EVENT_OP_REPLACE
+           : op == native.no_op   ? EVENT_OP_NO_OP
+                                  : 0;
+}
+
 /* It was made on this communicator, which it holds until it is freed. */
 void object_made(struct objects *objects, uint64_t handle, struct object *object, struct comm *comm);
-void win_leave(struct probe *probe, enum call kind, const struct accessed *on, int result, int32_t peer,
-               uint64_t bytes);
+/* `kind`: with op_flags. */
+void win_leave(struct probe *probe, unsigned kind, const struct accessed *on, int result, int32_t peer, uint64_t bytes);
 /* The same for one that returned a request. `asked`: bytes to transfer, of a file; UINT64_MAX: that is not said. */
-void object_posted(struct probe *probe, enum fold_shape shape, enum call kind, const struct accessed *on, int result,
+void object_posted(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                    int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request);
 void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, struct objects *objects, uint64_t handle,
                   const struct accessed *on, int result);
@@ -46,6 +55,10 @@ void file_opened(struct probe *probe, enum call kind, const struct accessed *on,
                  int mode);
 /* `asked`: of a split operation that begins; UINT64_MAX of the rest. */
 void file_called(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked);
+void file_viewed(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Datatype etype);
+void file_sought(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
+                 MPI_Offset offset, int whence);
 void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,
                       const MPI_Status *status);
 /* Acts on a name: there is no file, and no communicator that could be charged. */
@@ -96,14 +109,14 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
 
 #define SHAPE_WIN_FREE(kind, name, detail, large, call, win) OBJECT_FREE(FOLD_RMA, &book.windows, kind, name, call, win)
 
-#define SHAPE_WIN_CALL(kind, name, detail, large, call, win, peer, bytes)                                              \
+#define SHAPE_WIN_CALL(kind, name, detail, large, call, win, peer, bytes, flags)                                       \
     OBJECT_CALL(&book.windows, kind, name, call, win, peer,                                                            \
-                win_leave(&probe, kind, &on, result, peer, result == MPI_SUCCESS ? (bytes) : 0))
+                win_leave(&probe, (kind) | (flags), &on, result, peer, result == MPI_SUCCESS ? (bytes) : 0))
 
-#define SHAPE_WIN_POST(kind, name, detail, large, call, win, peer, bytes, request)                                     \
+#define SHAPE_WIN_POST(kind, name, detail, large, call, win, peer, bytes, flags, request)                              \
     OBJECT_CALL(&book.windows, kind, name, call, win, peer,                                                            \
-                object_posted(&probe, FOLD_RMA, kind, &on, result, peer, result == MPI_SUCCESS ? (bytes) : 0,          \
-                              UINT64_MAX, request))
+                object_posted(&probe, FOLD_RMA, (kind) | (flags), &on, result, peer,                                   \
+                              result == MPI_SUCCESS ? (bytes) : 0, UINT64_MAX, request))
 
 #define SHAPE_WIN_LOCK(kind, name, detail, large, call, win, peer, lock_type)                                          \
     OBJECT_CALL(&book.windows, kind, name, call, win, peer, win_locked(&probe, kind, &on, result, peer, lock_type))
@@ -132,6 +145,13 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
 #define SHAPE_FILE_CALL(kind, name, detail, large, call, fh, asked)                                                    \
     OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE,                                                          \
                 file_called(&probe, kind, &on, result, result == MPI_SUCCESS ? (asked) : 0))
+
+#define SHAPE_FILE_VIEW(kind, name, detail, large, call, fh, etype)                                                    \
+    OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE, file_viewed(&probe, kind, &on, result, fh, etype))
+
+#define SHAPE_FILE_SEEK(kind, name, detail, large, call, fh, offset, whence)                                           \
+    OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE,                                                          \
+                file_sought(&probe, kind, &on, result, fh, offset, whence))
 
 #define SHAPE_FILE_POST(kind, name, detail, large, call, fh, asked, request)                                           \
     OBJECT_CALL(                                                                                                       \

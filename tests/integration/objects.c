@@ -9,11 +9,72 @@
 #include "filecalls.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { ELEMENTS = 100 };
 
 static int nowhere;                  /* accesses to MPI_PROC_NULL */
 static unsigned long long elsewhere; /* bytes at windows of communicators that are not watched */
+
+/* Accesses that combine, as the archive names them, and the bytes that they move. */
+enum atomic { ACCUMULATE, FETCH_AND_ADD, SWAP, FETCH_AND_ACCUMULATE, COMPARE_AND_SWAP, ATOMICS };
+static const char *const atomic_names[] = {"ACCUMULATE", "FETCH_AND_ADD", "SWAP", "FETCH_AND_ACCUMULATE",
+                                           "COMPARE_AND_SWAP"};
+static int atomics[ATOMICS];
+static unsigned long long sent, received, at_targets;
+
+static void atomic(enum atomic kind, size_t bytes_sent, size_t bytes_received, size_t bytes_at_target)
+{
+    atomics[kind]++;
+    sent += bytes_sent;
+    received += bytes_received;
+    at_targets += bytes_at_target;
+}
+
+/* What is fetched is what the operation before has left. */
+static unsigned long long atomics_use(MPI_Win win, int peer)
+{
+    const size_t one = sizeof(double), before = at_targets;
+    double put = 3, add = 4, most = 90, other[2] = {5, 6}, fetched[2] = {0, 0};
+    CALL(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, peer, 0, win);
+    CALL(MPI_Accumulate, &put, 1, MPI_DOUBLE, peer, 90, 1, MPI_DOUBLE, MPI_REPLACE, win);
+    atomic(ACCUMULATE, one, 0, one);
+    CALL(MPI_Accumulate, &put, 1, MPI_DOUBLE, peer, 91, 1, MPI_DOUBLE, MPI_REPLACE, win);
+    atomic(ACCUMULATE, one, 0, one);
+    CALL(MPI_Accumulate, &add, 1, MPI_DOUBLE, peer, 90, 1, MPI_DOUBLE, MPI_PROD, win);
+    atomic(ACCUMULATE, one, 0, one);
+    CALL(MPI_Win_flush, peer, win);
+    CALL(MPI_Fetch_and_op, &add, fetched, MPI_DOUBLE, peer, 90, MPI_SUM, win);
+    atomic(FETCH_AND_ADD, one, one, one);
+    CALL(MPI_Win_flush, peer, win);
+    check((unsigned long long)fetched[0], 12, "what was multiplied");
+    CALL(MPI_Fetch_and_op, &most, fetched, MPI_DOUBLE, peer, 90, MPI_MAX, win);
+    atomic(FETCH_AND_ACCUMULATE, one, one, one);
+    CALL(MPI_Win_flush, peer, win);
+    check((unsigned long long)fetched[0], 16, "what was added");
+    CALL(MPI_Fetch_and_op, &put, fetched, MPI_DOUBLE, peer, 90, MPI_REPLACE, win);
+    atomic(SWAP, one, one, one);
+    CALL(MPI_Win_flush, peer, win);
+    check((unsigned long long)fetched[0], 90, "the larger one");
+    CALL(MPI_Fetch_and_op, NULL, fetched, MPI_DOUBLE, peer, 90, MPI_NO_OP, win);
+    atomic(FETCH_AND_ACCUMULATE, 0, one, one);
+    CALL(MPI_Win_flush, peer, win);
+    check((unsigned long long)fetched[0], 3, "what was swapped in");
+    CALL(MPI_Get_accumulate, other, 2, MPI_DOUBLE, fetched, 2, MPI_DOUBLE, peer, 90, 2, MPI_DOUBLE, MPI_REPLACE, win);
+    atomic(SWAP, 2 * one, 2 * one, 2 * one);
+    CALL(MPI_Win_flush, peer, win);
+    CALL(MPI_Get_accumulate, NULL, 0, MPI_DOUBLE, fetched, 2, MPI_DOUBLE, peer, 90, 2, MPI_DOUBLE, MPI_NO_OP, win);
+    atomic(FETCH_AND_ACCUMULATE, 0, 2 * one, 2 * one);
+    CALL(MPI_Win_flush, peer, win);
+    check((unsigned long long)fetched[1], 6, "what the second swap has left");
+#if MPI_VERSION >= 4
+    counted(MPI_Get_accumulate_c(other, 2, MPI_DOUBLE, fetched, 2, MPI_DOUBLE, peer, 90, 2, MPI_DOUBLE, MPI_SUM, win),
+            "MPI_Get_accumulate");
+    atomic(FETCH_AND_ADD, 2 * one, 2 * one, 2 * one);
+#endif
+    CALL(MPI_Win_unlock, peer, win);
+    return at_targets - before;
+}
 
 /* Every operation on a window of `comm`, in each kind of epoch; returns the bytes that were accessed at targets. */
 static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
@@ -33,6 +94,7 @@ static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
     CALL(MPI_Get, data, 7, MPI_DOUBLE, peer, 20, 7, MPI_DOUBLE, win);
     CALL(MPI_Win_fence, 0, win);
     CALL(MPI_Accumulate, data, 5, MPI_DOUBLE, peer, 30, 5, MPI_DOUBLE, MPI_SUM, win);
+    atomic(ACCUMULATE, 5 * sizeof(double), 0, 5 * sizeof(double));
     CALL(MPI_Win_fence, 0, win);
     bytes += (10 + 7 + 5) * sizeof(double);
 
@@ -52,20 +114,25 @@ static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
 
     CALL(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, peer, 0, win);
     CALL(MPI_Fetch_and_op, &one, &before, MPI_DOUBLE, peer, 50, MPI_SUM, win);
+    atomic(FETCH_AND_ADD, sizeof(double), sizeof(double), sizeof(double));
     CALL(MPI_Win_flush, peer, win);
     CALL(MPI_Compare_and_swap, &zero, &zero, &was, MPI_LONG, peer, 51, win);
+    atomic(COMPARE_AND_SWAP, 2 * sizeof(long), sizeof(long), sizeof(long));
     CALL(MPI_Win_flush_local, peer, win);
     CALL(MPI_Win_unlock, peer, win);
     bytes += sizeof(double) + sizeof(long);
 
     CALL(MPI_Win_lock_all, 0, win);
     CALL(MPI_Get_accumulate, &other, 1, MPI_DOUBLE, fetched, 1, MPI_DOUBLE, peer, 52, 1, MPI_DOUBLE, MPI_SUM, win);
+    atomic(FETCH_AND_ADD, sizeof(double), sizeof(double), sizeof(double));
     CALL(MPI_Win_flush_all, win);
     CALL(MPI_Rput, data, 4, MPI_DOUBLE, peer, 60, 4, MPI_DOUBLE, win, &requests[0]);
     CALL(MPI_Rget, fetched, 6, MPI_DOUBLE, peer, 70, 6, MPI_DOUBLE, win, &requests[1]);
     CALL(MPI_Raccumulate, data, 1, MPI_DOUBLE, peer, 80, 1, MPI_DOUBLE, MPI_SUM, win, &requests[2]);
-    CALL(MPI_Rget_accumulate, data, 1, MPI_DOUBLE, fetched + 50, 1, MPI_DOUBLE, peer, 81, 1, MPI_DOUBLE, MPI_SUM, win,
-         &requests[3]);
+    atomic(ACCUMULATE, sizeof(double), 0, sizeof(double));
+    CALL(MPI_Rget_accumulate, data, 1, MPI_DOUBLE, fetched + 50, 1, MPI_DOUBLE, peer, 81, 1, MPI_DOUBLE, MPI_REPLACE,
+         win, &requests[3]);
+    atomic(SWAP, sizeof(double), sizeof(double), sizeof(double));
     CALL(MPI_Wait, &requests[0], MPI_STATUS_IGNORE);
     CALL(MPI_Waitall, 3, requests + 1, MPI_STATUSES_IGNORE);
     CALL(MPI_Win_flush_local_all, win);
@@ -73,7 +140,7 @@ static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
     CALL(MPI_Win_unlock_all, win);
     bytes += (1 + 4 + 6 + 1 + 1) * sizeof(double);
     MPI_Group_free(&all);
-    return bytes;
+    return bytes + atomics_use(win, peer);
 }
 
 /* Two windows by turns, on two communicators; then windows that follow each other, often at one handle. Returns the
@@ -175,6 +242,56 @@ static unsigned long long file_use(MPI_Comm comm, const char *name)
     return items * sizeof(int);
 }
 
+/* Each seek, as the archive has it, and which of them it has not. */
+static char seeks[1024];
+
+static void sought(const char *from, long asked, long arrived)
+{
+    size_t used = strlen(seeks);
+    snprintf(seeks + used, sizeof seeks - used, " %s:%ld:%ld", from, asked, arrived);
+}
+
+/* In bytes; then in a view that begins at byte 16 and has two of each four integers; and behind that in bytes again. */
+static void seeks_use(MPI_Comm comm, const char *name)
+{
+    char another[1024];
+    MPI_File file;
+    MPI_Datatype pair, tile;
+    MPI_Offset at = 0;
+    snprintf(another, sizeof another, "%s.seeks", name);
+    CALL(MPI_File_open, comm, another, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+         &file);
+    CALL(MPI_File_set_size, file, 1000);
+    CALL(MPI_File_seek, file, 24, MPI_SEEK_SET);
+    sought("FROM_START", 24, 24);
+    CALL(MPI_File_seek, file, 8, MPI_SEEK_CUR);
+    sought("FROM_CURRENT", 8, 32);
+    CALL(MPI_File_seek, file, -10, MPI_SEEK_END);
+    sought("FROM_END", -10, 990);
+    check(MPI_File_seek(file, -5, MPI_SEEK_SET) != MPI_SUCCESS, 1, "that there is nothing before the file");
+    counted(MPI_SUCCESS, "MPI_File_seek");
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_create_resized(pair, 0, 4 * (MPI_Aint)sizeof(int), &tile);
+    MPI_Type_commit(&tile);
+    CALL(MPI_File_set_view, file, 16, MPI_INT, tile, "native", MPI_INFO_NULL);
+    CALL(MPI_File_seek, file, 5, MPI_SEEK_SET);
+    sought("FROM_START", 5 * (long)sizeof(int), 16 + (2 * 4 + 1) * (long)sizeof(int));
+    CALL(MPI_File_seek, file, -3, MPI_SEEK_CUR);
+    sought("FROM_CURRENT", -3 * (long)sizeof(int), 16 + 4 * (long)sizeof(int));
+    CALL(MPI_File_get_position_shared, file, &at);
+    CALL(MPI_File_seek_shared, file, 6, MPI_SEEK_SET);
+    sought("FROM_START", 6 * (long)sizeof(int), 16 + 3 * 4 * (long)sizeof(int));
+    CALL(MPI_File_seek_shared, file, 2, MPI_SEEK_CUR); /* others may have moved it when one of them asks */
+    CALL(MPI_File_set_view, file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    CALL(MPI_File_seek, file, 7, MPI_SEEK_CUR);
+    sought("FROM_CURRENT", 7, 7);
+    CALL(MPI_File_get_size, file, &at);
+    check((unsigned long long)at, 1000, "the size of the file that was sought in");
+    CALL(MPI_File_close, &file);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&tile);
+}
+
 static void disconnected_use(MPI_Comm comm)
 {
     MPI_Comm made;
@@ -209,8 +326,11 @@ static void book_print(unsigned long long bytes, unsigned long long io)
     if (rank != 0)
         return;
     printf("book: nowhere=%d window_bytes=%llu file_bytes=%llu", nowhere, all[0], all[1]);
+    printf(" sent=%llu received=%llu at_targets=%llu", sent, received, at_targets);
+    for (int i = 0; i < ATOMICS; i++)
+        printf(" %s=%d", atomic_names[i], atomics[i]);
     callbook_print(stdout);
-    printf("\n");
+    printf("\nseeks:%s\n", seeks);
 }
 
 int main(int argc, char **argv)
@@ -259,6 +379,7 @@ int main(int argc, char **argv)
         CALL(MPI_Win_free, &win);
     }
     io = file_use(comm, argv[1]) + filecalls_use(comm, argv[1]);
+    seeks_use(comm, argv[1]);
     disconnected_use(comm);
     if (!absent)
         figures_check(of_comm, of_world, bytes, io, &count);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""objects.py ARCHIVE OUTPUT RANKS
+"""objects.py ARCHIVE OUTPUT RANKS CSV
 
 What the archive of the program objects has of windows and files is what the program counted itself (its line "book"):
 as many accesses, with as many bytes, each completed once; windows, locks and epochs; handles and transfers."""
 import collections
+import csv
 import re
 import subprocess
 import sys
@@ -43,8 +44,17 @@ made = calls("Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dy
 same("puts", events["RMA_PUT"], puts)
 same("gets", events["RMA_GET"], gets)
 same("atomic accesses", events["RMA_ATOMIC"], atomics)
-same("bytes of accesses", total(r"Bytes: (\d+)", "RMA_PUT", "RMA_GET") + total(r"Sent: (\d+)", "RMA_ATOMIC"),
-     book["window_bytes"])
+for name in ("ACCUMULATE", "FETCH_AND_ADD", "SWAP", "FETCH_AND_ACCUMULATE", "COMPARE_AND_SWAP"):
+    same(f"atomic accesses of type {name}", sum(f", Type: {name}, " in line for line in lines), ranks * book[name])
+rows = collections.Counter((row["function"][4:], row["flags"]) for row in csv.DictReader(open(sys.argv[4]))
+                           if row["what"] == "call" and re.search("accumulate|Fetch|Put|Get$", row["function"]))
+for flag, name in (("sum", "FETCH_AND_ADD"), ("replace", "SWAP")):
+    same(f"fetched with {flag} in the lines", sum(rows[function, flag] for function in
+                                                  ("Get_accumulate", "Rget_accumulate", "Fetch_and_op")), ranks * book[name])
+same("all flags of accesses", {flag for _, flag in rows}, {"", "sum", "replace", "no_op"})
+same("bytes of accesses", total(r"Bytes: (\d+)", "RMA_PUT", "RMA_GET"), book["window_bytes"] - ranks * book["at_targets"])
+same("bytes that are sent to be combined", total(r"Sent: (\d+)", "RMA_ATOMIC"), ranks * book["sent"])
+same("bytes that come back of these", total(r"Received: (\d+)", "RMA_ATOMIC"), ranks * book["received"])
 issued = ids("RMA_PUT", "Window") + ids("RMA_GET", "Window") + ids("RMA_ATOMIC", "Window")
 same("accesses that complete", ids("RMA_OP_COMPLETE_NON_BLOCKING", "Window"), sorted(issued))
 # those whose completion here was told before: by the request, or by a local flush
@@ -61,6 +71,13 @@ same("exclusive locks", sum("EXCLUSIVE" in line for line in lines if line.starts
 same("epochs", events["RMA_GROUP_SYNC"], calls("Win_start", "Win_complete", "Win_post", "Win_post"))
 same("synchronized memory", events["RMA_SYNC"], calls("Win_sync"))
 same("a window's name", any('Window: "the first"' in line for line in lines), True)
+
+seeks = re.search(r"^seeks:(.*)$", output, re.M).group(1).split()
+there = [":".join(re.search(r"Request: (-?\d+).*Whence: (?:OTF2_IO_SEEK_)?(\w+).*Result: (\d+)", line).group(2, 1, 3))
+         for line in lines if line.startswith("IO_SEEK") and '.seeks"' in line]
+same("seeks whose end is known", sorted(there), sorted(ranks * seeks))
+same("all seeks but for one", events["IO_SEEK"],  # and but for another, which is refused
+     calls("File_seek", "File_seek_shared") - 2 * ranks)
 
 opened = calls("File_open")
 transfer = re.compile(r"MPI_File_i?(read|write)")

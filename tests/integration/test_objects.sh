@@ -17,7 +17,8 @@ for mpi in openmpi mpich; do
     for ranks in 1 2 4; do
         keep=$work/kept
         counted_run objects $ranks "$work/file"
-        if python3 "$here/objects.py" "$keep/otf2" "$work/said" $ranks >"$work/out" 2>&1; then
+        "$build/bin/mpit-dump" --csv "$keep" >"$work/lines"
+        if python3 "$here/objects.py" "$keep/otf2" "$work/said" $ranks "$work/lines" >"$work/out" 2>&1; then
             ok "the archive has the program's figures: $mpi with $ranks processes: $(tail -n 1 "$work/out")"
         else
             not_ok "the archive has the program's figures: $mpi with $ranks processes" "$work/out"

@@ -45,6 +45,17 @@ EVENT(access, OTF2_RmaWinRef window, uint32_t target, uint64_t bytes, uint64_t i
     return DONE;
 }
 
+EVENT(atomic, OTF2_RmaWinRef window, uint32_t target, OTF2_RmaAtomicType type, uint64_t sent, uint64_t received,
+      uint64_t id)
+{
+    (void)window, (void)target, (void)id;
+    seen.accesses++;
+    seen.atomics[type % 8]++;
+    seen.atomic_sent += sent;
+    seen.atomic_received += received;
+    return DONE;
+}
+
 EVENT(completed, OTF2_RmaWinRef window, uint64_t id)
 {
     (void)window, (void)id;
@@ -85,6 +96,15 @@ EVENT(transfer, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode, OTF2_IoOpera
 {
     (void)handle, (void)mode, (void)flags, (void)bytes, (void)id;
     seen.transfers++;
+    return DONE;
+}
+
+EVENT(seek, OTF2_IoHandleRef handle, int64_t asked, OTF2_IoSeekOption from, uint64_t arrived)
+{
+    (void)handle;
+    seen.seeks[from % 8]++;
+    seen.sought = asked;
+    seen.arrived = arrived;
     return DONE;
 }
 
@@ -248,11 +268,13 @@ static OTF2_GlobalEvtReaderCallbacks *callbacks_make(void)
     ON(RmaWinCreate, window_created);
     ON(RmaPut, access);
     ON(RmaGet, access);
+    ON(RmaAtomic, atomic);
     ON(RmaOpCompleteNonBlocking, completed);
     ON(RmaOpCompleteRemote, completed_there);
     ON(RmaAcquireLock, locked);
     ON(RmaReleaseLock, unlocked);
     ON(IoCreateHandle, opened);
+    ON(IoSeek, seek);
     ON(IoOperationBegin, transfer);
     ON(IoOperationComplete, transferred);
     ON(Leave, leave);

@@ -438,20 +438,20 @@ static void windows_are_remembered_while_nothing_changes(void **state)
     accessed_open(&last);
     access_check(ledger, &last, 0, NULL, 0);
     assert_true(last.plain_handle == PLAIN_NEVER);
-    objects_set(&book.windows, 0x100, (struct object){first, 1});
-    objects_set(&book.windows, 0x200, (struct object){second, 7});
+    objects_set(&book.windows, 0x100, (struct object){first, 1, 0});
+    objects_set(&book.windows, 0x200, (struct object){second, 7, 4});
     for (int i = 0; i < 4; i++) {
         access_check(ledger, &last, 0x100, first, 1);
         access_check(ledger, &last, 0x200, second, 7);
     }
-    objects_set(&book.windows, 0x200, (struct object){NULL, 0});
+    objects_set(&book.windows, 0x200, (struct object){0});
     assert_false(accessed_holds(&book.windows, &last.last)); /* the plain path asks that */
     access_check(ledger, &last, 0x200, NULL, 0);
     access_check(ledger, &last, 0x100, first, 1);
-    objects_set(&book.windows, 0x200, (struct object){first, 2});
+    objects_set(&book.windows, 0x200, (struct object){first, 2, 0});
     access_check(ledger, &last, 0x200, first, 2);
     for (uint64_t i = 0; i < 4 * ACCESSED_PLACES; i++)
-        objects_set(&book.windows, 0x1000 + 0x40 * i, (struct object){i % 2 ? first : second, (uint32_t)i + 10});
+        objects_set(&book.windows, 0x1000 + 0x40 * i, (struct object){i % 2 ? first : second, (uint32_t)i + 10, 0});
     for (uint64_t i = 0; i < 64 * ACCESSED_PLACES; i++) {
         uint64_t n = i * 7 % (4 * ACCESSED_PLACES);
         access_check(ledger, &last, 0x1000 + 0x40 * n, n % 2 ? first : second, (uint32_t)n + 10);

@@ -11,6 +11,7 @@
 #include "jobfixture.h"
 #include "otf2.h"
 
+#include <otf2/otf2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,38 @@ static void accesses_complete_where_they_are_synchronized(void **state)
     assert_int_equal(seen.unlocks, 1);
 }
 
+/* Each operation has its type and its bytes; one that is not known is the general one. */
+static void accesses_combine_as_they_say(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    windows_make(2);
+    PUT(0, 3000, 10, CALL_MPI_Accumulate | EVENT_OP_SUM, .peer = 1, .tag = 1, .bytes = 1);
+    PUT(0, 3100, 10, CALL_MPI_Accumulate | EVENT_OP_REPLACE, .peer = 1, .tag = 1, .bytes = 2);
+    PUT(0, 3200, 10, CALL_MPI_Raccumulate, .peer = 1, .tag = 1, .bytes = 4);
+    PUT(0, 3300, 10, CALL_MPI_Fetch_and_op | EVENT_OP_SUM, .peer = 1, .tag = 1, .bytes = 8);
+    PUT(0, 3400, 10, CALL_MPI_Rget_accumulate | EVENT_OP_SUM, .peer = 1, .tag = 1, .bytes = 16);
+    PUT(0, 3500, 10, CALL_MPI_Get_accumulate | EVENT_OP_REPLACE, .peer = 1, .tag = 1, .bytes = 32);
+    PUT(0, 3600, 10, CALL_MPI_Fetch_and_op | EVENT_OP_NO_OP, .peer = 1, .tag = 1, .bytes = 64);
+    PUT(0, 3700, 10, CALL_MPI_Get_accumulate, .peer = 1, .tag = 1, .bytes = 128);
+    PUT(0, 3800, 10, CALL_MPI_Compare_and_swap, .peer = 1, .tag = 1, .bytes = 256);
+    PUT(0, 3900, 10, CALL_MPI_Fetch_and_op | EVENT_OP_SUM | EVENT_FAILED, .peer = 1, .tag = 1);
+    PUT(0, 4000, 10, CALL_MPI_Win_fence, .peer = PEER_NONE, .tag = 1);
+    PUT(1, 4000, 10, CALL_MPI_Win_fence, .peer = PEER_NONE, .tag = 1);
+    windows_free(2);
+    ranks_end(2);
+    convert(2, 0);
+    assert_int_equal(seen.accesses, 9);
+    assert_int_equal(seen.completed, 9);
+    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_ACCUMULATE], 3);
+    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ADD], 2);
+    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_SWAP], 1);
+    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE], 2);
+    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP], 1);
+    assert_int_equal(seen.atomic_sent, 1 + 2 + 4 + 8 + 16 + 32 + 128 + 2 * 256);
+    assert_int_equal(seen.atomic_received, 8 + 16 + 32 + 64 + 128 + 256);
+}
+
 /* Issued by one thread, synchronized by another; the trace has the other thread's events in a list of their own. */
 static void another_thread_synchronizes(void **state)
 {
@@ -189,6 +222,43 @@ static void transfers_end_where_they_complete(void **state)
     assert_int_equal(seen.transferred, 5);
 }
 
+/* Without both of its records a seek is a call and no more, as in older run files. */
+static void seeks_say_how_far_they_are(void **state)
+{
+    (void)state;
+    ranks_make(1);
+    PUT(0, 1900, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1); /* not open */
+    PUT(0, 1900, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 1900, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 4);
+    PUT(0, 2000, 10, CALL_MPI_File_open, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2000, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = ACCESS_READ);
+    PUT(0, 2100, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2200, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2200, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 2300, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2300, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = -7, .bytes = 4);
+    PUT(0, 2300, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 4);
+    PUT(0, 2400, 10, CALL_MPI_File_seek | EVENT_FAILED, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2400, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 2400, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 4);
+    PUT(0, 2500, 10, CALL_MPI_File_seek_shared, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2500, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
+    PUT(0, 2500, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 20);
+    PUT(0, 2600, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 2600, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_END, .bytes = (uint64_t)-12);
+    PUT(0, 2600, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = 988);
+    PUT(0, 3000, 10, CALL_MPI_File_close, .peer = PEER_NONE, .tag = 1);
+    ranks_end(1);
+    convert(1, 1);
+    assert_int_equal(seen.handles, 1);
+    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_START], 1);
+    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_CURRENT], 0);
+    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_END], 1);
+    assert_int_equal(seen.sought, -12);
+    assert_int_equal(seen.arrived, 988);
+    assert_int_equal(seen.transfers, 0);
+}
+
 static struct object_record *name_make(uint32_t kind, const char *name)
 {
     uint64_t offset;
@@ -238,9 +308,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, target_name, job_directory_remove)
     const struct CMUnitTest tests[] = {
         TEST(accesses_complete_where_they_are_synchronized),
+        TEST(accesses_combine_as_they_say),
         TEST(another_thread_synchronizes),
         TEST(what_does_not_fit_is_left_out),
         TEST(transfers_end_where_they_complete),
+        TEST(seeks_say_how_far_they_are),
         TEST(damaged_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,12 +64,41 @@ HOT struct log *poll_begin(void)
     return log;
 }
 
+HOT void poll_call_find(struct stall *stall, uint64_t call)
+{
+    if (stall->call == call)
+        return;
+    stall->call = stall->working = call;
+    stall->left = stall->patience;
+    stall->moved = false;
+}
+
+/* What poll_outermost_end does for a call that is at work, and goes on to be. */
+HOT void poll_outermost(struct log *log)
+{
+    struct stall *stall = &log->stall;
+    uint64_t call = log->state->since;
+    if (__builtin_expect(stall->since != 0, 0) ||
+        __builtin_expect(!stall->found && stall->call == call && stall->left == 0, 0)) {
+        poll_outermost_end(log);
+        return;
+    }
+    poll_call_find(stall, call);
+    if (stall->found) {
+        stall->moved = true;
+        stall->left = stall->patience;
+    } else {
+        stall->left--;
+    }
+    stall->quick = log->state->call;
+}
+
 /* `found`: it was not in vain. */
 HOT void poll_end(struct log *log, bool found)
 {
     log->stall.found |= found;
     if (log->stall.depth && --log->stall.depth == 0)
-        poll_outermost_end(log);
+        poll_outermost(log);
 }
 
 #endif

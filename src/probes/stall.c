@@ -102,15 +102,6 @@ static void patience_end(struct log *log)
     stall_begin(log, now - stall->working > spent ? now - spent : stall->working);
 }
 
-static void poll_call_find(struct stall *stall, uint64_t call)
-{
-    if (stall->call == call)
-        return;
-    stall->call = stall->working = call;
-    stall->left = stall->patience;
-    stall->moved = false;
-}
-
 void poll_outermost_end(struct log *log)
 {
     struct stall *stall = &log->stall;

@@ -64,7 +64,7 @@ static void variable_list(json_t *list, const struct run_reader *run, const stru
 {
     static uint64_t values[VALUES_MOST];
     char name[VARIABLE_NAME_BYTES], where[COMM_NAME_BYTES], job[24];
-    size_t count = figures_read(&(struct figures){run}, record->name, record->class, comm, values, VALUES_MOST);
+    size_t count = figures_of_record(run, record, comm, values, VALUES_MOST);
     if (count == 0 || record->combine == COMBINE_NONE || record->class >= sizeof classes / sizeof *classes ||
         !classes[record->class])
         return;

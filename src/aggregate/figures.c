@@ -33,15 +33,10 @@ static void run_values(const struct run_reader *run, const struct variable_recor
     variable_finish(record, values);
 }
 
-size_t figures_read(const struct figures *figures, const char *name, enum variable_class class,
-                    const struct figures_comm *comm, uint64_t *values, size_t count)
+static size_t record_read(const struct run_reader *run, const struct variable_record *record,
+                          const struct variable *own, const struct figures_comm *comm, uint64_t *values, size_t count)
 {
     uint64_t scratch[2];
-    const struct variable *own = NULL;
-    const struct variable_record *record = record_find(figures, name, class, &own);
-    memset(values, 0, count * sizeof *values);
-    if (!record || count == 0)
-        return 0;
     size_t have = record->count ? record->count : comm && comm->peers > 0 ? (size_t)comm->peers : 0;
     bool span = record->combine == COMBINE_SPAN; /* needs two accumulators for its one value */
     uint64_t *into = span ? scratch : values;
@@ -49,14 +44,30 @@ size_t figures_read(const struct figures *figures, const char *name, enum variab
     if (own)
         book_values(own, comm ? comm->live : NULL, into, wanted);
     else
-        run_values(figures->run, record, comm, into, wanted);
+        run_values(run, record, comm, into, wanted);
     if (span)
         values[0] = scratch[0];
-    struct clock_scale scale = figures->run ? run_reader_scale(figures->run) : book.scale;
+    struct clock_scale scale = run ? run_reader_scale(run) : book.scale;
     if (strcmp(record->unit, "ticks") == 0)
         for (size_t i = 0; i < count; i++)
             values[i] = clock_ns(scale, values[i]);
     return have;
+}
+
+size_t figures_read(const struct figures *figures, const char *name, enum variable_class class,
+                    const struct figures_comm *comm, uint64_t *values, size_t count)
+{
+    const struct variable *own = NULL;
+    const struct variable_record *record = record_find(figures, name, class, &own);
+    memset(values, 0, count * sizeof *values);
+    return record && count ? record_read(figures->run, record, own, comm, values, count) : 0;
+}
+
+size_t figures_of_record(const struct run_reader *run, const struct variable_record *record,
+                         const struct figures_comm *comm, uint64_t *values, size_t count)
+{
+    memset(values, 0, count * sizeof *values);
+    return count ? record_read(run, record, NULL, comm, values, count) : 0;
 }
 
 void figures_counter(const struct figures *figures, unsigned counter, uint64_t places[PLACE_COUNT])

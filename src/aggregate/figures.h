@@ -29,6 +29,10 @@ struct figures_comm {
 size_t figures_read(const struct figures *figures, const char *name, enum variable_class class,
                     const struct figures_comm *comm, uint64_t *values, size_t count);
 
+/* The same of a variable of `run` itself. */
+size_t figures_of_record(const struct run_reader *run, const struct variable_record *record,
+                         const struct figures_comm *comm, uint64_t *values, size_t count);
+
 /* The first value. */
 uint64_t figures_one(const struct figures *figures, const char *name, enum variable_class class,
                      const struct figures_comm *comm);

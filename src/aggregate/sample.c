@@ -69,6 +69,12 @@ static uint64_t term_value(const struct variable_term *term, const struct comm *
             sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
         }
         return sum;
+    case BLOCK_FABRIC_LEVEL:
+        for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
+            const struct level_cells *level = __atomic_load_n(&book.pending[i], __ATOMIC_ACQUIRE);
+            sum += level ? term_sum(term, (const uint64_t *)level, slot) : 0;
+        }
+        return sum;
     case BLOCK_LOSSES:
         return book.run.header ? term_sum(term, book.run.header->lost, slot) : 0;
     default:

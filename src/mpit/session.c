@@ -76,8 +76,9 @@ static void handle_release(struct handle *handle)
     struct own own;
     handle_copy(handle, handle->generation, &own);
     PUT(handle->generation, generation_next(handle->generation));
-    session_ask(&own, false);
-    PUT(handle->asking, 0);
+    uint64_t asked = __atomic_exchange_n(&handle->asking, 0, __ATOMIC_ACQ_REL); /* nobody asks with it from now on */
+    if ((asked & 1) && own.meter.variable)
+        demand_change(own.meter.variable->demand, -1);
     foreign_free(&handle->native);
     if (own.component)
         component_release(own.component);

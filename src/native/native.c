@@ -84,6 +84,13 @@ void *native_symbol(const char *name)
     return symbol;
 }
 
+void native_library_keep(const void *address)
+{
+    Dl_info info;
+    if (dladdr(address, &info) && info.dli_fname)
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /* The library that the caller lies in sees what it needs. Its handle stays open: its function may be called from now
  * on. */
 static void *scope_look(const char *name, const void *caller)
@@ -101,10 +108,12 @@ static void *scope_look(const char *name, const void *caller)
 void *native_symbol_behind_slow(struct native_behind *behind, const void *caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    size_t first = ((uintptr_t)caller >> 2) * 7;
     for (size_t i = 0; i < SCOPES; i++) {
-        const void *known = __atomic_load_n(&behind->scopes[i].caller, __ATOMIC_ACQUIRE);
+        size_t at = (first + i) % SCOPES;
+        const void *known = __atomic_load_n(&behind->scopes[at].caller, __ATOMIC_ACQUIRE);
         if (known == caller)
-            return behind->scopes[i].symbol;
+            return behind->scopes[at].symbol;
         if (!known)
             break;
     }
@@ -115,12 +124,16 @@ void *native_symbol_behind_slow(struct native_behind *behind, const void *caller
     }
     symbol = scope_look(behind->name, caller);
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; symbol && i < SCOPES; i++)
-        if (!behind->scopes[i].caller) {
-            behind->scopes[i].symbol = symbol;
-            __atomic_store_n(&behind->scopes[i].caller, caller, __ATOMIC_RELEASE);
+    for (size_t i = 0; symbol && i < SCOPES; i++) {
+        size_t at = (first + i) % SCOPES;
+        if (behind->scopes[at].caller == caller) /* another thread was here */
+            break;
+        if (!behind->scopes[at].caller) {
+            behind->scopes[at].symbol = symbol;
+            __atomic_store_n(&behind->scopes[at].caller, caller, __ATOMIC_RELEASE);
             break;
         }
+    }
     pthread_mutex_unlock(&lock);
     return symbol;
 }

@@ -122,6 +122,9 @@ static inline void *native_symbol_behind(struct native_behind *behind, const voi
     return __builtin_expect(symbol != 0, 1) ? symbol : native_symbol_behind_slow(behind, caller);
 }
 
+/* The library that `address` lies in stays in the process from now on: somebody keeps addresses in it. */
+void native_library_keep(const void *address);
+
 /* Whether the last part of the path begins with one of the words (each with a space behind it). */
 bool native_library_named(const char *path, const char *words);
 

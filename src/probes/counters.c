@@ -72,11 +72,13 @@ static uint32_t os_read(uint64_t now[COUNTER_COUNT])
     return (1u << COUNTER_OS_END) - 1;
 }
 
-static uint32_t asked_read(const struct counting *counting, uint64_t now[COUNTER_COUNT])
+static uint32_t asked_read(struct counting *counting, uint64_t now[COUNTER_COUNT])
 {
     uint64_t values[COUNTER_ASKED_MOST];
     uint32_t read = 0;
-    if (counting->group >= 0 && soft_group_read(counting->group, values, soft_count))
+    if (counting->group >= 0 && !soft_group_read(counting->group, values, soft_count))
+        counting->group = -1; /* the program has closed it */
+    if (counting->group >= 0)
         for (size_t i = 0; i < soft_count; i++) {
             now[soft_counter[i]] = values[i];
             read |= 1u << soft_counter[i];

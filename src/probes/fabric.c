@@ -7,6 +7,7 @@
 enum { POLLS_MOST = 1 << 16, PROVIDERS_MOST = 4 * FABRIC_PROVIDERS_MOST };
 
 bool fabric_on;
+uint32_t fabric_epoch = 1;
 
 /* Pushed at the front, never removed. */
 static struct fabric_provider *providers;
@@ -48,8 +49,8 @@ static bool provider_select(struct log *log, struct fabric *fabric, struct fabri
 
 static struct fabric *fabric_of(struct log *log)
 {
-    if (!log->fabric && book_fabric_calls(&log->own))
-        log->fabric = calloc(1, sizeof *log->fabric);
+    if (!log->fabric && book_fabric_calls(&log->own)) /* others look whether it is inside of an operation */
+        __atomic_store_n(&log->fabric, calloc(1, sizeof *log->fabric), __ATOMIC_RELEASE);
     return log->fabric;
 }
 
@@ -72,24 +73,52 @@ static void waiting_emit(struct log *log, struct event *event)
     event->kind = 0;
 }
 
+static void provider_flush(struct log *log, struct fabric_waiting *waiting)
+{
+    waiting_emit(log, &waiting->done);
+    waiting_emit(log, &waiting->again);
+    waiting_emit(log, &waiting->polls);
+}
+
 void fabric_flush(struct log *log)
 {
     struct fabric *fabric = log->fabric;
-    if (!fabric || !fabric->provider || !provider_select(log, fabric, fabric->provider))
-        return;
-    waiting_emit(log, &fabric->done);
-    waiting_emit(log, &fabric->again);
-    waiting_emit(log, &fabric->polls);
+    for (uint32_t number = 1; fabric && number <= FABRIC_PROVIDERS_MOST; number++) {
+        struct fabric_waiting *waiting = &fabric->waiting[number];
+        if (!(waiting->polls.kind | waiting->again.kind | waiting->done.kind) || !book_fabric(&log->own, number))
+            continue;
+        if (!fabric->selected || fabric->selected->number != number)
+            fabric->selected = NULL; /* the tally is another one's now */
+        provider_flush(log, waiting);
+    }
 }
 
-/* What waits is of one provider alone. */
+/* Nobody has heard of ends since somebody asked last. */
+static void epoch_begin(struct log *log, struct fabric *fabric, struct fabric_provider *provider)
+{
+    uint32_t epoch = RELAXED_LOAD(&fabric_epoch), seen = RELAXED_LOAD(&provider->epoch);
+    fabric->epoch = epoch;
+    if (seen == epoch ||
+        !__atomic_compare_exchange_n(&provider->epoch, &seen, epoch, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    provider_flush(log, &fabric->waiting[provider->number]);
+    __atomic_store_n(&provider->outstanding, 0, __ATOMIC_RELEASE);
+    uint64_t pending = cell_load(&log->own.tally.fabric.pending->now);
+    if (pending)
+        fabric_emit(log,
+                    &(struct event){.begin = clock_now(),
+                                    .duration = (uint32_t)pending,
+                                    .kind = EVENT_FABRIC_DONE,
+                                    .peer = (int32_t)provider->number},
+                    0);
+}
+
 static bool provider_turn(struct log *log, struct fabric *fabric, struct fabric_provider *provider)
 {
-    if (fabric->provider != provider) {
-        fabric_flush(log);
-        fabric->provider = provider;
-    }
-    return provider_select(log, fabric, provider);
+    if (!provider_select(log, fabric, provider))
+        return false;
+    epoch_begin(log, fabric, provider);
+    return true;
 }
 
 /* Who has not used that provider before, or another one since. NULL: it is not watched, or inside of an operation. */
@@ -103,13 +132,15 @@ void fabric_begin_watched(struct fabric_op *op, struct fabric_provider *provider
 {
     struct log *log = log_get();
     struct fabric *fabric = log ? log->fabric : NULL;
-    if (__builtin_expect(!fabric || fabric->provider != provider || fabric->selected != provider || !provider, 0) &&
+    if (__builtin_expect(
+            !fabric || fabric->selected != provider || !provider || fabric->epoch != RELAXED_LOAD(&fabric_epoch), 0) &&
         !(fabric = fabric_turn(log, provider)))
         return;
     if (fabric->inside)
         return;
     op->log = log;
     op->fabric = fabric;
+    op->provider = provider;
     op->nested = fabric->polling;
     fabric->inside = 1;
     op->begin = clock_now();
@@ -161,18 +192,17 @@ static void call_charge(struct fabric_op *op, enum fabric_function function, uin
 }
 
 /* It waits for the same function's next. */
-static void again_add(struct log *log, struct fabric *fabric, struct event *event, uint64_t ticks)
+static void again_add(struct log *log, struct event *again, const struct event *event, uint64_t ticks)
 {
-    if (fabric->again.kind &&
-        (fabric->again.tag != event->tag || fabric->again.kind != event->kind || fabric->again.duration == UINT32_MAX))
-        waiting_emit(log, &fabric->again);
-    if (!fabric->again.kind) {
-        fabric->again = *event;
-        fabric->again.duration = 0;
-        fabric->again.bytes = 0;
+    if (again->kind && (again->tag != event->tag || again->kind != event->kind || again->duration == UINT32_MAX))
+        waiting_emit(log, again);
+    if (!again->kind) {
+        *again = *event;
+        again->duration = 0;
+        again->bytes = 0;
     }
-    fabric->again.duration++;
-    fabric->again.bytes += ticks;
+    again->duration++;
+    again->bytes += ticks;
 }
 
 /* Changes what is outstanding; the number before. */
@@ -185,21 +215,21 @@ static int64_t outstanding_add(const struct log *log, struct fabric_provider *pr
     return before;
 }
 
-static void done_wait(struct fabric *fabric, uint64_t now, uint32_t completed, uint32_t failed)
+static void done_wait(struct event *done, const struct fabric_provider *provider, uint64_t now, uint32_t completed,
+                      uint32_t failed)
 {
-    if (!fabric->done.kind)
-        fabric->done =
-            (struct event){.begin = now, .kind = EVENT_FABRIC_DONE, .peer = (int32_t)fabric->provider->number};
-    fabric->done.duration += completed;
-    fabric->done.tag += (int32_t)failed;
+    if (!done->kind)
+        *done = (struct event){.begin = now, .kind = EVENT_FABRIC_DONE, .peer = (int32_t)provider->number};
+    done->duration += completed;
+    done->tag += (int32_t)failed;
 }
 
 /* Where several threads run, one may be told of the end of an operation that another one has not counted yet: so that
  * nothing is complete before it has begun, the latter counts its end, too. */
-static void pending_add(struct log *log, struct fabric *fabric, uint64_t now)
+static void pending_add(const struct fabric_op *op, uint64_t now)
 {
-    if (outstanding_add(log, fabric->provider, 1) < 0)
-        done_wait(fabric, now, 1, 0);
+    if (outstanding_add(op->log, op->provider, 1) < 0)
+        done_wait(&op->fabric->waiting[op->provider->number].done, op->provider, now, 1, 0);
 }
 
 /* One that took a second or more, or that was refused. */
@@ -208,10 +238,11 @@ static __attribute__((noinline)) void end_rare(struct fabric_op *op, struct even
 {
     struct log *log = op->log;
     struct fabric *fabric = op->fabric;
+    struct fabric_waiting *waiting = &fabric->waiting[op->provider->number];
     uint64_t duration = end - op->begin;
     if (outcome == FABRIC_AGAIN) {
         event.kind += EVENT_FABRIC_AGAIN - EVENT_FABRIC;
-        again_add(log, fabric, &event, duration);
+        again_add(log, &waiting->again, &event, duration);
     } else {
         if (duration >= EVENT_DURATION_WIDE) {
             event.duration = EVENT_DURATION_WIDE;
@@ -219,11 +250,11 @@ static __attribute__((noinline)) void end_rare(struct fabric_op *op, struct even
         }
         if (outcome == FABRIC_FAILED)
             event.kind |= EVENT_FAILED;
-        waiting_emit(log, &fabric->done);
+        waiting_emit(log, &waiting->done);
         fabric_emit(log, &event, duration);
     }
     if (outcome == FABRIC_PENDING)
-        pending_add(log, fabric, end);
+        pending_add(op, end);
     if (outcome == FABRIC_DONE || outcome == FABRIC_PENDING) {
         call_charge(op, (enum fabric_function)event.tag, end);
     } else if (in_mpi(log) && !op->nested) {
@@ -240,40 +271,57 @@ void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t by
     struct event event = {.begin = op->begin,
                           .duration = (uint32_t)duration,
                           .kind = EVENT_FABRIC,
-                          .peer = (int32_t)fabric->provider->number,
+                          .peer = (int32_t)op->provider->number,
                           .tag = (int32_t)function,
                           .bytes = bytes};
-    fabric->inside = 0;
+    struct event *done = &fabric->waiting[op->provider->number].done;
+    if (__builtin_expect(fabric->selected != op->provider, 0)) /* a callback was at another one's */
+        provider_select(log, fabric, op->provider);
     if (op->nested)
         event.kind |= EVENT_NESTED;
     if (outcome == FABRIC_PENDING)
         event.kind |= EVENT_PENDING;
     if (__builtin_expect(outcome > FABRIC_PENDING || duration >= EVENT_DURATION_WIDE, 0)) {
         end_rare(op, event, end, outcome);
+        RELAXED_STORE(&fabric->inside, 0);
         return;
     }
-    if (fabric->done.kind) /* first: the level must not show what has ended before */
-        waiting_emit(log, &fabric->done);
+    if (done->kind) /* first: the level must not show what has ended before */
+        waiting_emit(log, done);
     fold_fabric(&log->own.tally, &event, NULL);
     log_commit(log, &event);
     if (outcome == FABRIC_PENDING)
-        pending_add(log, fabric, end);
+        pending_add(op, end);
+    RELAXED_STORE(&fabric->inside, 0);
     if (in_mpi(log))
         call_charge(op, function, end);
 }
 
-/* Completions of what was begun before somebody asked are nobody's. */
-static void done_add(struct fabric *fabric, struct log *log, uint64_t now, uint32_t completed, uint32_t failed)
+/* So many threads are inside of an operation, whose end this one may be told of. */
+static int64_t threads_inside(void)
 {
-    int64_t before = completed ? outstanding_add(log, fabric->provider, -(int64_t)completed) : 0;
+    int64_t inside = 0;
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
+        const struct fabric *fabric = __atomic_load_n(&((const struct log *)(const void *)l)->fabric, __ATOMIC_ACQUIRE);
+        inside += fabric && RELAXED_LOAD(&fabric->inside);
+    }
+    return inside;
+}
+
+/* Completions of what was begun before somebody asked are nobody's. */
+static void done_add(struct log *log, struct event *done, struct fabric_provider *provider, uint64_t now,
+                     uint32_t completed, uint32_t failed)
+{
+    int64_t before = completed ? outstanding_add(log, provider, -(int64_t)completed) : 0;
     int64_t most = before > 0 ? before : 0;
     if (completed > most) {
-        if (!log->own.tally.concurrent)
-            RELAXED_STORE(&fabric->provider->outstanding, 0);
+        int64_t low = before - completed, lowest = log->own.tally.concurrent ? -threads_inside() : 0;
+        if (low < lowest)
+            outstanding_add(log, provider, lowest - low);
         completed = (uint32_t)most;
     }
     if (completed || failed)
-        done_wait(fabric, now, completed, failed);
+        done_wait(done, provider, now, completed, failed);
 }
 
 void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)
@@ -281,22 +329,23 @@ void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint3
     uint64_t end = clock_now();
     struct log *log = op->log;
     struct fabric *fabric = op->fabric;
+    struct fabric_waiting *waiting = &fabric->waiting[op->provider->number];
     fabric->polling = false;
-    if (!fabric->polls.kind)
-        fabric->polls =
-            (struct event){.begin = op->begin, .kind = EVENT_FABRIC_POLLS, .peer = (int32_t)fabric->provider->number};
-    fabric->polls.duration++;
-    fabric->polls.tag += !found;
-    fabric->polls.bytes += end - op->begin;
+    if (!waiting->polls.kind)
+        waiting->polls =
+            (struct event){.begin = op->begin, .kind = EVENT_FABRIC_POLLS, .peer = (int32_t)op->provider->number};
+    waiting->polls.duration++;
+    waiting->polls.tag += !found;
+    waiting->polls.bytes += end - op->begin;
     if (completed || failed)
-        done_add(fabric, log, end, completed, failed);
+        done_add(log, &waiting->done, op->provider, end, completed, failed);
     if (in_mpi(log)) {
         fabric->used = true;
         fabric->ticks += end - op->begin;
         if (completed && fabric->transfers)
             fabric->last = end;
     }
-    if ((found && !in_mpi(log)) || fabric->polls.duration >= POLLS_MOST)
+    if ((found && !in_mpi(log)) || waiting->polls.duration >= POLLS_MOST)
         fabric_flush(log);
 }
 
@@ -327,7 +376,7 @@ void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint
     if (!fabric || !provider || !provider_turn(log, fabric, provider))
         return;
     uint64_t now = clock_now();
-    done_add(fabric, log, now, completed, failed);
+    done_add(log, &fabric->waiting[provider->number].done, provider, now, completed, failed);
     if (fabric->transfers)
         fabric->last = now;
     if (!in_mpi(log))

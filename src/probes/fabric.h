@@ -29,19 +29,23 @@ struct fabric_provider {
     struct fabric_provider *next;
     uint32_t number;     /* in the book, once it was used; 0: not yet */
     bool refused;        /* there is no place for it */
+    uint32_t epoch;      /* when it was used first since somebody asks */
     int64_t outstanding; /* below 0: threads have seen completions before their operations were counted */
     char name[PROVIDER_NAME_BYTES];
 };
 
+/* What waits to become an event, of a provider; .kind 0: nothing. */
+struct fabric_waiting {
+    struct event polls, again, done;
+};
+
 /* Of a thread. */
 struct fabric {
-    struct fabric_provider *provider; /* that the sums below are of */
     struct fabric_provider *selected; /* that the tally is set to */
+    uint32_t epoch;                   /* fabric_epoch, when it was selected */
     uint32_t inside;                  /* of an operation: what is called there is not counted */
     bool polling;
-    struct event polls; /* not yet an event: of `provider` */
-    struct event again; /* likewise */
-    struct event done;  /* likewise */
+    struct fabric_waiting waiting[FABRIC_PROVIDERS_MOST + 1]; /* by the provider's number */
     /* of the outermost MPI call that the thread is in: */
     uint64_t ticks;
     uint64_t first, last; /* of a collective: begin of the first transfer, end of the last */
@@ -53,12 +57,16 @@ struct fabric {
 struct fabric_op {
     struct log *log; /* NULL: it is not watched */
     struct fabric *fabric;
+    struct fabric_provider *provider;
     uint64_t begin;
     bool nested; /* in a poll */
 };
 
 /* Somebody asks. */
 extern LIBRARY_LOCAL bool fabric_on;
+/* How often somebody has begun to. What was outstanding before is forgotten: who was to tell of its end was not heard.
+ */
+extern LIBRARY_LOCAL uint32_t fabric_epoch;
 
 struct fabric_provider *fabric_provider(const char *name);
 

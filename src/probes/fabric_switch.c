@@ -2,14 +2,17 @@
 
 #include "demand.h"
 
-/* Calls of MPI then come by where they tell what was below them. */
+/* Calls of MPI then come by where they tell what was below them. Whoever comes last sets what holds, whatever others
+ * were interrupted at. */
 static void fabric_switch(bool on)
 {
-    if (__atomic_exchange_n(&fabric_on, on, __ATOMIC_SEQ_CST) == on)
-        return;
+    if (on && !__atomic_load_n(&fabric_on, __ATOMIC_SEQ_CST))
+        __atomic_add_fetch(&fabric_epoch, 1, __ATOMIC_SEQ_CST);
+    bool before = __atomic_exchange_n(&fabric_on, on, __ATOMIC_SEQ_CST);
     if (on && book.run.header)
         RELAXED_STORE(&book.run.header->fabric_watched, 1);
-    knobs_attend(on ? 1 : -1);
+    if (before != on)
+        knobs_attend(on ? 1 : -1);
     fabric_ofi_switch(on);
     fabric_ucx_switch(on);
 }

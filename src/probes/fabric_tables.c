@@ -56,6 +56,7 @@ const struct fabric_kind_of *fabric_kind_known(const struct fabric_kind_of *kind
                 table = calloc(1, sizeof *table + more);                                                               \
                 if (!table)                                                                                            \
                     break;                                                                                             \
+                native_library_keep(behind);                                                                           \
                 table->behind = behind;                                                                                \
                 table->kind = kind;                                                                                    \
                 memcpy(&table->ops, behind, behind->size);                                                             \

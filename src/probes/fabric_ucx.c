@@ -133,8 +133,13 @@ enum { OWN_REQUESTS = 64 };
 static void *own_requests[OWN_REQUESTS];
 static unsigned own_count;
 
+static bool own_remove(void *request);
+
+/* Who is told of the end by a callback alone uses the memory again. */
 static bool own_add(void *request)
 {
+    if (own_remove(request))
+        fabric_completed(ucx(), 1, 0);
     for (unsigned i = 0; i < OWN_REQUESTS; i++) {
         void *none = NULL;
         if (__atomic_compare_exchange_n(&own_requests[i], &none, request, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -531,7 +536,13 @@ static void ucx_find(void)
     for (size_t i = 0; i < sizeof behind / sizeof behind[0]; i++)
         if (!__atomic_load_n(&behind[i]->global, __ATOMIC_ACQUIRE))
             __atomic_store_n(&behind[i]->global, dlsym(RTLD_NEXT, behind[i]->name), __ATOMIC_RELEASE);
-    fabric_ucx_switch(RELAXED_LOAD(&fabric_on));
+    if (behind[0]->global)
+        native_library_keep(behind[0]->global);
+    bool on;
+    do {
+        on = __atomic_load_n(&fabric_on, __ATOMIC_SEQ_CST);
+        fabric_ucx_switch(on);
+    } while (on != __atomic_load_n(&fabric_on, __ATOMIC_SEQ_CST));
 }
 
 /* ucp.h has an inline function that calls it, so that it cannot have GATE's name here. */

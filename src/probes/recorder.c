@@ -175,6 +175,14 @@ static bool takes_part(void)
     return false;
 }
 
+/* MPI comes into a process that is recorded without it, and may be of another ABI. */
+static void below_stays(void)
+{
+    native_say("mpit: MPI is initialized in a process that libfabric or UCX is recorded of already: its calls are not "
+               "recorded; with MPIT_FABRIC=0 they are");
+    gates_pass();
+}
+
 static bool recording(void)
 {
     return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
@@ -243,7 +251,9 @@ bool recorder_start(struct probe *probe, enum call kind)
     next_find(NULL);
     probe->log = NULL;
     pthread_mutex_lock(&lifetime);
-    bool mine = !world_begun && (started || takes_part());
+    if (below)
+        below_stays();
+    bool mine = !below && !world_begun && (started || takes_part());
     world_begun = world_begun || mine;
     if (mine && !started)
         run_begin(false);
@@ -524,7 +534,9 @@ bool recorder_session_start(struct session_probe *session, enum call kind)
     next_find(NULL);
     session->probe.log = NULL;
     pthread_mutex_lock(&lifetime);
-    bool part = started || takes_part();
+    if (below)
+        below_stays();
+    bool part = !below && (started || takes_part());
     session->edge = part && !started;
     if (session->edge)
         run_begin(true);

@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "softevents.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +53,35 @@ const char *soft_event_unit(int event)
     return "";
 }
 
+enum { NUMBERS_MOST = 4096, NUMBERS_ABOVE = 64 };
+
+/* Out of the program's way: it may close descriptors that it does not know, and get their numbers for its own, the
+ * lowest first. */
+static int high(int fd)
+{
+    struct rlimit limit;
+    int least = NUMBERS_MOST;
+    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return fd;
+    if (limit.rlim_cur < (rlim_t)least)
+        least = (int)limit.rlim_cur;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, least > 2 * NUMBERS_ABOVE ? least - NUMBERS_ABOVE : least / 2);
+    if (moved < 0)
+        return fd;
+    close(fd);
+    return moved;
+}
+
+/* Is the descriptor still one of a counter? */
+static bool is_counter(int fd)
+{
+    char path[64], name[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t bytes = readlink(path, name, sizeof name - 1);
+    name[bytes > 0 ? bytes : 0] = '\0';
+    return strcmp(name, "anon_inode:[perf_event]") == 0;
+}
+
 /* In the kernel, too: there a message is copied into pages that nobody has touched, and there threads are switched. */
 static int event_open(int event, int group)
 {
@@ -58,13 +90,14 @@ static int event_open(int event, int group)
                                          .config = (uint64_t)event,
                                          .read_format = PERF_FORMAT_GROUP,
                                          .exclude_hv = 1};
-    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
+    return high((int)syscall(SYS_perf_event_open, &attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC));
 }
 
 void soft_group_close(const int *fds, size_t count)
 {
     for (size_t i = count; i-- > 0;)
-        close(fds[i]);
+        if (is_counter(fds[i]))
+            close(fds[i]);
 }
 
 int soft_group_open(const int *events, size_t count, int fds[SOFT_EVENTS_MOST])

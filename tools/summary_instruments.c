@@ -12,21 +12,6 @@
 
 enum { NAME_COLUMNS = 40, TOP_LINES = 64 };
 
-static const char *class_text(uint32_t class)
-{
-    static const char *const names[] = {[VARIABLE_STATE] = "STATE",
-                                        [VARIABLE_LEVEL] = "LEVEL",
-                                        [VARIABLE_SIZE] = "SIZE",
-                                        [VARIABLE_PERCENTAGE] = "PERCENTAGE",
-                                        [VARIABLE_HIGHWATERMARK] = "HIGHWATERMARK",
-                                        [VARIABLE_LOWWATERMARK] = "LOWWATERMARK",
-                                        [VARIABLE_COUNTER] = "COUNTER",
-                                        [VARIABLE_AGGREGATE] = "AGGREGATE",
-                                        [VARIABLE_TIMER] = "TIMER",
-                                        [VARIABLE_GENERIC] = "GENERIC"};
-    return class >= VARIABLE_STATE && class <= VARIABLE_GENERIC ? names[class] : "?";
-}
-
 /* Classes whose numbers of all ranks add up to something. */
 static bool is_sum(const struct summary_instrument *line)
 {
@@ -105,7 +90,8 @@ static void regions_print(const struct summary *summary, FILE *out)
 static void variable_print(const struct summary_instrument *line, FILE *out)
 {
     char name[320], sum[UNIT_TEXT_BYTES], least[UNIT_TEXT_BYTES * 2], most[UNIT_TEXT_BYTES * 2];
-    fprintf(out, "  %-*.*s %-13s ", NAME_COLUMNS, NAME_COLUMNS, name_text(name, line), class_text(line->class));
+    fprintf(out, "  %-*.*s %-13s ", NAME_COLUMNS, NAME_COLUMNS, name_text(name, line),
+            variable_class_name(line->class));
     const struct summary_spread *spread = &line->spread;
     if (line->class == VARIABLE_STATE) {
         char state[ITEM_NAME_BYTES + 16];
@@ -164,7 +150,7 @@ static json_t *line_json(const struct summary_instrument *line)
 {
     json_t *json = json_object();
     text_set(json, "name", line->name);
-    text_set(json, "class", class_text(line->class));
+    text_set(json, "class", variable_class_name(line->class));
     text_set(json, "component", line->component);
     json_object_set_new(json, "region", json_boolean(line->region));
     if (line->comm[0])

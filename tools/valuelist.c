@@ -14,19 +14,6 @@
 /* A damaged file may promise more. */
 enum { VALUES_MOST = 1 << 16 };
 
-static const char *const classes[] = {
-    [VARIABLE_STATE] = "STATE",
-    [VARIABLE_LEVEL] = "LEVEL",
-    [VARIABLE_SIZE] = "SIZE",
-    [VARIABLE_PERCENTAGE] = "PERCENTAGE",
-    [VARIABLE_HIGHWATERMARK] = "HIGHWATERMARK",
-    [VARIABLE_LOWWATERMARK] = "LOWWATERMARK",
-    [VARIABLE_COUNTER] = "COUNTER",
-    [VARIABLE_AGGREGATE] = "AGGREGATE",
-    [VARIABLE_TIMER] = "TIMER",
-    [VARIABLE_GENERIC] = "GENERIC",
-};
-
 /* What today's variable of that name calls its slots. */
 static enum variable_names names_of(const struct variable_record *record)
 {
@@ -65,8 +52,7 @@ static void variable_list(json_t *list, const struct run_reader *run, const stru
     static uint64_t values[VALUES_MOST];
     char name[VARIABLE_NAME_BYTES], where[COMM_NAME_BYTES], job[24];
     size_t count = figures_of_record(run, record, comm, values, VALUES_MOST);
-    if (count == 0 || record->combine == COMBINE_NONE || record->class >= sizeof classes / sizeof *classes ||
-        !classes[record->class])
+    if (count == 0 || record->combine == COMBINE_NONE)
         return;
     bool none = record->combine == COMBINE_LOW && values[0] == LOW_NEUTRAL;
     snprintf(name, sizeof name, "%s", record->name);
@@ -80,7 +66,7 @@ static void variable_list(json_t *list, const struct run_reader *run, const stru
         json_object_set_new(entry, "communicator", json_string(where));
     }
     json_object_set_new(entry, "name", json_string(name));
-    json_object_set_new(entry, "class", json_string(classes[record->class]));
+    json_object_set_new(entry, "class", json_string(variable_class_name(record->class)));
     json_object_set_new(entry, "unit", json_string(strcmp(record->unit, "ticks") == 0 ? "ns" : record->unit));
     json_object_set_new(entry, "values",
                         none ? json_null()

@@ -511,6 +511,21 @@ static const char *const place_names[PLACE_COUNT] = {"outside_mpi", "p2p",    "c
 static const char *const switch_names[] = {"voluntary", "involuntary"};
 static const char *const fault_names[] = {"minor", "major"};
 
+const char *variable_class_name(uint32_t class)
+{
+    static const char *const names[] = {[VARIABLE_STATE] = "STATE",
+                                        [VARIABLE_LEVEL] = "LEVEL",
+                                        [VARIABLE_SIZE] = "SIZE",
+                                        [VARIABLE_PERCENTAGE] = "PERCENTAGE",
+                                        [VARIABLE_HIGHWATERMARK] = "HIGHWATERMARK",
+                                        [VARIABLE_LOWWATERMARK] = "LOWWATERMARK",
+                                        [VARIABLE_COUNTER] = "COUNTER",
+                                        [VARIABLE_AGGREGATE] = "AGGREGATE",
+                                        [VARIABLE_TIMER] = "TIMER",
+                                        [VARIABLE_GENERIC] = "GENERIC"};
+    return class >= VARIABLE_STATE && class <= VARIABLE_GENERIC ? names[class] : "?";
+}
+
 const char *variable_slot_name(enum variable_names names, size_t slot)
 {
     switch (names) {

@@ -117,6 +117,9 @@ void variable_take(const struct variable_record *variable, unsigned block_kind, 
 /* Turns accumulators into values. */
 void variable_finish(const struct variable_record *variable, uint64_t *values);
 
+/* "COUNTER" and its like; "?": there is no such class. */
+const char *variable_class_name(uint32_t class);
+
 /* Name of slot i of an enumeration, or NULL behind its end. */
 const char *variable_slot_name(enum variable_names names, size_t slot);
 

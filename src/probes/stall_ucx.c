@@ -34,8 +34,11 @@ unsigned ucp_worker_progress(void *worker)
 {
     unsigned (*behind)(void *) = (unsigned (*)(void *))native_symbol_known(&progress);
     struct log *log = thread_log;
-    if (!behind || !poll_is_quick(log))
+    if (!behind || !poll_is_quick(log)) {
+        if (behind && !log) /* a thread, or a program, without MPI */
+            return behind(worker);
         return progress_watched(worker, __builtin_return_address(0));
+    }
     poll_quick_begin(log);
     unsigned moved = behind(worker);
     poll_quick_end(log, moved != 0);

@@ -28,9 +28,8 @@ static int recording = 1;
     X(Isend)                                                                                                           \
     X(Irecv)                                                                                                           \
     X(Wait)                                                                                                            \
-    X(Waitall)                                                                                                         \
-    X(Test) X(Iprobe) X(Send_init) X(Recv_init) X(Start) X(Request_free) X(Barrier) X(Allreduce) X(Ibcast) X(Comm_dup) \
-        X(Comm_idup) X(Comm_split) X(Comm_free) X(Win_create) X(Win_fence) X(Put) X(Win_free) X(Comm_rank)             \
+    X(Waitall) X(Test) X(Iprobe) X(Send_init) X(Recv_init) X(Start) X(Request_free) X(Barrier) X(Allreduce) X(Ibcast)  \
+        X(Comm_dup) X(Comm_idup) X(Comm_split) X(Comm_free) X(Win_create) X(Win_fence) X(Put) X(Win_free) X(Comm_rank) \
             X(Type_size) X(Get_count)
 
 static struct {

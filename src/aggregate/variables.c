@@ -51,7 +51,8 @@
                    .terms = {__VA_ARGS__}},                                                                            \
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                 \
     }
-#define NAMED(title, kind, dimension, to, slots, enumeration, text, ...)                                               \
+/* A sum that is measured while somebody asks for it. */
+#define MEASURED(service, title, kind, dimension, to, slots, enumeration, text, ...)                                   \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
                    .unit = (dimension),                                                                                \
@@ -60,8 +61,10 @@
                    .count = (slots),                                                                                   \
                    .combine = COMBINE_SUM,                                                                             \
                    .terms = {__VA_ARGS__}},                                                                            \
-        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE              \
+        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
+        .demand = (service)                                                                                            \
     }
+#define NAMED(...) MEASURED(DEMAND_NONE, __VA_ARGS__)
 #define DIFFERENCE(title, which, text, ...)                                                                            \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -111,19 +114,6 @@
                    .count = (slots),                                                                                   \
                    .combine = COMBINE_NONE},                                                                           \
         .extreme = EXTREME_NONE, .source = (where), .names = (enumeration), .description = text SAFE                   \
-    }
-/* A sum that is measured while somebody asks for it. */
-#define MEASURED(service, title, kind, dimension, to, slots, enumeration, text, ...)                                   \
-    {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = (dimension),                                                                                \
-                   .class = VARIABLE_##kind,                                                                           \
-                   .bound = (to),                                                                                      \
-                   .count = (slots),                                                                                   \
-                   .combine = COMBINE_SUM,                                                                             \
-                   .terms = {__VA_ARGS__}},                                                                            \
-        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
-        .demand = (service)                                                                                            \
     }
 /* One of the process. */
 #define OWN_EXTREME(title, kind, how, which, text, ...)                                                                \

@@ -21,6 +21,8 @@ enum { ROUNDS = 20, MESSAGE = 16 };
 static int rank, size;
 static int recording = 1;
 
+/* it does not come to rest */
+/* clang-format off */
 #define COUNTED(X)                                                                                                     \
     X(Send)                                                                                                            \
     X(Recv)                                                                                                            \
@@ -31,6 +33,7 @@ static int recording = 1;
     X(Waitall) X(Test) X(Iprobe) X(Send_init) X(Recv_init) X(Start) X(Request_free) X(Barrier) X(Allreduce) X(Ibcast)  \
         X(Comm_dup) X(Comm_idup) X(Comm_split) X(Comm_free) X(Win_create) X(Win_fence) X(Put) X(Win_free) X(Comm_rank) \
             X(Type_size) X(Get_count)
+/* clang-format on */
 
 static struct {
 #define FIELD(name) unsigned long name;

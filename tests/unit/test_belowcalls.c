@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "book.h"
 #include "fold.h"
 #include "readerfixture.h"
 #include "summaryfabric.h"
@@ -170,6 +171,23 @@ static void providers_over_the_limit_share_a_line(void **state)
     assert_int_equal(polls, 1 + 2 + 3 + 4 + 5 + 6);
 }
 
+/* What a tool reads by MPI_T is what providers have under way, all together. */
+static void level_is_read_of_all_providers(void **state)
+{
+    (void)state;
+    struct level_cells one = {.now = 7}, two = {.now = 5};
+    const struct variable *level = variables, *end = variables + variable_count;
+    while (level < end &&
+           (strcmp(level->record.name, "mpit_fabric_pending") != 0 || level->record.class != VARIABLE_LEVEL))
+        level++;
+    assert_true(level < end);
+    assert_int_equal(book_sample(level, NULL, 0), 0);
+    book.pending[1] = &one;
+    book.pending[FABRIC_PROVIDERS_MOST] = &two;
+    assert_int_equal(book_sample(level, NULL, 0), 12);
+    book.pending[1] = book.pending[FABRIC_PROVIDERS_MOST] = NULL;
+}
+
 /* A tally block of the file becomes one of a provider. */
 static void provider_record_is_checked(void **state)
 {
@@ -199,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup(requests_share_the_time_below, cells_clear),
         cmocka_unit_test(providers_are_merged_by_name),
         cmocka_unit_test(providers_over_the_limit_share_a_line),
+        cmocka_unit_test(level_is_read_of_all_providers),
         cmocka_unit_test_setup_teardown(provider_record_is_checked, file_setup, file_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

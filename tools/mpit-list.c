@@ -11,27 +11,25 @@
 #include <getopt.h>
 #include <stdlib.h>
 
-static const char help[] =
-    "Usage: mpit-list [options] [PATTERN]\n"
-    "Lists the MPI_T variables that a program finds when mpit is loaded: the MPI's own and mpit's. PATTERN is a\n"
-    "shell pattern for their names.\n"
-    "\n"
-    "  --mpi NAME   openmpi or mpich (default: each that mpit was built for)\n"
-    "  --pvars      performance variables only\n"
-    "  --cvars      control variables only\n"
-    "  --load FILE  loads a library first, so that its own variables are there (needs --mpi; may be repeated)\n"
-    "  --native     without mpit loaded: what the MPI shows by itself\n"
-    "  --run RUN    instead: the variables of a run with what each process counted in them, as its files have it (of "
-    "a\n"
-    "               job that kept them: with a trace, without MPI, with MPIT_REDUCE=0)\n"
-    "  --json       as JSON\n"
-    "  --help, --version\n"
-    "\n"
-    "The count of a variable of a communicator is that for MPI_COMM_WORLD of one process; \"-\": not asked for,\n"
-    "because handles of native variables can crash the library.\n"
-    "\n"
-    "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n"
-    "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n";
+static const char help[] = "Usage: mpit-list [options] [PATTERN]\n"
+                           "Lists the MPI_T variables that a program finds with mpit loaded: the MPI's own\n"
+                           "and mpit's. PATTERN is a shell pattern for their names. See man mpit-list.\n"
+                           "\n"
+                           "  --mpi NAME   openmpi or mpich (default: each that mpit was built for)\n"
+                           "  --pvars      performance variables only\n"
+                           "  --cvars      control variables only\n"
+                           "  --load FILE  loads a library first, with variables of its own (needs --mpi)\n"
+                           "  --native     without mpit loaded: what the MPI shows by itself\n"
+                           "  --run RUN    instead: the variables of a run, with what each process counted\n"
+                           "               (of a job that kept its files: a trace, MPIT_REDUCE=0, no MPI)\n"
+                           "  --json       as JSON\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "The count of a variable of a communicator is that for MPI_COMM_WORLD; \"-\": not\n"
+                           "asked for, because handles of native variables can crash the library.\n"
+                           "\n"
+                           "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n"
+                           "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n";
 
 struct request {
     struct listing_choice choice;

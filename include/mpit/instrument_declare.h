@@ -23,17 +23,18 @@
  * The name is that of the C object and of the variable. MPIT_EXTERN_VARIABLE(name) makes it known to other source files
  * of the same library. Counts and sizes are unsigned long long.
  *
- *   MPIT_COUNTER         how often something happened                              mpit_add
- *   MPIT_AGGREGATE       a sum, of bytes say; _DOUBLE: of doubles                  mpit_add, mpit_add_double
- *   MPIT_TIMER           time spent, in nanoseconds; _DOUBLE: in seconds           mpit_timer_begin and _end,
- * mpit_add... MPIT_LEVEL           how much is in use now, with its watermarks               mpit_level_add, _subtract,
- * _set MPIT_HIGHWATERMARK   the highest level since a handle was started or reset     the same MPIT_LOWWATERMARK    the
- * lowest                                                the same MPIT_SIZE            how large a resource is mpit_set
- *   MPIT_PERCENTAGE      0.0 .. 1.0 of it in use                                   mpit_set_double
- *   MPIT_STATE           one of the items of an enumeration                        mpit_set_int
- *   MPIT_GENERIC         anything else, that the description explains; _DOUBLE     mpit_set, mpit_set_double
- *   ..._ARRAY            with so many elements                                     ..._at
- *   ..._ON_COMM          one for each communicator, see mpit_bind                  mpit_cell_...
+ *   MPIT_COUNTER         how often something happened                            mpit_add
+ *   MPIT_AGGREGATE       a sum, of bytes say; _DOUBLE: of doubles                mpit_add, mpit_add_double
+ *   MPIT_TIMER           time spent, in nanoseconds; _DOUBLE: in seconds         mpit_timer_begin, _end, mpit_add
+ *   MPIT_LEVEL           how much is in use now, with its watermarks             mpit_level_add, _subtract, _set
+ *   MPIT_HIGHWATERMARK   the highest level since a handle was started or reset   the same
+ *   MPIT_LOWWATERMARK    the lowest                                              the same
+ *   MPIT_SIZE            how large a resource is                                 mpit_set
+ *   MPIT_PERCENTAGE      0.0 .. 1.0 of it in use                                 mpit_set_double
+ *   MPIT_STATE           one of the items of an enumeration                      mpit_set_int
+ *   MPIT_GENERIC         anything else, that the description explains; _DOUBLE   mpit_set, mpit_set_double
+ *   ..._ARRAY            with so many elements                                   ..._at
+ *   ..._ON_COMM          one for each communicator, see mpit_bind                mpit_cell_...
  *
  * MPIT_VARIABLE is the general form: class, type (the standard says which go together), elements, binding, flags (enum
  * mpit_flags), enumeration (NULL: none; names the values of an int, or the elements of an array).

@@ -1,0 +1,105 @@
+# Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
+
+_mpit_dump_options='--summary --json --html --events --csv --crash --analyze --otf2 -j --perfetto --profile --folded
+    --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
+    --functions --help --version'
+_mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --no-compact --filter --timing --sample
+    --sample-ranks --fabric --os --papi --summary --quiet --mpi --help --version'
+_mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
+_mpit_top_options='--once --json --interval --ranks --help --version'
+_mpit_exporter_options='--listen --by --max-series --variables --linger --once --help --version'
+
+_mpit_classes='p2p completion coll comm rma io process other'
+
+_mpit_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+_mpit_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+
+_mpit_directories() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+}
+
+# A list of classes and functions, of which the last word is completed.
+_mpit_filter() {
+    local done=
+    [[ $cur == *,* ]] && done=${cur%,*},
+    local rest=${cur#"$done"} minus=
+    [[ $rest == -* ]] && minus=-
+    mapfile -t COMPREPLY < <(compgen -P "$done$minus" -W "$_mpit_classes" -- "${rest#-}")
+    compopt -o nospace 2>/dev/null
+}
+
+# Directories of runs, and what is in them.
+_mpit_runs() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.@(mpit|summary)' -- "$cur")
+}
+
+# The value of option $1; false: that one has none, or nothing is known of it.
+_mpit_value() {
+    case $1 in
+    --output | --otf2-samples) _mpit_directories ;;
+    --otf2) [[ $tool == mpit-dump* ]] || return 1; _mpit_directories ;;
+    --summary) [[ $tool == mpit-run ]] || return 1; _mpit_files ;;
+    --html | --perfetto | --folded | --flamegraph | --pprof | --load) _mpit_files ;;
+    --run) _mpit_runs ;;
+    --mpi) _mpit_words 'openmpi mpich' ;;
+    --trace-policy) _mpit_words 'stop ring' ;;
+    --filter | --functions) _mpit_filter ;;
+    --by) _mpit_words 'job rank comm' ;;
+    --trace-limit | --timing | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
+        --listen | --max-series | --variables | --linger | -j) ;;
+    *) return 1 ;;
+    esac
+}
+
+# Where the command begins that mpit-run starts: the first word that is no option and no option's value.
+_mpit_command_at() {
+    local i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        --) printf '%d' $((i + 1)); return ;;
+        --output | --trace-limit | --trace-policy | --filter | --timing | --sample | --sample-ranks | --papi | \
+            --summary | --mpi) ((i++)) ;;
+        -*) ;;
+        *) printf '%d' "$i"; return ;;
+        esac
+    done
+    printf '%d' "$COMP_CWORD"
+}
+
+_mpit() {
+    local tool=${1##*/} cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} at options
+    COMPREPLY=()
+    if [[ $tool == mpit-run ]]; then
+        at=$(_mpit_command_at)
+        if ((at < COMP_CWORD)) && declare -F _command_offset >/dev/null; then
+            _command_offset "$at"
+            return
+        fi
+    fi
+    _mpit_value "$before" && return
+    case $tool in
+    mpit-run) options=$_mpit_run_options ;;
+    mpit-dump*) options=$_mpit_dump_options ;;
+    mpit-list) options=$_mpit_list_options ;;
+    mpit-top) options=$_mpit_top_options ;;
+    mpit-exporter) options=$_mpit_exporter_options ;;
+    esac
+    if [[ $cur == -* ]]; then
+        _mpit_words "$options"
+    elif [[ $tool == mpit-run ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
+    elif [[ $tool != mpit-list && $tool != mpit-exporter ]]; then
+        _mpit_runs
+    fi
+}
+
+complete -F _mpit mpit-run mpit-dump mpit-dump-openmpi mpit-dump-mpich mpit-list mpit-top mpit-exporter

@@ -231,7 +231,8 @@ for mpi in openmpi mpich; do
     says out "/libmpit-$mpi\.so$"
     gives "launcher of $mpi behind env and timeout" 0 mpit-run timeout 60 env A=b mpirun.$mpi -n 1 sh -c 'echo "$LD_PRELOAD"'
     says out "/libmpit-$mpi\.so$"
-    script run-$mpi 'echo "$LD_PRELOAD"' "exec mpirun.$mpi -n 1 true"
+    # a process that ends at once meets its launcher while that is still starting it, and Hydra may end by SIGPIPE
+    script run-$mpi 'echo "$LD_PRELOAD"' "exec mpirun.$mpi -n 1 sleep 0.3"
     gives "script with a launcher of $mpi" 0 mpit-run ./run-$mpi
     says out "/libmpit-$mpi\.so$"
     gives "shell with a script of $mpi" 0 mpit-run sh ./run-$mpi
@@ -383,8 +384,10 @@ for mpi in openmpi mpich; do
         grep -q 'MPI_COMM_WORLD/split#1:0/split#1:0/split#1:0/split#1:0/split#1:0\"'"
     gives "  an archive where no directory is" 1 mpit-dump --otf2 no/where/archive trace-$mpi
     says err "the archive no/where/archive cannot be made: no/where: No such file or directory"
-    gives "  events of a run without a trace" 1 mpit-dump --events one-$mpi
-    says err "one-$mpi was recorded without --trace: no events are left; mpit-run --trace keeps every event"
+    # of a rank that ends with a status, Open MPI's launcher kills those that are still in MPI_Finalize
+    gives "a run of $mpi without a trace" 0 mpit-run --output plain-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    gives "  events of a run without a trace" 1 mpit-dump --events plain-$mpi
+    says err "plain-$mpi was recorded without --trace: no events are left; mpit-run --trace keeps every event"
     check "    nothing is listed" test ! -s out
     gives "  events of a crash without a trace" 1 mpit-dump --events crash-$mpi
     says err "crash-$mpi was recorded without --trace: only what the buffers of its threads still held is here"
@@ -394,14 +397,14 @@ for mpi in openmpi mpich; do
     gives "  a call that did not return" 0 mpit-dump --events hang-run-$mpi
     says out "^ +0 +0 +[0-9.]+ +- +MPI_Recv +MPI_COMM_WORLD +1 +- +- has not returned"
     check "    and one only" test "$(grep -c 'has not returned' out)" -eq 1
-    gives "  verify of a run without a trace" 1 mpit-dump --verify one-$mpi
+    gives "  verify of a run without a trace" 1 mpit-dump --verify plain-$mpi
     says out "nothing to replay \(mpit-run --trace"
-    gives "  its summary says what it is without" 0 mpit-dump one-$mpi
+    gives "  its summary says what it is without" 0 mpit-dump plain-$mpi
     says out "without MPI_Finalize, which is recorded with --trace"
     gives "  and that of a trace does not" 0 mpit-dump trace-$mpi
     says out "MPI_Finalize +2 "
     says_not out "without MPI_Finalize"
-    gives "  an archive of a run without a trace" 1 mpit-dump --otf2 nothing-$mpi one-$mpi
+    gives "  an archive of a run without a trace" 1 mpit-dump --otf2 nothing-$mpi plain-$mpi
     says err "no events to convert"
     check "  leaves nothing behind" test ! -e nothing-$mpi
     gives "  one file of it" 0 mpit-dump "$(find trace-$mpi -name '*.mpit' | head -1)"
@@ -420,7 +423,7 @@ for mpi in openmpi mpich; do
 import json, sys; found = json.load(sys.stdin)[\"variables\"]
 assert {v[\"rank\"] for v in found} == {0, 1} and any(v[\"communicator\"] == \"MPI_COMM_WORLD\" for v in found)'"
     gives "    no variable of that name" 1 mpit-list --run trace-$mpi 'no_such_*'
-    gives "    a run that kept none" 1 mpit-list --run one-$mpi
+    gives "    a run that kept none" 1 mpit-list --run plain-$mpi
     says err "the summary of its job alone"
     gives "  a full disk is told" 1 sh -c "mpit-dump --events trace-$mpi >/dev/full"
     says err "standard output cannot be written"

@@ -7,7 +7,8 @@ _mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --no-com
     --sample-ranks --fabric --os --papi --summary --quiet --mpi --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
 _mpit_top_options='--once --json --interval --ranks --help --version'
-_mpit_exporter_options='--listen --by --max-series --variables --linger --once --help --version'
+_mpit_exporter_options='--listen --by --communicators --variables --all-sizes --max-series --linger --once --openmetrics --help
+    --version'
 
 _mpit_classes='p2p completion coll comm rma io process other'
 
@@ -54,7 +55,7 @@ _mpit_value() {
     --filter | --functions) _mpit_filter ;;
     --by) _mpit_words 'job rank comm' ;;
     --trace-limit | --timing | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
-        --listen | --max-series | --variables | --linger | -j) ;;
+        --listen | --communicators | --max-series | --variables | --linger | -j) ;;
     *) return 1 ;;
     esac
 }

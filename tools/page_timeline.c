@@ -14,6 +14,7 @@
 #include "otf2_job.h"
 #include "readergaps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,12 +243,18 @@ static int rank_walk(struct binning *binning, int32_t world_rank)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *base64_json(const unsigned char *bytes, size_t count)
+/* The bytes as base64, without the zeros at both ends: "how many before:text". */
+static json_t *shares_text(const unsigned char *bytes, size_t count)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    static char text[(PAGE_BINS + 2) / 3 * 4 + 1];
-    char *out = text;
-    for (size_t i = 0; i < count; i += 3) {
+    static char text[16 + (PAGE_BINS + 2) / 3 * 4 + 1];
+    size_t first = 0;
+    while (count && !bytes[count - 1])
+        count--;
+    while (first < count && !bytes[first])
+        first++;
+    char *out = text + snprintf(text, 16, "%zu:", first);
+    for (size_t i = first; i < count; i += 3) {
         uint32_t three = (uint32_t)bytes[i] << 16 | (i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0) |
                          (i + 2 < count ? bytes[i + 2] : 0);
         *out++ = digits[three >> 18];
@@ -271,7 +278,7 @@ static json_t *shares_json(const struct binning *binning, unsigned state, double
         if (!shares[bin] && state == STATE_RECORDED && row->ns[state][bin] > 0)
             shares[bin] = 1; /* there is something */
     }
-    return base64_json(shares, binning->bins);
+    return shares_text(shares, binning->bins);
 }
 
 /* Calls may reach over what is known (a gap, an end): what is known is at least what they take. */

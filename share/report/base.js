@@ -1,8 +1,14 @@
 /* What the figures share: the document, texts of numbers, elements, tables, what a pointer is told. */
 
 const errors = [];
-window.addEventListener("error", (event) => errors.push(String(event.message)));
-window.addEventListener("securitypolicyviolation", (event) => errors.push("refused: " + event.blockedURI));
+
+function errorKeep(text) {
+  errors.push(text);
+  document.documentElement.dataset.errors = JSON.stringify(errors);
+}
+
+addEventListener("error", (event) => errorKeep(String(event.message)), true);
+document.addEventListener("securitypolicyviolation", (event) => errorKeep("refused: " + event.violatedDirective + " " + event.blockedURI));
 
 const SVG = "http://www.w3.org/2000/svg";
 const page = JSON.parse(document.getElementById("document").textContent);
@@ -31,6 +37,11 @@ function textOfBytes(bytes) {
 }
 
 const textOfCount = d3.format(",.0f");
+
+/* On an axis: no zeros behind the point. */
+function tickOfNs(ns) {
+  return textOfNs(ns).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ");
+}
 
 /* Few digits, for axes and tiles. */
 function textOfAbout(count) {
@@ -108,7 +119,7 @@ function selection(label, options, changed) {
 
 function cellMake(column, row) {
   const value = column.value(row);
-  if (column.kind === "node") return make("td", { class: column.class }, value);
+  if (column.kind === "node") return make("td", { class: "barcell" }, value);
   if (column.kind === "text" || !column.kind)
     return make("td", { class: column.class || "name", "data-value": value === null ? "" : value }, value === null ? "–" : value);
   const cell = figureOf("td", column.kind, value, { class: "number", "data-key": column.key });
@@ -216,6 +227,18 @@ function axisPut(svg, axis, x, y, grid) {
   group.select(".domain").remove();
   group.selectAll("text").attr("fill", null).attr("font-size", null);
   return group;
+}
+
+/* Where the last of so many bars ends: few are not drawn broad. */
+function bandsEnd(count, margin, width) {
+  return Math.min(width - margin.right, margin.left + 84 * count);
+}
+
+/* Every so many of `count` rows have a label, where there is room for `most`. */
+function labelStep(count, most) {
+  let step = 1;
+  while (count / step > Math.max(1, most)) step *= 2;
+  return step;
 }
 
 /* The ranks of row i of what has so many in a row. */

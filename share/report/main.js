@@ -80,6 +80,7 @@ function start() {
 /* What looks at the page from outside finds here that it is whole, and what went wrong. */
 function finished() {
   document.documentElement.dataset.errors = JSON.stringify(errors);
+  document.documentElement.dataset.loaded = String(performance.getEntriesByType("resource").length);
   document.documentElement.dataset.drawn = "yes";
 }
 

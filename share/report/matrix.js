@@ -30,11 +30,11 @@ function matrixDraw(view) {
   for (const pair of pairs) {
     if (!pair[view.key]) continue;
     context.fillStyle = colour.of(pair[view.key]);
-    context.fillRect(margin.left + pair.to * cell, margin.top + pair.from * cell, Math.max(cell - gap, .6), Math.max(cell - gap, .6));
+    context.fillRect(margin.left + pair.to * cell, margin.top + pair.from * cell, Math.max(cell - gap, 1.5), Math.max(cell - gap, 1.5));
   }
   context.fillStyle = colourOf("dim");
   context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-  const step = Math.max(1, Math.ceil(rows / Math.max(2, Math.floor(side / 42))));
+  const step = labelStep(rows, side / 42);
   for (let i = 0; i < rows; i += step) {
     context.textAlign = "right";
     context.textBaseline = "middle";

@@ -20,14 +20,16 @@ function ranksDraw(job, name, box) {
   const margin = { left: 56, right: 8, top: 8, bottom: 30 };
   const rows = ranks.members.map((_, i) => rankBars(job, name, i));
   const most = d3.max(rows, (bars) => d3.sum(bars, (bar) => bar[2])) || 1;
-  const x = d3.scaleBand().domain(d3.range(rows.length)).range([margin.left, width - margin.right]).paddingInner(rows.length > 150 ? 0 : .15);
+  const right = bandsEnd(rows.length, margin, width);
+  const x = d3.scaleBand().domain(d3.range(rows.length)).range([margin.left, right]).paddingInner(rows.length > 150 ? 0 : .15);
   const y = d3.scaleLinear().domain([0, most]).nice(5).range([height - margin.bottom, margin.top]);
-  const svg = make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Time by rank" });
-  axisPut(svg, d3.axisLeft(y).ticks(5).tickSize(-(width - margin.left - margin.right)).tickFormat((s) => textsOf.s(s)), margin.left, 0, true);
+  const svg = make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Time by rank",
+                                  "shape-rendering": rows.length > 150 ? "crispEdges" : undefined });
+  axisPut(svg, d3.axisLeft(y).ticks(5).tickSize(-(right - margin.left)).tickFormat((s) => tickOfNs(s * 1e9)), margin.left, 0, true);
   rows.forEach((bars, i) => {
     let from = 0;
     for (const [kind, , seconds] of bars) {
-      svg.append(make("svg:rect", { class: "fill-" + kind, x: x(i), width: Math.max(x.bandwidth(), .5), y: y(from + seconds),
+      svg.append(make("svg:rect", { class: "fill-" + kind, x: x(i), width: rows.length > 150 ? x.bandwidth() + .4 : x.bandwidth(), y: y(from + seconds),
                                     height: Math.max(0, y(from) - y(from + seconds)) }));
       from += seconds;
     }
@@ -38,10 +40,10 @@ function ranksDraw(job, name, box) {
   });
   const inside = rows.map((bars) => d3.sum(bars, (bar) => bar[0] === "out" ? 0 : bar[2]));
   const mean = d3.sum(inside, (seconds, i) => seconds * ranks.members[i]) / d3.sum(ranks.members);
-  svg.append(make("svg:line", { class: "mean", x1: margin.left, x2: width - margin.right, y1: y(mean), y2: y(mean), "data-mean": mean }));
-  const step = Math.max(1, Math.ceil(rows.length / Math.max(4, (width - margin.left) / 46)));
+  svg.append(make("svg:line", { class: "mean", x1: margin.left, x2: right, y1: y(mean), y2: y(mean), "data-mean": mean }));
+  const step = labelStep(rows.length, (width - margin.left) / 46);
   axisPut(svg, d3.axisBottom(x).tickValues(d3.range(0, rows.length, step)).tickFormat((i) => i * ranks.per_row).tickSizeOuter(0), 0, height - margin.bottom);
-  svg.append(make("svg:text", { x: width - margin.right, y: height - 2, "text-anchor": "end" }, "rank"));
+  svg.append(make("svg:text", { x: right, y: height - 2, "text-anchor": "end" }, "rank"));
   box.replaceChildren(svg);
 }
 
@@ -54,10 +56,10 @@ function ranksTable(job) {
   add("Run time", "s", "run", ranks.run_seconds);
   add("In MPI", "s", "mpi", ranks.mpi_seconds);
   add("Stalled", "ns", "stall", ranks.stall_ns);
-  add("Sent", "count", "send_count", ranks.send_count);
-  add("", "bytes", "send_bytes", ranks.send_bytes);
-  add("Received", "count", "recv_count", ranks.recv_count);
-  add("", "bytes", "recv_bytes", ranks.recv_bytes);
+  add("Messages sent", "count", "send_count", ranks.send_count);
+  add("Bytes sent", "bytes", "send_bytes", ranks.send_bytes);
+  add("Messages received", "count", "recv_count", ranks.recv_count);
+  add("Bytes received", "bytes", "recv_bytes", ranks.recv_bytes);
   add("Collectives", "count", "coll_count", ranks.coll_count);
   return make("details", {}, make("summary", {}, "The numbers" + (ranks.per_row > 1 ? ", sums of each group" : "")),
               table("ranks", columns, d3.range(ranks.members.length), 64));
@@ -71,7 +73,7 @@ function ranksFigure(job) {
   const share = job.summary.mpi_share, most = d3.max(ranks.mpi_seconds.map((s, i) => ranks.members[i] ? s / ranks.members[i] : 0));
   const mean = d3.sum(ranks.mpi_seconds) / ranks.known;
   const box = make("div", { "data-plot": "ranks" });
-  const sentence = make("p", { class: "note", "data-balance": "" });
+  const sentence = make("p", { class: "note", "data-sentence": "ranks" });
   let name = "";
   const redraw = drawn(() => {
     ranksDraw(job, name, box);

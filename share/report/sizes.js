@@ -25,7 +25,9 @@ function sizeBuckets(job, chosen) {
 
 function bucketName(bucket) {
   if (bucket.to === null) return "≥ " + textOfBytes(bucket.from);
-  return bucket.from === bucket.to ? textOfBytes(bucket.from) : textOfBytes(bucket.from) + " – " + (bucket.to + 1 >= 1024 ? "< " + textOfBytes(bucket.to + 1) : textOfBytes(bucket.to));
+  if (bucket.from === bucket.to) return textOfBytes(bucket.from);
+  const [from, to] = [bucket.from, bucket.to + 1].map(textOfBytes), unit = to.split(" ")[1];
+  return (from.endsWith(" " + unit) ? from.split(" ")[0] : from) + " to < " + to;
 }
 
 /* All sizes from the smallest to the largest that occurred, so that what is missing between them is seen. */
@@ -42,10 +44,11 @@ function sizesDraw(view) {
   const buckets = sizeBuckets(job, view.chosen);
   if (!buckets.length) return box.replaceChildren(missing("No messages on this communicator."));
   const filled = bucketsFilled(buckets), text = key === "bytes" ? textOfBytes : textOfCount;
-  const x = d3.scaleBand().domain(d3.range(filled.length)).range([margin.left, width - margin.right]).paddingInner(.2).paddingOuter(.1);
+  const right = bandsEnd(filled.length, margin, width);
+  const x = d3.scaleBand().domain(d3.range(filled.length)).range([margin.left, right]).paddingInner(.2).paddingOuter(.1);
   const y = d3.scaleLinear().domain([0, d3.max(filled, (bucket) => Math.max(bucket.sent[key], bucket.received[key])) || 1]).range([height - margin.bottom, margin.top]);
   const svg = make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Messages by size" });
-  axisPut(svg, d3.axisLeft(y).ticks(5).tickSize(-(width - margin.left - margin.right)).tickFormat(key === "bytes" ? textOfBytes : textOfAbout), margin.left, 0, true);
+  axisPut(svg, d3.axisLeft(y).ticks(5).tickSize(-(right - margin.left)).tickFormat(key === "bytes" ? textOfBytes : textOfAbout), margin.left, 0, true);
   const half = Math.min(x.bandwidth() / 2, 40);
   filled.forEach((bucket, i) => {
     const middle = x(i) + x.bandwidth() / 2;
@@ -59,12 +62,12 @@ function sizesDraw(view) {
   });
   const step = Math.max(1, Math.ceil(filled.length / Math.max(3, (width - margin.left) / 62)));
   axisPut(svg, d3.axisBottom(x).tickValues(d3.range(0, filled.length, step)).tickFormat((i) => textOfBytes(filled[i].from)).tickSizeOuter(0), 0, height - margin.bottom);
-  svg.append(make("svg:text", { x: width - margin.right, y: height - 6, "text-anchor": "end" }, "size of a message, from here to twice as much"));
+  svg.append(make("svg:text", { x: margin.left, y: height - 6 }, "size of a message, from here to twice as much"));
   box.replaceChildren(svg);
   view.numbers.replaceChildren(table("sizes", [
     { title: "Size", kind: "text", value: bucketName },
-    { title: "Sent", kind: "count", key: "sent_count", value: (bucket) => bucket.sent.count }, { title: "", kind: "bytes", key: "sent_bytes", value: (bucket) => bucket.sent.bytes },
-    { title: "Received", kind: "count", key: "received_count", value: (bucket) => bucket.received.count }, { title: "", kind: "bytes", key: "received_bytes", value: (bucket) => bucket.received.bytes },
+    { title: "Sent", kind: "count", key: "sent_count", value: (bucket) => bucket.sent.count }, { title: "Bytes sent", kind: "bytes", key: "sent_bytes", value: (bucket) => bucket.sent.bytes },
+    { title: "Received", kind: "count", key: "received_count", value: (bucket) => bucket.received.count }, { title: "Bytes received", kind: "bytes", key: "received_bytes", value: (bucket) => bucket.received.bytes },
   ], buckets, 60));
 }
 
@@ -94,13 +97,13 @@ function commsFigure(job) {
   const comms = [...job.summary.communicators].sort((a, b) => commTime(b) - commTime(a)), count = d3.sum(comms, (comm) => comm.merged);
   const columns = [{ title: "Communicator", kind: "text", value: commName },
     { title: "Size", kind: "count", key: "size", value: (comm) => comm.size }, { title: "Time", kind: "ns", key: "time", value: (comm) => comm.comm_time_ns },
-    { title: "Stalled", kind: "ns", key: "stall", value: (comm) => comm.stall_ns }, { title: "Messages", kind: "ns", key: "p2p", value: (comm) => comm.p2p_time_ns },
-    { title: "Waits", kind: "ns", key: "wait", value: (comm) => comm.wait_time_ns }, { title: "Collectives", kind: "ns", key: "coll", value: (comm) => comm.coll_time_ns },
-    { title: "Sent", kind: "count", key: "send_count", value: (comm) => comm.send_count }, { title: "", kind: "bytes", key: "send_bytes", value: (comm) => comm.send_bytes },
-    { title: "Collectives", kind: "count", key: "coll_count", value: (comm) => comm.coll_count }, { title: "", kind: "bytes", key: "coll_bytes", value: (comm) => comm.coll_bytes },
+    { title: "Stalled", kind: "ns", key: "stall", value: (comm) => comm.stall_ns }, { title: "In messages", kind: "ns", key: "p2p", value: (comm) => comm.p2p_time_ns },
+    { title: "In waits", kind: "ns", key: "wait", value: (comm) => comm.wait_time_ns }, { title: "In collectives", kind: "ns", key: "coll", value: (comm) => comm.coll_time_ns },
+    { title: "Messages sent", kind: "count", key: "send_count", value: (comm) => comm.send_count }, { title: "Bytes sent", kind: "bytes", key: "send_bytes", value: (comm) => comm.send_bytes },
+    { title: "Collectives", kind: "count", key: "coll_count", value: (comm) => comm.coll_count }, { title: "Their bytes", kind: "bytes", key: "coll_bytes", value: (comm) => comm.coll_bytes },
     { title: "In use for", kind: "ns", key: "span", value: (comm) => comm.span_ns }];
-  if (commSum(job, "rma_time_ns")) columns.push({ title: "Windows", kind: "ns", key: "rma", value: (comm) => comm.rma_time_ns });
-  if (commSum(job, "io_time_ns")) columns.push({ title: "Files", kind: "ns", key: "io", value: (comm) => comm.io_time_ns });
+  if (commSum(job, "rma_time_ns")) columns.push({ title: "In windows", kind: "ns", key: "rma", value: (comm) => comm.rma_time_ns });
+  if (commSum(job, "io_time_ns")) columns.push({ title: "In files", kind: "ns", key: "io", value: (comm) => comm.io_time_ns });
   const whole = d3.sum(comms, commTime);
   return figure("communicators", "Communicators", !comms.length ? "No communicator was used"
       : commName(comms[0]) + " has " + textOfShare(whole ? commTime(comms[0]) / whole : 0) + " of the time on " + textOfPairs(count, "communicator", "communicators"),

@@ -4,8 +4,12 @@ const STATES = [["not_in_mpi", "out", "not in MPI"], ["p2p", "p2p", "messages"],
   ["collective", "collective", "collectives"], ["communicator", "communicator", "making communicators"], ["rma", "rma", "windows"], ["io", "io", "files"],
   ["process", "process", "MPI_Init, MPI_Finalize"], ["other", "other", "other calls"], ["stall", "stall", "stalled in any of these"]];
 
-function sharesOf(text) {
-  return text === undefined ? null : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+/* "how many zeros before:base64" */
+function sharesOf(text, bins) {
+  if (text === undefined) return null;
+  const [before, rest] = text.split(":"), shares = new Uint8Array(bins), bytes = atob(rest);
+  for (let i = 0; i < bytes.length; i++) shares[Number(before) + i] = bytes.charCodeAt(i);
+  return shares;
 }
 
 /* Bins first..last of a row together: {recorded, shares by state}, weighted by what is known of each bin. */
@@ -23,7 +27,8 @@ function binsJoin(row, first, last) {
 }
 
 function timelineRows(timeline) {
-  return timeline.rows.map((row) => ({ ...row, recorded: sharesOf(row.shares.recorded), shares: STATES.map(([key]) => sharesOf(row.shares[key])) }));
+  return timeline.rows.map((row) => ({ ...row, recorded: sharesOf(row.shares.recorded, timeline.bins),
+    shares: STATES.map(([key]) => sharesOf(row.shares[key], timeline.bins)) }));
 }
 
 /* How a bin of a row is shown: its states one above the other, or one colour where the row is too low for that. */
@@ -48,7 +53,7 @@ function binDraw(view, context, x, y, width, height, joined) {
 }
 
 function timelineDraw(view) {
-  const { timeline, rows, box, canvas } = view, margin = { left: 52, top: 4, bottom: 26 };
+  const { timeline, rows, box, canvas } = view, margin = { left: 52, top: 8, bottom: 26 };
   const width = Math.max(280, box.clientWidth), plot = width - margin.left - 8;
   const rowHeight = Math.max(1, Math.min(24, Math.floor(420 / rows.length))), gap = rowHeight >= 8 ? 2 : 0;
   const height = margin.top + rowHeight * rows.length + margin.bottom, context = canvasSize(canvas, width, height);
@@ -83,12 +88,12 @@ function timelineAxes(view, context, height) {
   context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
   context.textAlign = "right";
   context.textBaseline = "middle";
-  const step = Math.max(1, Math.ceil(rows.length / Math.max(2, Math.floor(rows.length * rowHeight / 16))));
+  const step = labelStep(rows.length, rows.length * rowHeight / 18);
   for (let i = 0; i < rows.length; i += step)
     context.fillText(i * timeline.per_row, margin.left - 6, margin.top + (i + .5) * rowHeight);
   context.textBaseline = "top";
   for (const ns of view.x.ticks(Math.max(2, Math.floor(view.plot / 110)))) {
-    const x = view.x(ns), text = textOfNs(ns), half = context.measureText(text).width / 2;
+    const x = view.x(ns), text = tickOfNs(ns), half = context.measureText(text).width / 2;
     context.fillRect(Math.round(x), height - margin.bottom, 1, 5);
     context.textAlign = x + half > margin.left + view.plot + 8 ? "right" : "center";
     context.fillText(text, x, height - margin.bottom + 8);
@@ -194,6 +199,6 @@ function timelineFigure(job) {
       ramp.textContent = "From light, nothing of a bin, to strong, all of it (in the dark page from dark to strong).";
       timelineDraw(view);
     }), view.whole), states, ramp, view.box,
-    note("The run in " + textOfPairs(timeline.bins, "bin", "bins") + " of " + textOfNs(timeline.bin_ns) + ", from the begin of the first process. A row is a rank with all its threads; where it is high enough the states of a bin stand one above the other by their share, else it has the colour of the largest. Where in its call a stall was is not in a trace: it is spread from its begin to the end of the call. Drag to zoom in, double-click for all." + rowsNote(timeline)),
+    note("The run in " + textOfPairs(timeline.bins, "bin", "bins") + " of " + textOfNs(timeline.bin_ns) + ", from the begin of the first process, MPI_Init and MPI_Finalize included. A row is a rank with all its threads; where it is high enough the states of a bin stand one above the other by their share, else it has the colour of the largest. Where in its call a stall was is not in a trace: it is spread from its begin to the end of the call. Drag to zoom in, double-click for all." + rowsNote(timeline)),
     timelineTable(timeline, present));
 }

@@ -34,20 +34,22 @@ function placesTable(analysis) {
 /* Up: how long a rank waited. Down: how long others waited for it. */
 function waitsDraw(view) {
   const ranks = view.ranks, width = Math.max(280, view.box.clientWidth), height = 230, margin = { left: 56, right: 8, top: 10, bottom: 26 };
-  const x = d3.scaleBand().domain(d3.range(ranks.length)).range([margin.left, width - margin.right]).paddingInner(ranks.length > 150 ? 0 : .15);
+  const right = bandsEnd(ranks.length, margin, width);
+  const x = d3.scaleBand().domain(d3.range(ranks.length)).range([margin.left, right]).paddingInner(ranks.length > 150 ? 0 : .15);
   const most = d3.max(ranks, (rank) => Math.max(rank.waited_ns, rank.caused_ns)) || 1;
   const y = d3.scaleLinear().domain([-most, most]).range([height - margin.bottom, margin.top]);
-  const svg = make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Waits by rank" });
-  axisPut(svg, d3.axisLeft(y).ticks(6).tickSize(-(width - margin.left - margin.right)).tickFormat((ns) => textOfNs(Math.abs(ns))), margin.left, 0, true);
+  const svg = make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Waits by rank",
+                                  "shape-rendering": ranks.length > 150 ? "crispEdges" : undefined });
+  axisPut(svg, d3.axisLeft(y).ticks(6).tickSize(-(right - margin.left)).tickFormat((ns) => tickOfNs(Math.abs(ns))), margin.left, 0, true);
   ranks.forEach((rank, i) => {
-    const w = Math.max(.5, x.bandwidth());
+    const w = ranks.length > 150 ? x.bandwidth() + .4 : x.bandwidth();
     svg.append(make("svg:rect", { class: "fill-stall", x: x(i), width: w, y: y(rank.waited_ns), height: y(0) - y(rank.waited_ns) }));
     svg.append(make("svg:rect", { class: "fill-sent", x: x(i), width: w, y: y(0), height: y(-rank.caused_ns) - y(0) }));
     const told = rank.name + "\nwaited " + exactly("ns", rank.waited_ns) + "\nwas waited for " + exactly("ns", rank.caused_ns);
     svg.append(make("svg:rect", { class: "hit", x: x(i), width: x.step(), y: margin.top, height: height - margin.top - margin.bottom, "data-tip": told, "aria-label": told, role: "img",
                                   tabindex: ranks.length <= 64 ? 0 : undefined }));
   });
-  const step = Math.max(1, Math.ceil(ranks.length / Math.max(4, (width - margin.left) / 46)));
+  const step = labelStep(ranks.length, (width - margin.left) / 46);
   axisPut(svg, d3.axisBottom(x).tickValues(d3.range(0, ranks.length, step)).tickFormat((i) => ranks[i].first).tickSizeOuter(0), 0, height - margin.bottom);
   view.box.replaceChildren(svg);
 }

@@ -117,7 +117,7 @@ function matrixFigure(job) {
   const totals = [figureOf("span", "count", matrix.messages, { "data-total": "messages" }), " messages, ",
                   figureOf("span", "bytes", matrix.bytes, { "data-total": "bytes" })];
   if (!pairs.length)
-    return figure("matrix", "Messages by pair", "No message was sent between ranks", make("p", { class: "note" }, totals, "." + unplaced));
+    return figure("matrix", "Messages by pair", "No message was recorded where it was sent", make("p", { class: "note" }, totals, "." + unplaced));
   const view = { matrix, pairs, rows, key: "bytes", box: make("div", { "data-plot": "matrix" }), scaleBox: make("span", {}),
     canvas: make("canvas", { tabindex: 0, role: "img", "aria-label": "Heat map: senders from top to bottom, receivers from left to right; arrow keys go from pair to pair" }),
     byPlace: new Map(pairs.map((pair) => [pair.from * rows + pair.to, pair])) };

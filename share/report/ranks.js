@@ -84,7 +84,7 @@ function ranksFigure(job) {
       "The dashed line is the mean of the time in MPI. Times are sums over the threads of a rank, from MPI_Init to MPI_Finalize" + (spread ? ", which are included" : "") + "." + rowsNote(ranks);
   });
   const order = [...ranks.functions].sort((a, b) => d3.sum(b.time_ns) - d3.sum(a.time_ns));
-  return figure("ranks", "Ranks", share.max - share.min < .02 ? "All ranks spend about the same share of their time in MPI, " + textOfShare(share.mean)
+  return figure("ranks", "Ranks", job.summary.ranks === 1 ? "The only rank spends " + textOfShare(share.mean) + " of its time in MPI" : share.max - share.min < .02 ? "All ranks spend about the same share of their time in MPI, " + textOfShare(share.mean)
       : "Ranks spend " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " + textOfShare(share.max) + " (rank " + share.max_rank + ") of their time in MPI",
     make("div", { class: "controls" }, selection("Show", [["", "all of MPI"], ...order.map((one) => [one.name, one.name])], (value) => {
       name = value;

@@ -73,12 +73,12 @@ function sizesDraw(view) {
 
 function sizesFigure(job) {
   const comms = job.summary.communicators, all = sizeBuckets(job, ""), sent = commSum(job, "send_count"), bytes = commSum(job, "send_bytes");
-  if (!all.length) return figure("sizes", "Message sizes", "No messages were sent or received");
+  if (!all.length) return figure("sizes", "Message sizes", "No messages were recorded");
   const view = { job, key: "count", chosen: "", box: make("div", { "data-plot": "sizes" }), numbers: make("div", {}) };
   const redraw = drawn(() => sizesDraw(view));
   const heaviest = all.reduce((a, b) => b.sent.bytes > a.sent.bytes ? b : a), commonest = all.reduce((a, b) => b.sent.count > a.sent.count ? b : a);
   const used = comms.map((comm, i) => [i, comm]).filter(([, comm]) => comm.send_sizes.length || comm.recv_sizes.length);
-  const heading = !sent ? "No message was sent" : "Messages of " + bucketName(commonest) + " are the most frequent" +
+  const heading = !sent ? "Only received messages were recorded" : "Messages of " + bucketName(commonest) + " are the most frequent" +
     (heaviest === commonest ? ", and carry " : "; those of " + bucketName(heaviest) + " carry ") + textOfShare(bytes ? heaviest.sent.bytes / bytes : 0) + " of the bytes";
   return figure("sizes", "Message sizes", heading,
     make("div", { class: "controls" }, choice("Show", [["count", "Messages"], ["bytes", "Bytes"]], "count", (key) => {

@@ -190,8 +190,9 @@ function timelineFigure(job) {
   const states = make("div", {}, legend(present.map(([, name, text]) => [name, text])));
   const ramp = make("p", { class: "note", hidden: true });
   drawn(() => timelineDraw(view));
-  const stalled = total("stall") / recorded, out = total("not_in_mpi") / recorded;
-  return figure("timeline", "Timeline", "Over time: " + textOfShare(out) + " not in MPI, " + textOfShare(1 - out - stalled) + " at work in MPI, " + textOfShare(stalled) + " stalled",
+  const stalled = total("stall") / recorded, out = total("not_in_mpi") / recorded, ends = total("process") / recorded;
+  return figure("timeline", "Timeline", "Of the whole run, " + textOfShare(out) + " is not in MPI, " + textOfShare(stalled) + " stalled, " +
+      textOfShare(Math.max(0, 1 - out - stalled - ends)) + " at work in MPI, " + textOfShare(ends) + " in MPI_Init and MPI_Finalize",
     make("div", { class: "controls" }, choice("Show", [["states", "States"], ["mpi", "Share in MPI"], ["stall", "Share stalled"]], "states", (mode) => {
       view.mode = mode;
       states.hidden = mode !== "states";

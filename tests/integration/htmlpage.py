@@ -2,7 +2,8 @@
 """Holds a page of mpit-dump --html, as Chromium has drawn it, against what mpit-dump says of the run as JSON.
 
     htmlpage.py judge DUMP RUN PAGE [WORD...]   draws PAGE and judges it. Words: trace, files (run files are left), names
-                                                (planted ones), groups (of ranks), job=N, jobs=N
+                                                (planted ones), groups (of ranks), below (counters,
+                                                samples, fabric), job=N, jobs=N
     htmlpage.py loads PAGE                      draws PAGE, and fails if nobody says that it wanted to load something
 
 Chromium: no message on its console, nothing loaded, no error kept by the page itself.
@@ -289,6 +290,37 @@ def judge_waits(root, analysis):
         assert shown == sorted((one["rank"], one["function"] or "computing", one["time_ns"]) for one in path["shares"])
 
 
+def judge_counters(root, job):
+    for kind, counters in (("times", [one for one in job["counters"] if one["unit"] == "ns"]),
+                           ("counts", [one for one in job["counters"] if one["unit"] != "ns"])):
+        for row, counter in zip(table_of(root, "counters-" + kind) if counters else [], counters, strict=True):
+            assert row["texts"][0] == counter["name"]
+            same(counter["name"], row["total"], counter["total"])
+            for place, value in counter["places"].items():
+                same(counter["name"] + " " + place, row["place-" + place], value)
+            same(counter["name"] + " most", row["max"], counter["by_rank"]["max"])
+
+
+def judge_fabric(root, job):
+    if not job["fabric"]["providers"]:
+        assert "No call of libfabric or UCX came by" in root.having("data-figure", "fabric")[0].text()
+        return
+    for row, provider in zip(table_of(root, "fabric"), job["fabric"]["providers"], strict=True):
+        for key, field in (("time", "time_ns"), ("polls", "polls"), ("poll", "poll_ns"), ("most", "most_outstanding")):
+            same("fabric " + key, row[key], provider[field])
+    calls = [call for provider in job["fabric"]["providers"] for call in provider["functions"].values()]
+    assert sum(row["count"] for row in table_of(root, "fabric-functions")) == sum(call["count"] for call in calls)
+
+
+def judge_samples(root, profile):
+    shown = table_of(root, "sample-functions")
+    descending("functions of samples", [row["self"] for row in shown])
+    own = sorted(((one["name"], one["self_ns"], one["total_ns"]) for one in profile["functions"]), key=lambda one: -one[1])[:200]
+    assert sorted((row["self"], row["total"]) for row in shown) == sorted(one[1:] for one in own)
+    places = sorted((one["time"]["ns"] for one in profile["places"]), reverse=True)[:200]
+    assert [row["time"] for row in table_of(root, "sample-places")] == places
+
+
 # ---- the timeline ----------------------------------------------------------------------------------------------------
 
 def shares_read(row, state, bins):
@@ -415,6 +447,11 @@ def judge(dump, run, page):
     judge_sizes(root, job)
     judge_comms(root, job)
     judge_waits(root, analysis)
+    if "below" in WORDS:
+        judge_counters(root, job)
+        judge_fabric(root, job)
+        judge_samples(root, said_json(dump, "--profile", "--json", run)["jobs"][0])
+        assert len(job["counters"]) > 0 and {"counters", "fabric", "samples"} <= {one.attributes["data-figure"] for one in root.having("data-figure")}
     judge_timeline(root, job, document["jobs"][number - 1], dump, run)
     if "groups" in WORDS:
         assert "in groups of 2 neighbours" in root.text()

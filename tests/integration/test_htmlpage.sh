@@ -1,7 +1,7 @@
 #!/bin/bash
 # The page of mpit-dump --html, drawn by headless Chromium: each figure is there and shows what --json and --analyze say,
-# of runs of each MPI with a trace, with run files alone and with neither, of several jobs, of 512 ranks and of more; it
-# loads nothing, and names that would do harm in a page are shown as they are.
+# of runs of each MPI with a trace, with run files alone and with neither, with counters and samples, of several jobs, of
+# 512 ranks and of more; it loads nothing, and names that would do harm in a page are shown as they are.
 # Without Chromium, or a plotting library in this build, it is skipped (exit status 77), and says so.
 # Usage: test_htmlpage.sh BUILD_DIRECTORY
 . "$(dirname "$0")/verdict.sh"
@@ -58,6 +58,14 @@ for mpi in openmpi mpich; do
     check "$mpi: a run without" launch $mpi 2 "${heat[@]}"
     page "$mpi, with the summary alone" plain-$mpi
 done
+if [ -x "$build/tests/heat-mpich" ]; then
+    record="env MPIT_REDUCE=0 $build/bin/mpit-run --quiet --os --output counted"
+    check "a run with run files, without a trace" launch mpich 3 "$build/tests/heat-mpich" --rows 128 --columns 128 --steps 60
+    page "run files, no trace" counted files
+    record="$build/bin/mpit-run --quiet --trace --os --fabric --sample 500 --output below"
+    check "a run with all that can be asked for" launch mpich 2 "$build/tests/phases-mpich" 10
+    page "counters, fabric and samples" below trace files below
+fi
 
 made planted 4 12 --planted
 page "names that would do harm" planted trace files names

@@ -18,6 +18,18 @@ json_t *page_unknown(const char *why)
     return json_pack("{s:s}", "unknown", why);
 }
 
+json_t *page_unknown_files(const struct run_job *job)
+{
+    return page_unknown(job->file_count ? "none of the processes that left files got through MPI_Init"
+                                        : "the processes made the summary together, and left no files of their own; "
+                                          "MPIT_REDUCE=0 or mpit-run --trace keeps these");
+}
+
+json_t *page_unknown_trace(void)
+{
+    return page_unknown("the run was recorded without a trace; mpit-run --trace keeps every call with its times");
+}
+
 /* JSON's integers are signed here. */
 json_t *page_count(uint64_t count)
 {
@@ -82,7 +94,7 @@ static json_t *job_analysis(const struct run_job *job)
 {
     static const struct selection all;
     if (!run_job_has_trace(job))
-        return page_unknown("the run was recorded without a trace");
+        return page_unknown_trace();
     struct analysis *analysis = malloc(sizeof *analysis);
     if (!analysis)
         return NULL;

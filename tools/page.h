@@ -29,8 +29,11 @@ struct page_rows {
 
 struct page_rows page_rows_of(uint32_t ranks);
 
-/* An object of one member, "unknown": why it is not known. */
+/* An object of one member, "unknown": why it is not known, and what would help. */
 json_t *page_unknown(const char *why);
+/* The same for what stands in run files: there are none, or they do not say of which rank they are. */
+json_t *page_unknown_files(const struct run_job *job);
+json_t *page_unknown_trace(void);
 json_t *page_count(uint64_t count);
 json_t *page_counts(const uint64_t *list, size_t count, size_t step);
 

@@ -147,7 +147,7 @@ json_t *page_matrix(const struct run_job *job)
     json_t *json = NULL;
     int result = report && matrix ? 0 : -1;
     if (result == 0 && !job->file_count) {
-        json = page_unknown("the processes made the summary together, and left no files of their own");
+        json = page_unknown_files(job);
     } else if (result == 0) {
         result = trace_job_open_tallies(&matrix->job, job->files, job->file_count, report);
         if (result == 0)

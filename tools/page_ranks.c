@@ -245,8 +245,7 @@ json_t *page_ranks(const struct run_job *job)
     json_t *json = NULL;
     if (table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds && table->figures &&
         table->hosts && table_fill(table, job) == 0)
-        json = table->known ? table_json(table)
-                            : page_unknown("the processes made the summary together, and left no files of their own");
+        json = table->known ? table_json(table) : page_unknown_files(job);
     table_release(table);
     return json;
 }

@@ -385,7 +385,7 @@ static json_t *binning_json(struct binning *binning)
 json_t *page_timeline(const struct run_job *job)
 {
     if (!run_job_has_trace(job))
-        return page_unknown("the run was recorded without a trace");
+        return page_unknown_trace();
     struct binning *binning = calloc(1, sizeof *binning);
     struct otf2_report *report = calloc(1, sizeof *report);
     json_t *json = NULL;

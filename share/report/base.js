@@ -95,6 +95,11 @@ function missing(text) {
   return make("p", { class: "missing" }, text);
 }
 
+/* Why a figure is not there, and what would help. */
+function reasonOf(part) {
+  return missing(part.unknown[0].toUpperCase() + part.unknown.slice(1) + ".");
+}
+
 function legend(entries) {
   return make("ul", { class: "legend" }, entries.map(([name, text]) =>
     make("li", {}, make("i", { class: "fill-" + name }), text)));

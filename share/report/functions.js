@@ -38,5 +38,5 @@ function functionsFigure(job) {
     table("functions", columns, rows),
     note("Time inside each function, all ranks and threads together; a call that another one makes counts in both. Shares leave MPI_Init and MPI_Finalize out." +
       (known ? " Balance is the mean of all ranks over the largest of any: 1 is even, 1/ranks is one rank alone." : "")),
-    known ? null : missing("Which ranks took how long is not known: " + job.ranks.unknown + ". MPIT_REDUCE=0 or mpit-run --trace keeps the files."));
+    known ? null : missing("Which ranks took how long is not known: " + job.ranks.unknown + "."));
 }

@@ -109,8 +109,7 @@ function pairsTable(matrix, pairs) {
 function matrixFigure(job) {
   const matrix = job.matrix;
   if (matrix.unknown !== undefined)
-    return figure("matrix", "Messages by pair", "Who sent to whom is not known",
-      missing("The reason: " + matrix.unknown + ". Run with MPIT_REDUCE=0, or mpit-run --trace, to keep it."));
+    return figure("matrix", "Messages by pair", "Who sent to whom is not known", reasonOf(matrix));
   const pairs = pairsOf(matrix), rows = Math.ceil(matrix.ranks / matrix.per_row);
   const unplaced = matrix.unplaced_messages ? " " + textOfPairs(matrix.unplaced_messages, "message", "messages") + " (" + textOfBytes(matrix.unplaced_bytes) +
     ") on communicators that were freed and put together, or whose members are not all known, are not in it." : "";

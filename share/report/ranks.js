@@ -68,8 +68,7 @@ function ranksTable(job) {
 function ranksFigure(job) {
   const ranks = job.ranks;
   if (ranks.unknown !== undefined)
-    return figure("ranks", "Ranks", "Figures of single ranks are not in this run",
-      missing(ranks.unknown[0].toUpperCase() + ranks.unknown.slice(1) + ". Run with MPIT_REDUCE=0, or mpit-run --trace, to keep them."));
+    return figure("ranks", "Ranks", "Figures of single ranks are not in this run", reasonOf(ranks));
   const share = job.summary.mpi_share, most = d3.max(ranks.mpi_seconds.map((s, i) => ranks.members[i] ? s / ranks.members[i] : 0));
   const mean = d3.sum(ranks.mpi_seconds) / ranks.known;
   const box = make("div", { "data-plot": "ranks" });

@@ -178,8 +178,7 @@ function timelineTable(timeline, present) {
 function timelineFigure(job) {
   const timeline = job.timeline;
   if (timeline.unknown !== undefined)
-    return figure("timeline", "Timeline", "When the ranks did what is not in this run",
-      missing("The reason: " + timeline.unknown + ". mpit-run --trace keeps every call with its times."));
+    return figure("timeline", "Timeline", "When the ranks did what is not in this run", reasonOf(timeline));
   const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
   const present = STATES.filter(([key]) => total(key) > 0), recorded = total("recorded") || 1;
   const view = { timeline, rows: timelineRows(timeline), mode: "states", first: 0, last: timeline.bins - 1, at: null, drag: null,

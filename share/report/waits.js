@@ -93,7 +93,7 @@ function pathPart(analysis) {
 function waitsFigure(job) {
   const analysis = job.analysis;
   if (analysis.unknown !== undefined)
-    return figure("waits", "Wait states", "Who waited for whom is not in this run", missing("The reason: " + analysis.unknown + ". mpit-run --trace keeps what it takes."));
+    return figure("waits", "Wait states", "Who waited for whom is not in this run", reasonOf(analysis));
   if (!analysis.waits || !analysis.ranks)
     return figure("waits", "Wait states", "Who waited for whom cannot be told of this trace", missing("Messages, collectives or times are missing in it."), collectivesPart(analysis));
   const waited = d3.sum(analysis.waits, (wait) => wait.time_ns), cause = analysis.ranks.reduce((a, b) => b.caused_ns > a.caused_ns ? b : a, analysis.ranks[0]);

@@ -190,7 +190,8 @@ function tipsListen() {
     tipShow(element.dataset.tip, box.left + box.width / 2, box.top);
   });
   document.addEventListener("focusout", tipHide);
-  document.addEventListener("scroll", tipHide, { passive: true });
+  /* Not what scrolls by itself, as a focus that moves does. */
+  for (const moved of ["wheel", "touchmove"]) document.addEventListener(moved, tipHide, { passive: true });
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
@@ -222,6 +223,24 @@ function canvasSize(canvas, width, height) {
   const context = canvas.getContext("2d");
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/* Keeps what is painted, so that marks can come and go on it. */
+function canvasKeep(canvas) {
+  const kept = make("canvas", { width: canvas.width, height: canvas.height });
+  kept.getContext("2d").drawImage(canvas, 0, 0);
+  return kept;
+}
+
+/* Puts that back. */
+function canvasRestore(canvas, kept) {
+  const context = canvas.getContext("2d");
+  context.save();
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(kept, 0, 0);
+  context.restore();
   return context;
 }
 

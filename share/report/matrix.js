@@ -43,14 +43,17 @@ function matrixDraw(view) {
     context.textBaseline = "bottom";
     context.fillText(i * view.matrix.per_row, margin.left + (i + .5) * cell, margin.top - 3);
   }
-  if (view.at) {
-    context.strokeStyle = colourOf("ink");
-    context.lineWidth = 1.5;
-    context.strokeRect(margin.left + view.at.to * cell, margin.top + view.at.from * cell, cell, cell);
-  }
-  Object.assign(view, { cell, margin, side });
+  Object.assign(view, { cell, margin, side, kept: canvasKeep(canvas) });
   canvas.dataset.cells = pairs.filter((pair) => pair[view.key] > 0).length;
   heatLegend(view.scaleBox, colour, view.key);
+}
+
+function matrixMark(view) {
+  const context = canvasRestore(view.canvas, view.kept), { at, cell, margin } = view;
+  if (!at) return;
+  context.strokeStyle = colourOf("ink");
+  context.lineWidth = 1.5;
+  context.strokeRect(margin.left + at.to * cell, margin.top + at.from * cell, Math.max(cell, 3), Math.max(cell, 3));
 }
 
 function heatLegend(box, colour, key) {
@@ -85,13 +88,13 @@ function matrixListen(view) {
     event.preventDefault();
     const bound = (value) => Math.max(0, Math.min(view.rows - 1, value));
     view.at = view.at ? { from: bound(view.at.from + step[0]), to: bound(view.at.to + step[1]) } : { from: 0, to: 0 };
-    matrixDraw(view);
+    matrixMark(view);
     const box = canvas.getBoundingClientRect();
     tipShow(pairText(view, view.at.from, view.at.to), box.left + view.margin.left + (view.at.to + 1) * view.cell, box.top + view.margin.top + (view.at.from + 1) * view.cell);
   });
   canvas.addEventListener("blur", () => {
     view.at = null;
-    matrixDraw(view);
+    matrixMark(view);
   });
 }
 

@@ -12,34 +12,39 @@ function sharesOf(text, bins) {
   return shares;
 }
 
-/* Bins first..last of a row together: {recorded, shares by state}, weighted by what is known of each bin. */
+/* Bins first..last of a row together: {recorded, shares by state}, weighted by what is known of each bin. The next one
+ * is put where this one was. */
+const joined = { recorded: 0, shares: new Float64Array(STATES.length) };
+
 function binsJoin(row, first, last) {
-  const joined = { recorded: 0, shares: new Array(STATES.length).fill(0) };
+  joined.shares.fill(0);
+  joined.recorded = 0;
   for (let bin = first; bin <= last; bin++) {
     const recorded = row.recorded ? row.recorded[bin] : 0;
     joined.recorded += recorded;
-    STATES.forEach((_, i) => { joined.shares[i] += row.shares[i] ? row.shares[i][bin] * recorded / 255 : 0; });
+    for (const [state, shares] of row.present) joined.shares[state] += shares[bin] * recorded / 255;
   }
-  const whole = joined.recorded || 1;
-  joined.shares = joined.shares.map((share) => share / whole);
+  if (joined.recorded) for (const [state] of row.present) joined.shares[state] /= joined.recorded;
   joined.recorded /= 255 * (last - first + 1);
   return joined;
 }
 
 function timelineRows(timeline) {
-  return timeline.rows.map((row) => ({ ...row, recorded: sharesOf(row.shares.recorded, timeline.bins),
-    shares: STATES.map(([key]) => sharesOf(row.shares[key], timeline.bins)) }));
+  return timeline.rows.map((row) => ({ recorded: sharesOf(row.shares.recorded, timeline.bins),
+    present: STATES.map(([key], state) => [state, sharesOf(row.shares[key], timeline.bins)]).filter(([, shares]) => shares) }));
 }
 
 /* How a bin of a row is shown: its states one above the other, or one colour where the row is too low for that. */
-function binDraw(view, context, x, y, width, height, joined) {
+function binDraw(view, context, x, y, width, height) {
   if (view.mode !== "states") {
     const share = view.mode === "stall" ? joined.shares[STATES.length - 1] : 1 - joined.shares[0];
     context.fillStyle = view.ramp[Math.max(0, Math.min(255, Math.round(share * 255)))];
     return context.fillRect(x, y, width, height);
   }
   if (height < 8) {
-    context.fillStyle = view.colours[joined.shares.indexOf(Math.max(...joined.shares))];
+    let largest = 0;
+    for (let i = 1; i < STATES.length; i++) if (joined.shares[i] > joined.shares[largest]) largest = i;
+    context.fillStyle = view.colours[largest];
     return context.fillRect(x, y, width, height);
   }
   let top = y + height;
@@ -64,21 +69,31 @@ function timelineDraw(view) {
     const y = margin.top + i * rowHeight;
     for (let column = 0; column < columns; column++) {
       const first = view.first + Math.floor(column * count / columns), last = view.first + Math.floor((column + 1) * count / columns) - 1;
-      const joined = binsJoin(row, first, last);
+      binsJoin(row, first, last);
       if (!joined.recorded) continue;
       const x = margin.left + Math.round(column * plot / columns), end = margin.left + Math.round((column + 1) * plot / columns);
-      binDraw(view, context, x, y, end - x, rowHeight - gap, joined);
+      binDraw(view, context, x, y, end - x, rowHeight - gap);
     }
   });
   Object.assign(view, { margin, plot, rowHeight, x: d3.scaleLinear().domain([view.first * timeline.bin_ns, (view.last + 1) * timeline.bin_ns]).range([margin.left, margin.left + plot]) });
   timelineAxes(view, context, height);
+  canvas.dataset.rows = rows.length;
+  view.kept = canvasKeep(canvas);
+}
+
+/* The bin that the keys have reached, and the time that is being chosen. */
+function timelineMark(view) {
+  const context = canvasRestore(view.canvas, view.kept), { margin, rows, rowHeight, timeline } = view;
   if (view.drag) {
     context.fillStyle = colourOf("ink");
     context.globalAlpha = .15;
     context.fillRect(Math.min(...view.drag), margin.top, Math.abs(view.drag[1] - view.drag[0]), rowHeight * rows.length);
     context.globalAlpha = 1;
   }
-  canvas.dataset.rows = rows.length;
+  if (view.at) {
+    context.strokeStyle = colourOf("ink");
+    context.strokeRect(view.x(view.at.bin * timeline.bin_ns) - 1, margin.top + view.at.row * rowHeight, Math.max(3, view.plot / (view.last - view.first + 1)), Math.max(3, rowHeight));
+  }
 }
 
 function timelineAxes(view, context, height) {
@@ -98,14 +113,11 @@ function timelineAxes(view, context, height) {
     context.textAlign = x + half > margin.left + view.plot + 8 ? "right" : "center";
     context.fillText(text, x, height - margin.bottom + 8);
   }
-  if (view.at) {
-    context.strokeStyle = colourOf("ink");
-    context.strokeRect(view.x(view.at.bin * timeline.bin_ns) - 1, margin.top + view.at.row * rowHeight, Math.max(3, view.plot / (view.last - view.first + 1)), rowHeight);
-  }
 }
 
 function binText(view, rowIndex, bin) {
-  const { timeline, rows } = view, joined = binsJoin(rows[rowIndex], bin, bin);
+  const { timeline, rows } = view;
+  binsJoin(rows[rowIndex], bin, bin);
   const lines = STATES.map(([, , text], i) => [text, joined.shares[i]]).filter(([, share]) => share >= .005).sort((a, b) => b[1] - a[1])
     .map(([text, share]) => Math.round(share * 100) + " % " + text);
   return rowName(timeline, rowIndex) + ", " + textOfNs(bin * timeline.bin_ns) + " – " + textOfNs((bin + 1) * timeline.bin_ns) + "\n" +
@@ -131,7 +143,7 @@ function timelineListen(view) {
     const row = Math.floor((event.offsetY - view.margin.top) / view.rowHeight);
     if (view.drag) {
       view.drag[1] = Math.max(view.margin.left, Math.min(view.margin.left + view.plot, event.offsetX));
-      timelineDraw(view);
+      timelineMark(view);
     }
     if (row < 0 || row >= view.rows.length || event.offsetX < view.margin.left || event.offsetX > view.margin.left + view.plot) return tipHide();
     tipShow(binText(view, row, binAt(event.offsetX)), event.clientX, event.clientY);
@@ -140,14 +152,14 @@ function timelineListen(view) {
     const drag = view.drag;
     view.drag = null;
     if (drag && Math.abs(drag[1] - drag[0]) > 4) zoomTo(view, binAt(Math.min(...drag)), binAt(Math.max(...drag)));
-    else timelineDraw(view);
+    else timelineMark(view);
   });
   canvas.addEventListener("pointerleave", tipHide);
   canvas.addEventListener("dblclick", () => zoomTo(view, 0, view.timeline.bins - 1));
   canvas.addEventListener("keydown", (event) => timelineKey(view, event));
   canvas.addEventListener("blur", () => {
     view.at = null;
-    timelineDraw(view);
+    timelineMark(view);
   });
 }
 
@@ -162,7 +174,7 @@ function timelineKey(view, event) {
   const many = event.shiftKey ? 10 : 1, at = view.at || { row: 0, bin: view.first - 1 };
   view.at = { row: Math.max(0, Math.min(view.rows.length - 1, at.row + step[0] * many)),
               bin: Math.max(view.first, Math.min(view.last, at.bin + step[1] * many)) };
-  timelineDraw(view);
+  timelineMark(view);
   const box = view.canvas.getBoundingClientRect();
   tipShow(binText(view, view.at.row, view.at.bin), box.left + view.x(view.at.bin * view.timeline.bin_ns), box.top + view.margin.top + (view.at.row + 1) * view.rowHeight);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The page of mpit-dump --html, drawn by headless Chromium: each figure is there and shows what --json and --analyze say,
 # of runs of each MPI with a trace, with run files alone and with neither, with counters and samples, of several jobs, of
-# 512 ranks and of more; it loads nothing, and names that would do harm in a page are shown as they are.
+# 512 ranks and of more; it can be used by keys and in a narrow window, loads nothing, and names that would do harm in a page are shown as they are.
 # Without Chromium, or a plotting library in this build, it is skipped (exit status 77), and says so.
 # Usage: test_htmlpage.sh BUILD_DIRECTORY
 . "$(dirname "$0")/verdict.sh"
@@ -54,6 +54,7 @@ for mpi in openmpi mpich; do
     record="$build/bin/mpit-run --quiet --trace --output trace-$mpi"
     check "$mpi: a run with a trace" launch $mpi 4 "${heat[@]}"
     page "$mpi, with a trace" trace-$mpi trace files
+    check "$mpi, with a trace: keys, pointer, choices" python3 "$here/htmluse.py" "$dump" trace-$mpi trace-$mpi.html
     record="$build/bin/mpit-run --quiet --output plain-$mpi"
     check "$mpi: a run without" launch $mpi 2 "${heat[@]}"
     page "$mpi, with the summary alone" plain-$mpi
@@ -75,6 +76,7 @@ jobs=$("$dump" --json both | grep -c '"job":')
 page "the last of $jobs jobs" both trace files "jobs=$jobs" "job=$jobs"
 made wide 512 20
 page "512 ranks" wide trace files
+check "512 ranks: keys, pointer, choices" python3 "$here/htmluse.py" "$dump" wide wide.html
 check "512 ranks: a page of some MB" sh -c '[ "$(wc -c <wide.html)" -lt 8000000 ]'
 made wider 700 8
 page "700 ranks, in groups" wider trace files groups

@@ -8,7 +8,8 @@ function errorKeep(text) {
 }
 
 addEventListener("error", (event) => errorKeep(String(event.message)), true);
-document.addEventListener("securitypolicyviolation", (event) => errorKeep("refused: " + event.violatedDirective + " " + event.blockedURI));
+document.addEventListener(
+    "securitypolicyviolation", (event) => errorKeep("refused: " + event.violatedDirective + " " + event.blockedURI));
 
 const SVG = "http://www.w3.org/2000/svg";
 const page = JSON.parse(document.getElementById("document").textContent);
@@ -53,8 +54,13 @@ function textOfShare(share) {
 }
 
 const textsOf = {
-  ns: textOfNs, s: (seconds) => textOfNs(seconds * 1e9), bytes: textOfBytes, count: textOfCount, share: textOfShare,
-  ratio: (ratio) => ratio.toFixed(2), rank: String,
+  ns: textOfNs,
+  s: (seconds) => textOfNs(seconds * 1e9),
+  bytes: textOfBytes,
+  count: textOfCount,
+  share: textOfShare,
+  ratio: (ratio) => ratio.toFixed(2),
+  rank: String,
 };
 
 /* Of a kind of number, with all its digits where the short text has dropped some. */
@@ -73,8 +79,10 @@ function make(tag, attributes, ...children) {
   const element = document.createElementNS(space, name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (value === undefined || value === null || value === false) continue;
-    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, value === true ? "" : value);
+    if (key.startsWith("on"))
+      element.addEventListener(key.slice(2), value);
+    else
+      element.setAttribute(key, value === true ? "" : value);
   }
   element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
@@ -83,16 +91,17 @@ function make(tag, attributes, ...children) {
 /* A number that can be read by programs, too. */
 function figureOf(tag, kind, value, attributes) {
   const known = value !== null && value !== undefined && !Number.isNaN(value);
-  return make(tag, { "data-kind": kind, "data-value": known ? value : undefined, ...attributes },
-              known ? textsOf[kind](value) : "–");
+  return make(
+      tag, {"data-kind": kind, "data-value": known ? value : undefined, ...attributes},
+      known ? textsOf[kind](value) : "–");
 }
 
 function note(text) {
-  return make("p", { class: "note" }, text);
+  return make("p", {class: "note"}, text);
 }
 
 function missing(text) {
-  return make("p", { class: "missing" }, text);
+  return make("p", {class: "missing"}, text);
 }
 
 /* Why a figure is not there, and what would help. */
@@ -101,62 +110,95 @@ function reasonOf(part) {
 }
 
 function legend(entries) {
-  return make("ul", { class: "legend" }, entries.map(([name, text]) =>
-    make("li", {}, make("i", { class: "fill-" + name }), text)));
+  return make(
+      "ul", {class: "legend"}, entries.map(([name, text]) => make("li", {}, make("i", {class: "fill-" + name}), text)));
 }
 
 /* Buttons of which one is pressed: options are [value, text]. */
 function choice(label, options, value, changed) {
-  const buttons = options.map(([key, text]) =>
-    make("button", { type: "button", "aria-pressed": String(key === value), "data-choice": key, onclick: () => {
-      buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.choice === String(key))));
-      changed(key);
-    } }, text));
-  return make("span", { class: "group", role: "group", "aria-label": label }, buttons);
+  const buttons = options.map(
+      ([key, text]) => make(
+          "button", {
+            type: "button",
+            "aria-pressed": String(key === value),
+            "data-choice": key,
+            onclick: () => {
+              buttons.forEach(
+                  (button) => button.setAttribute("aria-pressed", String(button.dataset.choice === String(key))));
+              changed(key);
+            }
+          },
+          text));
+  return make("span", {class: "group", role: "group", "aria-label": label}, buttons);
 }
 
 function selection(label, options, changed) {
-  return make("label", {}, label + " ", make("select", { onchange: (event) => changed(event.target.value) },
-    options.map(([key, text]) => make("option", { value: key }, text))));
+  return make(
+      "label", {}, label + " ",
+      make(
+          "select", {onchange: (event) => changed(event.target.value)},
+          options.map(([key, text]) => make("option", {value: key}, text))));
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 function cellMake(column, row) {
   const value = column.value(row);
-  if (column.kind === "node") return make("td", { class: "barcell" }, value);
+  if (column.kind === "node") return make("td", {class: "barcell"}, value);
   if (column.kind === "text" || !column.kind)
-    return make("td", { class: column.class || "name", "data-value": value === null ? "" : value }, value === null ? "–" : value);
-  const cell = figureOf("td", column.kind, value, { class: "number", "data-key": column.key });
+    return make(
+        "td", {class: column.class || "name", "data-value": value === null ? "" : value}, value === null ? "–" : value);
+  const cell =
+      figureOf("td", column.kind, value, {class: column.kind === "rank" ? "brief" : "number", "data-key": column.key});
   if (column.small && value !== null && value !== undefined) cell.append(make("small", {}, " " + column.small(row)));
   return cell;
 }
 
 /* columns: [{title, kind, value(row)}]; the first rows are shown, and the rest when asked for. */
 function table(name, columns, rows, most = 15) {
-  const body = make("tbody", {}, rows.map((row, i) =>
-    make("tr", { hidden: i >= most }, columns.map((column) => cellMake(column, row)))));
-  const head = make("thead", {}, make("tr", {}, columns.map((column) =>
-    make("th", { scope: "col", class: column.kind && !["text", "node"].includes(column.kind) ? "number" : undefined,
-                 title: column.hint }, column.title))));
-  const whole = make("div", { class: "wide" }, make("table", { "data-table": name }, head, body));
+  const body = make(
+      "tbody", {},
+      rows.map((row, i) => make("tr", {hidden: i >= most}, columns.map((column) => cellMake(column, row)))));
+  const head = make(
+      "thead", {},
+      make(
+          "tr", {},
+          columns.map(
+              (column) => make(
+                  "th", {
+                    scope: "col",
+                    class: column.kind && !["text", "node", "rank"].includes(column.kind) ? "number" : undefined,
+                    title: column.hint
+                  },
+                  column.title))));
+  const whole = make("div", {class: "wide"}, make("table", {"data-table": name}, head, body));
   if (rows.length <= most) return whole;
-  const button = make("button", { type: "button", class: "more", "aria-expanded": "false", onclick: () => {
-    const open = button.getAttribute("aria-expanded") === "true";
-    [...body.children].forEach((line, i) => { line.hidden = open && i >= most; });
-    button.setAttribute("aria-expanded", String(!open));
-    button.textContent = open ? "All " + textOfCount(rows.length) : "Only the first " + most;
-  } }, "All " + textOfCount(rows.length));
+  const button = make(
+      "button", {
+        type: "button",
+        class: "more",
+        "aria-expanded": "false",
+        onclick: () => {
+          const open = button.getAttribute("aria-expanded") === "true";
+          [...body.children].forEach((line, i) => {
+            line.hidden = open && i >= most;
+          });
+          button.setAttribute("aria-expanded", String(!open));
+          button.textContent = open ? "All " + textOfCount(rows.length) : "Only the first " + most;
+        }
+      },
+      "All " + textOfCount(rows.length));
   return make("div", {}, whole, button);
 }
 
 /* Parts of a bar in a cell: [[class, length]], of `whole`. */
 function cellBar(parts, whole, label) {
-  return make("div", { class: "cellbar", "data-tip": label }, parts.filter(([, length]) => length > 0).map(([name, length]) => {
-    const part = make("span", { class: "fill-" + name });
-    part.style.width = 100 * length / whole + "%";
-    return part;
-  }));
+  return make(
+      "div", {class: "cellbar", "data-tip": label}, parts.filter(([, length]) => length > 0).map(([name, length]) => {
+        const part = make("span", {class: "fill-" + name});
+        part.style.width = 100 * length / whole + "%";
+        return part;
+      }));
 }
 
 /* ---- what a pointer, or the focus, is told ----------------------------------------------------------------------- */
@@ -180,8 +222,10 @@ function tipsListen() {
   const told = (event) => event.target.closest && event.target.closest("[data-tip]");
   document.addEventListener("pointermove", (event) => {
     const element = told(event);
-    if (element) tipShow(element.dataset.tip, event.clientX, event.clientY);
-    else if (!event.target.closest("canvas")) tipHide();
+    if (element)
+      tipShow(element.dataset.tip, event.clientX, event.clientY);
+    else if (!event.target.closest("canvas"))
+      tipHide();
   });
   document.addEventListener("focusin", (event) => {
     const element = told(event);
@@ -191,7 +235,7 @@ function tipsListen() {
   });
   document.addEventListener("focusout", tipHide);
   /* Not what scrolls by itself, as a focus that moves does. */
-  for (const moved of ["wheel", "touchmove"]) document.addEventListener(moved, tipHide, { passive: true });
+  for (const moved of ["wheel", "touchmove"]) document.addEventListener(moved, tipHide, {passive: true});
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
@@ -205,8 +249,8 @@ function drawn(draw) {
 
 /* The heading says what is seen; the word above it, what the figure is. */
 function figure(id, word, heading, ...content) {
-  return make("section", { id, "data-figure": id },
-              make("h2", {}, make("span", { class: "kicker" }, word), heading), ...content);
+  return make(
+      "section", {id, "data-figure": id}, make("h2", {}, make("span", {class: "kicker"}, word), heading), ...content);
 }
 
 function colourOf(name) {
@@ -228,7 +272,7 @@ function canvasSize(canvas, width, height) {
 
 /* Keeps what is painted, so that marks can come and go on it. */
 function canvasKeep(canvas) {
-  const kept = make("canvas", { width: canvas.width, height: canvas.height });
+  const kept = make("canvas", {width: canvas.width, height: canvas.height});
   kept.getContext("2d").drawImage(canvas, 0, 0);
   return kept;
 }
@@ -246,7 +290,8 @@ function canvasRestore(canvas, kept) {
 
 /* Axes of an SVG: `scale` along the bottom or the left. */
 function axisPut(svg, axis, x, y, grid) {
-  const group = d3.select(svg).append("g").attr("class", grid ? "axis grid" : "axis").attr("transform", `translate(${x},${y})`);
+  const group =
+      d3.select(svg).append("g").attr("class", grid ? "axis grid" : "axis").attr("transform", `translate(${x},${y})`);
   group.call(axis);
   group.select(".domain").remove();
   group.selectAll("text").attr("fill", null).attr("font-size", null);
@@ -272,8 +317,9 @@ function rowName(part, i) {
 }
 
 function rowsNote(part) {
-  return part.per_row > 1 ? " Ranks are shown in groups of " + part.per_row + " neighbours, for there are " +
-    textOfCount(part.ranks) + "." : "";
+  return part.per_row > 1 ?
+      " Ranks are shown in groups of " + part.per_row + " neighbours, for there are " + textOfCount(part.ranks) + "." :
+      "";
 }
 
 function textOfPairs(count, one, many) {

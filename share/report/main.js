@@ -1,14 +1,22 @@
 /* Puts the page together: one job at a time. */
 
 const FIGURES = [
-  ["overview", "Overview", overviewFigure], ["functions", "Functions", functionsFigure], ["ranks", "Ranks", ranksFigure],
-  ["timeline", "Timeline", timelineFigure], ["waits", "Waits", waitsFigure], ["matrix", "Pairs", matrixFigure], ["sizes", "Sizes", sizesFigure],
-  ["communicators", "Communicators", commsFigure], ["counters", "Counters", countersFigure], ["fabric", "Fabric", fabricFigure],
-  ["samples", "Samples", samplesFigure], ["instruments", "Instruments", instrumentsFigure],
+  ["overview", "Overview", overviewFigure],
+  ["functions", "Functions", functionsFigure],
+  ["ranks", "Ranks", ranksFigure],
+  ["timeline", "Timeline", timelineFigure],
+  ["waits", "Waits", waitsFigure],
+  ["matrix", "Pairs", matrixFigure],
+  ["sizes", "Sizes", sizesFigure],
+  ["communicators", "Communicators", commsFigure],
+  ["counters", "Counters", countersFigure],
+  ["fabric", "Fabric", fabricFigure],
+  ["samples", "Samples", samplesFigure],
+  ["instruments", "Instruments", instrumentsFigure],
 ];
 
 function jobsOf(document_) {
-  return document_.summary.jobs.map((summary, i) => ({ summary, ...document_.jobs[i] }));
+  return document_.summary.jobs.map((summary, i) => ({summary, ...document_.jobs[i]}));
 }
 
 function redrawAll() {
@@ -20,7 +28,7 @@ function jobShow(job) {
   tipHide();
   const shown = FIGURES.map(([id, word, build]) => [id, word, build(job)]).filter(([, , section]) => section);
   document.getElementById("figures").replaceChildren(...shown.map(([, , section]) => section));
-  document.getElementById("contents").replaceChildren(...shown.map(([id, word]) => make("a", { href: "#" + id }, word)));
+  document.getElementById("contents").replaceChildren(...shown.map(([id, word]) => make("a", {href: "#" + id}, word)));
   document.title = (job.summary.program || "run").split("/").pop() + " – mpit";
   redrawAll();
 }
@@ -61,11 +69,16 @@ function resizeListen() {
 function start() {
   const jobs = jobsOf(page), select = document.getElementById("job");
   document.getElementById("run-name").textContent = page.run;
-  document.getElementById("made-by").textContent = "Made by mpit-dump --html of mpit " + page.mpit + ". Point at a figure, or reach it with the Tab key, for exact numbers; report.md in mpit's documentation defines all of them.";
+  document.getElementById("made-by").textContent = "Made by mpit-dump --html of mpit " + page.mpit +
+      ". Point at a figure, or reach it with the Tab key, for exact numbers; report.md in " +
+      "mpit's documentation defines all of them.";
   if (jobs.length > 1) {
     document.getElementById("job-choice").hidden = false;
-    jobs.forEach((job, i) => select.append(make("option", { value: i }, i + 1 + " of " + jobs.length + ": " + (job.summary.program || "").split("/").pop() + ", " +
-      textOfPairs(job.summary.world_size, "rank", "ranks"))));
+    jobs.forEach(
+        (job, i) => select.append(make(
+            "option", {value: i},
+            i + 1 + " of " + jobs.length + ": " + (job.summary.program || "").split("/").pop() + ", " +
+                textOfPairs(job.summary.world_size, "rank", "ranks"))));
     select.addEventListener("change", () => jobShow(jobs[Number(select.value)]));
   }
   const asked = Number((/[?&]job=(\d+)/.exec(location.search) || [])[1] || 1);

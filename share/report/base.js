@@ -288,6 +288,16 @@ function canvasRestore(canvas, kept) {
   return context;
 }
 
+/* What the colours mean: of(0) to of(1), with the texts of both ends. */
+function rampPut(box, of, from, to) {
+  const ramp = make("canvas", {width: 120, height: 10, "aria-hidden": "true"}), context = ramp.getContext("2d");
+  for (let i = 0; i < 120; i++) {
+    context.fillStyle = of(i / 119);
+    context.fillRect(i, 0, 1, 10);
+  }
+  box.replaceChildren(make("span", {}, from + " ", ramp, " " + to));
+}
+
 /* Axes of an SVG: `scale` along the bottom or the left. */
 function axisPut(svg, axis, x, y, grid) {
   const group =

@@ -100,20 +100,54 @@ function sampleParts(states) {
                              states[key] || 0]);
 }
 
+function sampleStateText(name) {
+  return SAMPLE_STATES.find((state) => state[1] === name)[2];
+}
+
+function sampleFunctionsTable(functions) {
+  return table(
+      "sample-functions",
+      [
+        {title: "Function", kind: "text", value: (row) => row.name},
+        {title: "Own", kind: "ns", key: "self", value: (row) => row.self_ns},
+        {title: "With MPI below", kind: "ns", key: "mpi", value: (row) => row.mpi_ns},
+        {title: "With all below", kind: "ns", key: "total", value: (row) => row.total_ns},
+      ],
+      functions, 12);
+}
+
+function placeName(place) {
+  const line = place.line ? " (" + (place.file || "?").split("/").pop() + ":" + place.line + ")" : "";
+  return place.call + (place.function ? " in " + place.function : "") + line;
+}
+
+function samplePlacesTable(places) {
+  const most = places.length ? places[0].time.ns : 1;
+  const bar = (row) => {
+    const parts = sampleParts(row.time.states_ns);
+    return cellBar(parts, most || 1, parts.map(([name, ns]) => sampleStateText(name) + " " + textOfNs(ns)).join("\n"));
+  };
+  return table(
+      "sample-places",
+      [
+        {title: "Call", kind: "text", value: placeName},
+        {title: "", kind: "node", value: bar},
+        {title: "Time", kind: "ns", key: "time", value: (row) => row.time.ns},
+      ],
+      places, 12);
+}
+
 function samplesFigure(job) {
   const profile = job.profile;
   if (!profile) return null;
-  const functions = [...profile.functions].sort((a, b) => b.self_ns - a.self_ns), whole = profile.time.ns || 1,
-        parts = sampleParts(profile.time.states_ns);
-  const places = [...profile.places].sort((a, b) => b.time.ns - a.time.ns),
-        most = places.length ? places[0].time.ns : 1;
+  const functions = [...profile.functions].sort((a, b) => b.self_ns - a.self_ns);
+  const places = [...profile.places].sort((a, b) => b.time.ns - a.time.ns);
+  const whole = profile.time.ns || 1, parts = sampleParts(profile.time.states_ns);
+  const texts = parts.map(([name, ns]) => [name, sampleStateText(name) + " " + textOfShare(ns / whole), ns]);
   const split = make(
       "div", {class: "split", role: "img", "aria-label": "Shares of the sampled time"},
-      parts.filter(([, ns]) => ns > 0).map(([name, ns]) => {
-        const piece = make("span", {
-          class: "fill-" + name,
-          "data-tip": SAMPLE_STATES.find((state) => state[1] === name)[2] + ": " + textOfShare(ns / whole)
-        });
+      texts.filter(([, , ns]) => ns > 0).map(([name, text, ns]) => {
+        const piece = make("span", {class: "fill-" + name, "data-tip": text});
         piece.style.width = 100 * ns / whole + "%";
         return piece;
       }));
@@ -122,51 +156,16 @@ function samplesFigure(job) {
       functions.length ?
           functions[0].name + " itself has " + textOfShare(functions[0].self_ns / whole) + " of the sampled time" :
           "What the threads were in, by samples",
-      split,
-      legend(parts.map(
-          ([name, ns]) => [name, SAMPLE_STATES.find((state) => state[1] === name)[2] + " " + textOfShare(ns / whole)])),
+      split, legend(texts),
       make(
           "div", {class: "columns"},
-          make(
-              "div", {}, make("h3", {}, "Functions, by their own time"),
-              table(
-                  "sample-functions",
-                  [
-                    {title: "Function", kind: "text", value: (row) => row.name},
-                    {title: "Own", kind: "ns", key: "self", value: (row) => row.self_ns},
-                    {title: "With MPI below", kind: "ns", key: "mpi", value: (row) => row.mpi_ns},
-                    {title: "With all below", kind: "ns", key: "total", value: (row) => row.total_ns}
-                  ],
-                  functions, 12)),
-          make(
-              "div", {}, make("h3", {}, "Where MPI was called"),
-              table(
-                  "sample-places",
-                  [
-                    {
-                      title: "Call",
-                      kind: "text",
-                      value: (row) => row.call + (row.function ? " in " + row.function : "") +
-                          (row.line ? " (" + (row.file || "?").split("/").pop() + ":" + row.line + ")" : "")
-                    },
-                    {
-                      title: "",
-                      kind: "node",
-                      value: (row) => cellBar(
-                          sampleParts(row.time.states_ns), most || 1,
-                          sampleParts(row.time.states_ns)
-                              .map(([name,
-                                     ns]) => SAMPLE_STATES.find((state) => state[1] === name)[2] + " " + textOfNs(ns))
-                              .join("\n"))
-                    },
-                    {title: "Time", kind: "ns", key: "time", value: (row) => row.time.ns}
-                  ],
-                  places, 12))),
+          make("div", {}, make("h3", {}, "Functions, by their own time"), sampleFunctionsTable(functions)),
+          make("div", {}, make("h3", {}, "Where MPI was called"), samplePlacesTable(places))),
       note(
           textOfPairs(profile.time.samples, "sample", "samples") + " of " +
           textOfPairs(profile.threads, "thread", "threads") + ", one each " + textOfNs(profile.period_ns) +
-          " of a thread; each stands for the time since the one before. profile.md defines all of " +
-          "it; mpit-dump --flamegraph draws the paths."));
+          " of a thread; each stands for the time since the one before. profile.md defines all of it; mpit-dump " +
+          "--flamegraph draws the paths."));
 }
 
 function instrumentsFigure(job) {

@@ -62,15 +62,11 @@ function matrixMark(view) {
 
 function heatLegend(box, colour, key) {
   const text = key === "bytes" ? textOfBytes : textOfCount;
-  const ramp = make("canvas", {width: 120, height: 10, "aria-hidden": "true"}), context = ramp.getContext("2d");
-  for (let i = 0; i < 120; i++) {
-    const value = colour.wide ? colour.least * Math.pow(colour.most / colour.least, i / 119) : colour.most * i / 119;
-    context.fillStyle = colour.of(value || colour.most / 1e6);
-    context.fillRect(i, 0, 1, 10);
-  }
-  box.replaceChildren(
-      make("span", {}, text(colour.least) + " "), ramp,
-      make("span", {}, " " + text(colour.most) + (colour.wide ? ", logarithmic" : "")));
+  const valueAt = (part) =>
+      colour.wide ? colour.least * Math.pow(colour.most / colour.least, part) : colour.most * (part || 1e-6);
+  rampPut(
+      box, (part) => colour.of(valueAt(part)), text(colour.least),
+      text(colour.most) + (colour.wide ? ", logarithmic" : ""));
 }
 
 function pairText(view, from, to) {
@@ -142,7 +138,8 @@ function matrixFigure(job) {
   ];
   if (!pairs.length)
     return figure(
-        "matrix", "Messages by pair", "No message was recorded where it was sent",
+        "matrix", "Messages by pair",
+        commSum(job, "recv_count") ? "Only received messages were recorded" : "No messages were recorded",
         make("p", {class: "note"}, totals, "." + unplaced));
   const view = {
     matrix,
@@ -162,11 +159,11 @@ function matrixFigure(job) {
   view.box.append(view.canvas);
   matrixListen(view);
   drawn(() => matrixDraw(view));
-  const partners = d3.mean(matrix.pairs, (line) => (line.length - 1) / 3);
+  const others = pairs.filter((pair) => pair.from !== pair.to).length, partners = others / matrix.pairs.length;
   return figure(
       "matrix", "Messages by pair",
       matrix.per_row > 1 ? "Who sent how much to whom, in groups of " + matrix.per_row + " ranks" :
-          pairs.length === rows * rows || pairs.length === rows * (rows - 1) ?
+          rows > 1 && others === rows * (rows - 1) ?
                            "Every rank sends to every other" :
                            "A rank that sends has " + (Number.isInteger(partners) ? partners : partners.toFixed(1)) +
               (partners === 1 ? " partner" : " partners") + " on average",

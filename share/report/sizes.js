@@ -4,6 +4,10 @@ function commName(comm) {
   return comm.name + (comm.label ? " “" + comm.label + "”" : "");
 }
 
+const SIZES_NOTE =
+    "Point-to-point messages by the bytes of their data. A message is counted as sent when it is posted, and " +
+    "as received when its receive has completed.";
+
 /* By bucket: {from, to, sent: {count, bytes}, received: {count, bytes}}, of one communicator or all. */
 function sizeBuckets(job, chosen) {
   const buckets = new Map();
@@ -40,6 +44,34 @@ function bucketsFilled(buckets) {
   return list;
 }
 
+/* Sent beside received, and what both are told as. */
+function sizeBars(svg, bucket, key, x, width, y) {
+  const half = Math.min(width / 2, 40), middle = x + width / 2, [bottom, top] = y.range();
+  ["sent", "received"].forEach((side, k) => {
+    const value = bucket[side][key], height = Math.max(value ? 1 : 0, bottom - y(value));
+    svg.append(make(
+        "svg:rect", {class: "fill-" + side, x: middle - half + k * half, width: half, y: bottom - height, height}));
+  });
+  const side = (name, part) =>
+      "\n" + name + " " + textOfPairs(part.count, "message", "messages") + ", " + textOfBytes(part.bytes);
+  const told = bucketName(bucket) + side("sent", bucket.sent) + side("received", bucket.received);
+  const area = {x, width, y: top, height: bottom - top};
+  svg.append(make("svg:rect", {class: "hit", ...area, tabindex: 0, "data-tip": told, "aria-label": told, role: "img"}));
+}
+
+function sizesTable(buckets) {
+  return table(
+      "sizes",
+      [
+        {title: "Size", kind: "text", value: bucketName},
+        {title: "Sent", kind: "count", key: "sent_count", value: (bucket) => bucket.sent.count},
+        {title: "Bytes sent", kind: "bytes", key: "sent_bytes", value: (bucket) => bucket.sent.bytes},
+        {title: "Received", kind: "count", key: "received_count", value: (bucket) => bucket.received.count},
+        {title: "Bytes received", kind: "bytes", key: "received_bytes", value: (bucket) => bucket.received.bytes},
+      ],
+      buckets, 60);
+}
+
 function sizesDraw(view) {
   const {job, box, key} = view, width = Math.max(280, box.clientWidth), height = 240,
                    margin = {left: 56, right: 8, top: 8, bottom: 42};
@@ -57,34 +89,7 @@ function sizesDraw(view) {
       svg,
       d3.axisLeft(y).ticks(5).tickSize(-(right - margin.left)).tickFormat(key === "bytes" ? textOfBytes : textOfAbout),
       margin.left, 0, true);
-  const half = Math.min(x.bandwidth() / 2, 40);
-  filled.forEach((bucket, i) => {
-    const middle = x(i) + x.bandwidth() / 2;
-    ["sent", "received"].forEach((side, k) => {
-      const value = bucket[side][key];
-      svg.append(make("svg:rect", {
-        class: "fill-" + side,
-        x: middle - half + k * half,
-        width: half,
-        y: y(value),
-        height: Math.max(value ? 1 : 0, y(0) - y(value))
-      }));
-    });
-    const told = bucketName(bucket) + "\nsent " + textOfPairs(bucket.sent.count, "message", "messages") + ", " +
-        textOfBytes(bucket.sent.bytes) + "\nreceived " + textOfPairs(bucket.received.count, "message", "messages") +
-        ", " + textOfBytes(bucket.received.bytes);
-    svg.append(make("svg:rect", {
-      class: "hit",
-      x: x(i),
-      width: x.bandwidth(),
-      y: margin.top,
-      height: height - margin.top - margin.bottom,
-      tabindex: 0,
-      "data-tip": told,
-      "aria-label": told,
-      role: "img"
-    }));
-  });
+  filled.forEach((bucket, i) => sizeBars(svg, bucket, key, x(i), x.bandwidth(), y));
   const step = Math.max(1, Math.ceil(filled.length / Math.max(3, (width - margin.left) / 62)));
   axisPut(
       svg,
@@ -95,22 +100,13 @@ function sizesDraw(view) {
       0, height - margin.bottom);
   svg.append(make("svg:text", {x: margin.left, y: height - 6}, "size of a message, from here to twice as much"));
   box.replaceChildren(svg);
-  view.numbers.replaceChildren(table(
-      "sizes",
-      [
-        {title: "Size", kind: "text", value: bucketName},
-        {title: "Sent", kind: "count", key: "sent_count", value: (bucket) => bucket.sent.count},
-        {title: "Bytes sent", kind: "bytes", key: "sent_bytes", value: (bucket) => bucket.sent.bytes},
-        {title: "Received", kind: "count", key: "received_count", value: (bucket) => bucket.received.count},
-        {title: "Bytes received", kind: "bytes", key: "received_bytes", value: (bucket) => bucket.received.bytes},
-      ],
-      buckets, 60));
+  view.numbers.replaceChildren(sizesTable(buckets));
 }
 
 function sizesFigure(job) {
   const comms = job.summary.communicators, all = sizeBuckets(job, ""), sent = commSum(job, "send_count"),
         bytes = commSum(job, "send_bytes");
-  if (!all.length) return figure("sizes", "Message sizes", "No messages were recorded");
+  if (!all.length) return figure("sizes", "Message sizes", "No messages were recorded", note(SIZES_NOTE));
   const view = {job, key: "count", chosen: "", box: make("div", {"data-plot": "sizes"}), numbers: make("div", {})};
   const redraw = drawn(() => sizesDraw(view));
   const heaviest = all.reduce((a, b) => b.sent.bytes > a.sent.bytes ? b : a),
@@ -137,10 +133,7 @@ function sizesFigure(job) {
                                   redraw();
                                 }) :
                             null),
-      legend([["sent", "sent"], ["received", "received"]]), view.box,
-      note(
-          "Point-to-point messages by the bytes of their data. A message is counted as sent when " +
-          "it is posted, and as received when its receive has completed."),
+      legend([["sent", "sent"], ["received", "received"]]), view.box, note(SIZES_NOTE),
       make("details", {}, make("summary", {}, "The numbers"), view.numbers));
 }
 

@@ -4,7 +4,7 @@ const STATES = [
   ["not_in_mpi", "out", "not in MPI"], ["p2p", "p2p", "messages"], ["completion", "completion", "completing requests"],
   ["collective", "collective", "collectives"], ["communicator", "communicator", "making communicators"],
   ["rma", "rma", "windows"], ["io", "io", "files"], ["process", "process", "MPI_Init, MPI_Finalize"],
-  ["other", "other", "other calls"], ["stall", "stall", "stalled in any of these"]
+  ["other", "other", "other calls"], ["stall", "stall", "stalled"]
 ];
 
 /* "how many zeros before:base64" */
@@ -75,8 +75,9 @@ function timelineDraw(view) {
   const height = margin.top + rowHeight * rows.length + margin.bottom, context = canvasSize(canvas, width, height);
   const count = view.last - view.first + 1, columns = Math.min(count, Math.floor(plot));
   view.colours = STATES.map(([, name]) => colourOf(name));
-  view.ramp = d3.range(256).map(
-      (i) => d3.interpolateLab(colourOf("low"), view.mode === "stall" ? colourOf("stall") : colourOf("high"))(i / 255));
+  const blend = d3.interpolateLab(colourOf("out"), colourOf(view.mode === "stall" ? "stall" : "accent"));
+  view.ramp = d3.range(256).map((i) => blend(i / 255));
+  rampPut(view.rampBox, blend, "0 %", "100 % of a bin");
   rows.forEach((row, i) => {
     const y = margin.top + i * rowHeight;
     for (let column = 0; column < columns; column++) {
@@ -228,12 +229,7 @@ function timelineTable(timeline, present) {
       table("timeline", columns, timeline.rows, 64));
 }
 
-function timelineFigure(job) {
-  const timeline = job.timeline;
-  if (timeline.unknown !== undefined)
-    return figure("timeline", "Timeline", "When the ranks did what is not in this run", reasonOf(timeline));
-  const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
-  const present = STATES.filter(([key]) => total(key) > 0), recorded = total("recorded") || 1;
+function timelineView(timeline) {
   const view = {
     timeline,
     rows: timelineRows(timeline),
@@ -243,24 +239,37 @@ function timelineFigure(job) {
     at: null,
     drag: null,
     box: make("div", {"data-plot": "timeline"}),
+    rampBox: make("div", {class: "controls"}),
     whole:
         make("button", {type: "button", hidden: true, onclick: () => zoomTo(view, 0, timeline.bins - 1)}, "Whole run"),
     canvas: make("canvas", {
       tabindex: 0,
       role: "img",
       "aria-label":
-          "States of the ranks over time; arrow keys go from bin to bin, plus and minus zoom, Escape shows all"
-    })
+          "States of the ranks over time; arrow keys go from bin to bin, plus and minus zoom, Escape shows all",
+    }),
   };
   view.box.append(view.canvas);
   timelineListen(view);
+  return view;
+}
+
+function timelineFigure(job) {
+  const timeline = job.timeline;
+  if (timeline.unknown !== undefined)
+    return figure("timeline", "Timeline", "When the ranks did what is not in this run", reasonOf(timeline));
+  const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
+  const present = STATES.filter(([key]) => total(key) > 0), recorded = total("recorded") || 1;
+  const view = timelineView(timeline);
   const states = make("div", {}, legend(present.map(([, name, text]) => [name, text])));
-  const ramp = make("p", {class: "note", hidden: true});
+  view.rampBox.hidden = true;
+  const kept = d3.mean(view.rows, (row) => row.recorded ? d3.sum(row.recorded) / 255 / timeline.bins : 0);
   drawn(() => timelineDraw(view));
   const stalled = total("stall") / recorded, out = total("not_in_mpi") / recorded, ends = total("process") / recorded;
   return figure(
       "timeline", "Timeline",
-      "Of the whole run, " + textOfShare(out) + " is not in MPI, " + textOfShare(stalled) + " stalled, " +
+      (kept < .95 ? "The trace has " + textOfShare(kept) + " of the run; of this " : "Of the whole run, ") +
+          textOfShare(out) + " is not in MPI, " + textOfShare(stalled) + " stalled, " +
           textOfShare(Math.max(0, 1 - out - stalled - ends)) + " at work in MPI, " + textOfShare(ends) +
           " in MPI_Init and MPI_Finalize",
       make(
@@ -270,13 +279,11 @@ function timelineFigure(job) {
               (mode) => {
                 view.mode = mode;
                 states.hidden = mode !== "states";
-                ramp.hidden = mode === "states";
-                ramp.textContent =
-                    "From light, nothing of a bin, to strong, all of it (in the dark page from dark to strong).";
+                view.rampBox.hidden = mode === "states";
                 timelineDraw(view);
               }),
           view.whole),
-      states, ramp, view.box,
+      states, view.rampBox, view.box,
       note(
           "The run in " + textOfPairs(timeline.bins, "bin", "bins") + " of " + textOfNs(timeline.bin_ns) +
           ", from the begin of the first process, MPI_Init and MPI_Finalize included. A row is a " +

@@ -2,7 +2,7 @@
 """Holds a page of mpit-dump --html, as Chromium has drawn it, against what mpit-dump says of the run as JSON.
 
     htmlpage.py judge DUMP RUN PAGE [WORD...]   draws PAGE and judges it. Words: trace, files (run files are left), names
-                                                (planted ones), groups (of ranks), below (counters,
+                                                (planted ones), groups (of ranks), gaps (in the trace), below (counters,
                                                 samples, fabric), job=N, jobs=N
     htmlpage.py loads PAGE                      draws PAGE, and fails if nobody says that it wanted to load something
 
@@ -213,6 +213,9 @@ def judge_matrix(root, job, analysis):
     totals = {one.attributes["data-total"]: number_told(one) for one in figure.having("data-total")}
     same("messages", totals["messages"], sum(comm["send_count"] for comm in job["communicators"]))
     same("bytes", totals["bytes"], sum(comm["send_bytes"] for comm in job["communicators"]))
+    if not totals["messages"]:
+        assert not figure.having("data-plot")
+        return
     rows = table_of(root, "pairs")
     descending("pairs", [row["bytes"] for row in rows])
     canvas = figure.having("data-cells")[0]
@@ -239,6 +242,9 @@ def judge_sizes(root, job):
                 at = sums.setdefault(size["from_bytes"], {"sent_count": 0, "sent_bytes": 0, "received_count": 0, "received_bytes": 0})
                 at[side + "_count"] += size["count"]
                 at[side + "_bytes"] += size["bytes"]
+    if not sums:
+        assert not root.having("data-plot", "sizes")
+        return
     rows = table_of(root, "sizes")
     assert len(rows) == len(sums), (len(rows), len(sums))
     for row, start in zip(rows, sorted(sums)):
@@ -340,6 +346,20 @@ def calls_of_csv(dump, run, job):
     return calls
 
 
+def judge_gaps(figure, timeline, calls):
+    """Where calls are missing nothing is shown, and all of those that are there."""
+    bins, width = timeline["bins"], timeline["bin_ns"]
+    assert "The trace has" in figure.tagged("h2")[0].text(), figure.tagged("h2")[0].text()
+    for rank, spans in calls.items():
+        row = timeline["rows"][rank]
+        known = shares_read(row, "recorded", bins)
+        inside = sum(ns for state, ns in row["totals_ns"].items() if state not in ("not_in_mpi", "recorded"))
+        assert near(inside, sum(end - begin for begin, end in spans), 0.001), (rank, inside)
+        for begin, end in spans:
+            assert all(known[at] for at in range(int(begin / width), min(bins, int((end - 1) / width) + 1))), (rank, begin)
+        assert known.count(0) > bins // 20, known.count(0)
+
+
 def judge_timeline(root, job, document, dump, run):
     figure = root.having("data-figure", "timeline")[0]
     timeline = document["timeline"]
@@ -348,6 +368,9 @@ def judge_timeline(root, job, document, dump, run):
         return
     rows = table_of(root, "timeline")
     assert len(rows) == len(timeline["rows"]) == int(figure.having("data-rows")[0].attributes["data-rows"])
+    if "gaps" in WORDS:
+        judge_gaps(figure, timeline, calls_of_csv(dump, run, word("job", 1)))
+        return
     calls = sum(call["count"] for call in job["calls"].values())
     slack = 4 * calls + 1000
     states = [state for state in timeline["states"] if state not in ("not_in_mpi", "recorded")]
@@ -397,10 +420,12 @@ def judge_safety(page, root, console, document, job):
         assert job["program"] in root.having("data-figure", "overview")[0].text()
 
 
-def judge_plots(root):
+def judge_plots(root, job):
     figures = {one.attributes["data-figure"] for one in root.having("data-figure")}
     assert ALWAYS <= figures, ALWAYS - figures
-    expected = {"sizes"} | ({"ranks", "matrix"} if "files" in WORDS else set()) | ({"timeline"} if "trace" in WORDS else set())
+    sent = any(comm["send_count"] for comm in job["communicators"])
+    expected = {name for name, there in (("sizes", sent), ("ranks", "files" in WORDS), ("matrix", sent and "files" in WORDS),
+                                         ("timeline", "trace" in WORDS)) if there}
     plots = {one.attributes["data-plot"]: one for one in root.having("data-plot")}
     assert expected <= set(plots), (expected, set(plots))
     for name, plot in plots.items():
@@ -437,7 +462,7 @@ def judge(dump, run, page):
         files = sorted(one_each, key=lambda one: one["run_seconds"]["min_rank"])
         assert len(files) == job["ranks"]
     judge_safety(page, root, console, document, job)
-    judge_plots(root)
+    judge_plots(root, job)
     options = root.having("id", "job")[0].tagged("option")
     assert len(options) == (word("jobs", 1) if word("jobs", 1) > 1 else 0), len(options)
     judge_overview(root, job)

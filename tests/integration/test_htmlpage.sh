@@ -68,6 +68,10 @@ if [ -x "$build/tests/heat-mpich" ]; then
     page "counters, fabric and samples" below trace files below
 fi
 
+mkdir ring
+check "a trace with a gap is there" python3 -c 'import lzma, sys
+open("ring/ring.mpit", "wb").write(lzma.open(sys.argv[1]).read())' "$here/../samples/run-10/ring.mpit.xz"
+page "a trace with a gap" ring trace files gaps
 made planted 4 12 --planted
 page "names that would do harm" planted trace files names
 made files 2 8

@@ -224,13 +224,40 @@ static json_t *matrix_json(const struct analysis *analysis)
     return list;
 }
 
-json_t *analysis_json(const struct analysis *analysis)
+/* The waits of all ranks together: sums by the first part of the key, which is what sorts them. */
+static json_t *wait_sums_json(const struct analysis *analysis)
+{
+    if (!analysis->has_times || (!analysis->has_messages && !analysis->has_collectives))
+        return json_null();
+    json_t *list = json_array();
+    struct keyed **sorted = keytable_sorted(&analysis->waits);
+    for (size_t i = 0, end; sorted && i < analysis->waits.count; i = end) {
+        uint64_t key = sorted[i]->key[0], count = 0, amount = 0;
+        for (end = i; end < analysis->waits.count && sorted[end]->key[0] == key; end++) {
+            const struct analysis_sum *sum = (const struct analysis_sum *)sorted[end];
+            count += sum->count;
+            amount += sum->amount;
+        }
+        json_t *object = json_object();
+        member(object, "pattern", json_string(pattern_texts[key >> 48].key));
+        member(object, "function", json_string(call_table[key >> 32 & 0xffff].name));
+        member(object, "communicator", number((uint32_t)key));
+        member(object, "count", number(count));
+        member(object, "time_ns", number(amount));
+        json_array_append_new(list, object);
+    }
+    free(sorted);
+    return list;
+}
+
+static json_t *whole_json(const struct analysis *analysis, bool brief)
 {
     json_t *object = head_json(analysis);
     member(object, "communicators", comms_json(analysis));
     member(object, "messages", messages_json(analysis));
-    member(object, "waits", waits_json(analysis, &analysis->waits));
-    member(object, "causes", waits_json(analysis, &analysis->causes));
+    member(object, "waits", brief ? wait_sums_json(analysis) : waits_json(analysis, &analysis->waits));
+    if (!brief)
+        member(object, "causes", waits_json(analysis, &analysis->causes));
     member(object, "left_early", number(analysis->left_early));
     member(object, "neighbours", number(analysis->neighbours));
     member(object, "unanalysed", number(analysis->unanalysed));
@@ -238,6 +265,17 @@ json_t *analysis_json(const struct analysis *analysis)
     member(object, "collectives", collectives_json(analysis));
     member(object, "worst", worst_json(analysis));
     member(object, "critical_path", path_json(analysis));
-    member(object, "matrix", matrix_json(analysis));
+    if (!brief)
+        member(object, "matrix", matrix_json(analysis));
     return object;
+}
+
+json_t *analysis_json(const struct analysis *analysis)
+{
+    return whole_json(analysis, false);
+}
+
+json_t *analysis_json_brief(const struct analysis *analysis)
+{
+    return whole_json(analysis, true);
 }

@@ -22,5 +22,8 @@ struct rank_sums *analysis_ranks(const struct analysis *analysis);
 int analysis_print(const struct analysis *analysis, FILE *out);
 /* NULL without memory. */
 json_t *analysis_json(const struct analysis *analysis);
+/* The same without what grows with pairs of ranks or with ranks times functions: "waits" are those of all ranks
+ * together, "causes" and "matrix" are missing. */
+json_t *analysis_json_brief(const struct analysis *analysis);
 
 #endif

@@ -11,6 +11,7 @@
 #include "eventlist.h"
 #include "options.h"
 #include "outputfile.h"
+#include "page.h"
 #include "postmortem.h"
 #include "replay.h"
 #include "rundir.h"
@@ -74,6 +75,7 @@ enum mode {
     MODE_FLAMEGRAPH,
     MODE_PPROF,
     MODE_OTF2_SAMPLES,
+    MODE_HTML,
     MODE_HELP,
     MODE_VERSION
 };
@@ -133,7 +135,8 @@ static bool mode_has_stacks(enum mode mode)
 
 static bool mode_has_target(enum mode mode)
 {
-    return mode == MODE_OTF2 || mode == MODE_PERFETTO || (mode_has_stacks(mode) && mode != MODE_PROFILE);
+    return mode == MODE_OTF2 || mode == MODE_PERFETTO || mode == MODE_HTML ||
+           (mode_has_stacks(mode) && mode != MODE_PROFILE);
 }
 
 static void mode_set(struct request *request, enum mode mode)
@@ -144,7 +147,7 @@ static void mode_set(struct request *request, enum mode mode)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
-            "only one of --summary, --json, --events, --csv, --crash, --analyze, --otf2, --perfetto, "
+            "only one of --summary, --json, --events, --csv, --crash, --analyze, --html, --otf2, --perfetto, "
             "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
@@ -183,6 +186,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"crash", no_argument, NULL, MODE_CRASH},
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},
                                             {"csv", no_argument, NULL, MODE_CSV},
+                                            {"html", required_argument, NULL, MODE_HTML},
                                             {"otf2", required_argument, NULL, MODE_OTF2},
                                             {"perfetto", required_argument, NULL, MODE_PERFETTO},
                                             {"verify", no_argument, NULL, MODE_VERIFY},
@@ -459,6 +463,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return sampleview_pprof(dir, &samples);
     case MODE_OTF2_SAMPLES:
         return sampleview_otf2(dir, &samples);
+    case MODE_HTML:
+        return page_write(dir, request->target);
     case MODE_JSON:
         if (summary_write_json(dir, stdout) != 0)
             err(1, "the summary cannot be written");

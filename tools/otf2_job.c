@@ -82,7 +82,7 @@ static int run_check(const struct trace_job *job, const struct run_reader *run, 
                             "the run files belong to different jobs (%" PRIx64 " of process %u, %" PRIx64
                             " of process %u); convert one job at a time",
                             header->job, header->pid, first->header.job, first->header.pid);
-    if (!job->in_part && !run_has_trace(run))
+    if (!job->tallies && !job->in_part && !run_has_trace(run))
         return report_error(report, "the run of rank %d holds no trace; record it with mpit-run --trace",
                             header->world_rank);
     if (header->world_size > WORLD_SIZE_MAX || header->world_rank >= WORLD_SIZE_MAX)
@@ -198,9 +198,8 @@ static int clocks_find(struct trace_job *job, const struct run_reader *runs, siz
     return 0;
 }
 
-int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
+static int job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
 {
-    *job = (struct trace_job){0};
     if (count == 0)
         return report_error(report, "there are no run files to convert");
     const struct run_reader *first = NULL;
@@ -231,6 +230,19 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
         run_reader_rest(run);
     }
     return clocks_find(job, runs, count, report);
+}
+
+int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
+{
+    *job = (struct trace_job){0};
+    return job_open(job, runs, count, report);
+}
+
+int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs, size_t count,
+                           struct otf2_report *report)
+{
+    *job = (struct trace_job){.tallies = true};
+    return job_open(job, runs, count, report);
 }
 
 /* Of calls that are left out for their time, function or communicator some have the other ends of messages: so there

@@ -65,6 +65,7 @@ struct trace_job {
     uint32_t region_count;
     struct trace_instruments instruments; /* their regions have the numbers before those of calls */
     struct trace_counters counters;       /* their metrics have the numbers behind those of instruments */
+    bool tallies;                         /* there need not be a trace */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
     bool no_messages, no_collectives;
@@ -76,6 +77,9 @@ struct trace_job {
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
 int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report);
+/* The same for who wants what the files have counted: there need not be a trace. */
+int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs, size_t count,
+                           struct otf2_report *report);
 void trace_job_release(struct trace_job *job);
 /* Takes only a part of it, which has to stay there. */
 void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report);

@@ -197,13 +197,17 @@ static json_t *job_json(const struct run_job *job)
     return json;
 }
 
-int summary_write_json(const struct run_dir *dir, FILE *out)
+json_t *summary_json(const struct run_dir *dir)
 {
     json_t *jobs = json_array();
     for (size_t i = 0; i < dir->job_count; i++)
         json_array_append_new(jobs, job_json(&dir->jobs[i]));
-    json_t *document =
-        json_pack("{s:i, s:s, s:o}", "version", SUMMARY_JSON_VERSION, "mpit", MPIT_VERSION, "jobs", jobs);
+    return json_pack("{s:i, s:s, s:o}", "version", SUMMARY_JSON_VERSION, "mpit", MPIT_VERSION, "jobs", jobs);
+}
+
+int summary_write_json(const struct run_dir *dir, FILE *out)
+{
+    json_t *document = summary_json(dir);
     int result = document ? json_dumpf(document, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
     json_decref(document);
     return result == 0 && fputc('\n', out) != EOF ? 0 : -1;

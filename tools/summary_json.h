@@ -6,9 +6,12 @@
 
 #include "rundir.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
-/* One document with all jobs of the directory. Returns 0, or -1 when there is no memory or `out` fails. */
+/* One document with all jobs of the directory: a new reference; NULL without memory. */
+json_t *summary_json(const struct run_dir *dir);
+/* Writes it. Returns 0, or -1 when there is no memory or `out` fails. */
 int summary_write_json(const struct run_dir *dir, FILE *out);
 
 #endif

@@ -16,7 +16,7 @@
 /* Ids of the instruments that fixture_instruments_add makes. */
 enum { FIXTURE_REGION = 1, FIXTURE_STATE = 2, FIXTURE_ARRAY = 4 };
 
-enum { FIXTURE_THREADS = 4, FIXTURE_COMMS = 4, FIXTURE_PAGES = 8, FIXTURE_BEGIN_TICKS = 1000 };
+enum { FIXTURE_THREADS = 4, FIXTURE_COMMS = 4, FIXTURE_PAGES = 16, FIXTURE_BEGIN_TICKS = 1000 };
 
 struct fixture_view {
     struct comm_tally tally;

@@ -1,0 +1,106 @@
+/* Puts the page together: one job at a time. */
+
+const FIGURES = [
+  ["overview", "Overview", overviewFigure],
+  ["functions", "Functions", functionsFigure],
+  ["ranks", "Ranks", ranksFigure],
+  ["timeline", "Timeline", timelineFigure],
+  ["waits", "Waits", waitsFigure],
+  ["matrix", "Pairs", matrixFigure],
+  ["sizes", "Sizes", sizesFigure],
+  ["communicators", "Communicators", commsFigure],
+  ["counters", "Counters", countersFigure],
+  ["fabric", "Fabric", fabricFigure],
+  ["samples", "Samples", samplesFigure],
+  ["instruments", "Instruments", instrumentsFigure],
+];
+
+function jobsOf(document_) {
+  return document_.summary.jobs.map((summary, i) => ({summary, ...document_.jobs[i]}));
+}
+
+function redrawAll() {
+  drawings.forEach((draw) => draw());
+}
+
+function jobShow(job) {
+  drawings.length = 0;
+  tipHide();
+  const shown = FIGURES.map(([id, word, build]) => [id, word, build(job)]).filter(([, , section]) => section);
+  document.getElementById("figures").replaceChildren(...shown.map(([, , section]) => section));
+  document.getElementById("contents").replaceChildren(...shown.map(([id, word]) => make("a", {href: "#" + id}, word)));
+  document.title = (job.summary.program || "run").split("/").pop() + " – mpit";
+  redrawAll();
+}
+
+function themeSet(theme) {
+  document.documentElement.dataset.theme = theme;
+  document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
+  redrawAll();
+}
+
+function themeListen() {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null, before = null;
+  const current = () => chosen || (system.matches ? "dark" : "light");
+  system.addEventListener("change", () => themeSet(current()));
+  document.getElementById("theme").addEventListener("click", () => {
+    chosen = current() === "dark" ? "light" : "dark";
+    themeSet(chosen);
+  });
+  addEventListener("beforeprint", () => {
+    before = current();
+    themeSet("light");
+  });
+  addEventListener("afterprint", () => themeSet(before || current()));
+  themeSet(current());
+}
+
+function resizeListen() {
+  let width = innerWidth, waiting = 0;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(redrawAll);
+  });
+}
+
+function start() {
+  const jobs = jobsOf(page), select = document.getElementById("job");
+  document.getElementById("run-name").textContent = page.run;
+  document.getElementById("made-by").textContent = "Made by mpit-dump --html of mpit " + page.mpit +
+      ". Point at a figure, or reach it with the Tab key, for exact numbers; report.md in " +
+      "mpit's documentation defines all of them.";
+  if (jobs.length > 1) {
+    document.getElementById("job-choice").hidden = false;
+    jobs.forEach(
+        (job, i) => select.append(make(
+            "option", {value: i},
+            i + 1 + " of " + jobs.length + ": " + (job.summary.program || "").split("/").pop() + ", " +
+                textOfPairs(job.summary.world_size, "rank", "ranks"))));
+    select.addEventListener("change", () => jobShow(jobs[Number(select.value)]));
+  }
+  const asked = Number((/[?&]job=(\d+)/.exec(location.search) || [])[1] || 1);
+  const shown = asked >= 1 && asked <= jobs.length ? asked - 1 : 0;
+  select.value = String(shown);
+  themeListen();
+  tipsListen();
+  if (jobs.length) jobShow(jobs[shown]);
+  resizeListen();
+}
+
+/* What looks at the page from outside finds here that it is whole, and what went wrong. */
+function finished() {
+  document.documentElement.dataset.errors = JSON.stringify(errors);
+  document.documentElement.dataset.loaded = String(performance.getEntriesByType("resource").length);
+  document.documentElement.dataset.drawn = "yes";
+}
+
+try {
+  start();
+} catch (error) {
+  errors.push(String(error && error.stack || error));
+  document.getElementById("figures").prepend(missing("This page could not be drawn: " + error));
+}
+finished();

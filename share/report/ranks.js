@@ -1,0 +1,150 @@
+/* Time by rank, of all of MPI or of one function. */
+
+/* Bars of a row, in seconds a rank: [class, text, seconds]. */
+function rankBars(job, name, i) {
+  const ranks = job.ranks, members = ranks.members[i];
+  if (!members) return [];
+  const stalls = ranks.stall_ns !== null;
+  if (name === "") {
+    const mpi = ranks.mpi_seconds[i] / members, stall = stalls ? ranks.stall_ns[i] / 1e9 / members : 0;
+    return [
+      ["stall", "stalled in MPI", Math.min(stall, mpi)],
+      ["work", stalls ? "at work in MPI" : "in MPI", Math.max(0, mpi - stall)],
+      ["out", "not in MPI", Math.max(0, ranks.thread_seconds[i] / members - mpi)]
+    ];
+  }
+  const called = ranks.functions.find((one) => one.name === name);
+  const time = called.time_ns[i] / 1e9 / members, stall = stalls ? called.stall_ns[i] / 1e9 / members : 0;
+  return [
+    ["stall", "stalled", Math.min(stall, time)], ["work", stalls ? "at work" : "in " + name, Math.max(0, time - stall)]
+  ];
+}
+
+function ranksDraw(job, name, box) {
+  const ranks = job.ranks, width = Math.max(280, box.clientWidth), height = 240;
+  const margin = {left: 56, right: 8, top: 8, bottom: 30};
+  const rows = ranks.members.map((_, i) => rankBars(job, name, i));
+  const most = d3.max(rows, (bars) => d3.sum(bars, (bar) => bar[2])) || 1;
+  const right = bandsEnd(rows.length, margin, width);
+  const x = d3.scaleBand()
+                .domain(d3.range(rows.length))
+                .range([margin.left, right])
+                .paddingInner(rows.length > 150 ? 0 : .15);
+  const y = d3.scaleLinear().domain([0, most]).nice(5).range([height - margin.bottom, margin.top]);
+  const svg = make("svg:svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    role: "group",
+    "aria-label": "Time by rank",
+    "shape-rendering": rows.length > 150 ? "crispEdges" : undefined
+  });
+  axisPut(
+      svg, d3.axisLeft(y).ticks(5).tickSize(-(right - margin.left)).tickFormat((s) => tickOfNs(s * 1e9)), margin.left,
+      0, true);
+  rows.forEach((bars, i) => {
+    let from = 0;
+    for (const [kind, , seconds] of bars) {
+      svg.append(make("svg:rect", {
+        class: "fill-" + kind,
+        x: x(i),
+        width: rows.length > 150 ? x.bandwidth() + .4 : x.bandwidth(),
+        y: y(from + seconds),
+        height: Math.max(0, y(from) - y(from + seconds))
+      }));
+      from += seconds;
+    }
+    const text = rowName(ranks, i) + (ranks.hosts && ranks.hosts[i] ? " on " + ranks.hosts[i] : "") +
+        (ranks.per_row > 1 ? ", mean" : "") +
+        (bars.length ? "\n" + bars.map(([, kind, seconds]) => kind + " " + textsOf.s(seconds)).join("\n") :
+                       "\nleft no file");
+    svg.append(make("svg:rect", {
+      class: "hit",
+      x: x(i),
+      width: x.step(),
+      y: margin.top,
+      height: height - margin.top - margin.bottom,
+      tabindex: rows.length <= 64 ? 0 : undefined,
+      "data-tip": text,
+      "aria-label": text,
+      role: "img"
+    }));
+  });
+  const inside = rows.map((bars) => d3.sum(bars, (bar) => bar[0] === "out" ? 0 : bar[2]));
+  const mean = d3.sum(inside, (seconds, i) => seconds * ranks.members[i]) / d3.sum(ranks.members);
+  svg.append(
+      make("svg:line", {class: "mean", x1: margin.left, x2: right, y1: y(mean), y2: y(mean), "data-mean": mean}));
+  const step = labelStep(rows.length, (width - margin.left) / 46);
+  axisPut(
+      svg,
+      d3.axisBottom(x).tickValues(d3.range(0, rows.length, step)).tickFormat((i) => i * ranks.per_row).tickSizeOuter(0),
+      0, height - margin.bottom);
+  svg.append(make("svg:text", {x: right, y: height - 2, "text-anchor": "end"}, "rank"));
+  box.replaceChildren(svg);
+}
+
+function ranksTable(job) {
+  const ranks = job.ranks, columns = [{
+                             title: ranks.per_row > 1 ? "Ranks" : "Rank",
+                             kind: "text",
+                             class: "brief",
+                             value: (i) => rowName(ranks, i).replace(/^ranks? /, "")
+                           }];
+  if (ranks.hosts) columns.push({title: "Host", kind: "text", value: (i) => ranks.hosts[i]});
+  const add = (title, kind, key, list, factor = 1) =>
+      columns.push({title, kind, key, value: (i) => list === null || !ranks.members[i] ? null : list[i] * factor});
+  add("Run time", "s", "run", ranks.run_seconds);
+  add("In MPI", "s", "mpi", ranks.mpi_seconds);
+  add("Stalled", "ns", "stall", ranks.stall_ns);
+  add("Messages sent", "count", "send_count", ranks.send_count);
+  add("Bytes sent", "bytes", "send_bytes", ranks.send_bytes);
+  add("Messages received", "count", "recv_count", ranks.recv_count);
+  add("Bytes received", "bytes", "recv_bytes", ranks.recv_bytes);
+  add("Collectives", "count", "coll_count", ranks.coll_count);
+  return make(
+      "details", {}, make("summary", {}, "The numbers" + (ranks.per_row > 1 ? ", sums of each group" : "")),
+      table("ranks", columns, d3.range(ranks.members.length), 64));
+}
+
+function ranksFigure(job) {
+  const ranks = job.ranks;
+  if (ranks.unknown !== undefined)
+    return figure("ranks", "Ranks", "Figures of single ranks are not in this run", reasonOf(ranks));
+  const share = job.summary.mpi_share,
+        most = d3.max(ranks.mpi_seconds.map((s, i) => ranks.members[i] ? s / ranks.members[i] : 0));
+  const mean = d3.sum(ranks.mpi_seconds) / ranks.known;
+  const box = make("div", {"data-plot": "ranks"});
+  const sentence = make("p", {class: "note", "data-sentence": "ranks"});
+  let name = "";
+  const redraw = drawn(() => {
+    ranksDraw(job, name, box);
+    const spread = ranks.functions.find((one) => one.name === name);
+    sentence.textContent =
+        (spread ? name + ": mean of all ranks " + textOfNs(spread.mean_ns) + ", most " + textOfNs(spread.max_ns) +
+                 " on rank " + spread.max_rank + ", least " + textOfNs(spread.min_ns) + " on rank " + spread.min_rank +
+                 "; balance " + (balanceOf(spread) || 0).toFixed(2) + ". " :
+                  "In MPI: mean " + textsOf.s(mean) + ", most " + textsOf.s(most) + "; balance " +
+                 (most ? mean / most : 0).toFixed(2) + ". ") +
+        "The dashed line is the mean of the time in MPI. Times are sums over the threads of a " +
+        "rank, from MPI_Init to MPI_Finalize" + (spread ? ", which are included" : "") + "." + rowsNote(ranks);
+  });
+  const order = [...ranks.functions].sort((a, b) => d3.sum(b.time_ns) - d3.sum(a.time_ns));
+  return figure(
+      "ranks", "Ranks",
+      job.summary.ranks === 1         ? "The only rank spends " + textOfShare(share.mean) + " of its time in MPI" :
+          share.max - share.min < .02 ? "All ranks spend about the same share of their time in MPI, " +
+              textOfShare(share.mean) :
+                                        "Ranks spend " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
+              textOfShare(share.max) + " (rank " + share.max_rank + ") of their time in MPI",
+      make(
+          "div", {class: "controls"},
+          selection(
+              "Show", [["", "all of MPI"], ...order.map((one) => [one.name, one.name])],
+              (value) => {
+                name = value;
+                redraw();
+              })),
+      legend([
+        ["out", "not in MPI"], ["work", ranks.stall_ns === null ? "in MPI" : "at work in MPI"],
+        ["stall", "stalled in MPI"]
+      ]),
+      box, sentence, ranksTable(job));
+}

@@ -1,0 +1,496 @@
+#!/usr/bin/python3
+"""Holds a page of mpit-dump --html, as Chromium has drawn it, against what mpit-dump says of the run as JSON.
+
+    htmlpage.py judge DUMP RUN PAGE [WORD...]   draws PAGE and judges it. Words: trace, files (run files are left), names
+                                                (planted ones), groups (of ranks), gaps (in the trace), below (counters,
+                                                samples, fabric), job=N, jobs=N
+    htmlpage.py loads PAGE                      draws PAGE, and fails if nobody says that it wanted to load something
+
+Chromium: no message on its console, nothing loaded, no error kept by the page itself.
+"""
+import base64
+import csv
+import html.parser
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+         "PiB": 2**50, "EiB": 2**60, "%": 0.01}
+ENDS = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize"}
+ALWAYS = {"overview", "functions", "ranks", "timeline", "waits", "matrix", "sizes", "communicators"}
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+# ---- the drawn page --------------------------------------------------------------------------------------------------
+
+class Element:
+    def __init__(self, tag, attributes):
+        self.tag, self.attributes, self.children = tag, dict(attributes), []
+
+    def walk(self):
+        yield self
+        for child in self.children:
+            if isinstance(child, Element):
+                yield from child.walk()
+
+    def text(self):
+        return "".join(child if isinstance(child, str) else child.text() for child in self.children)
+
+    def having(self, name, value=None):
+        return [one for one in self.walk() if name in one.attributes and value in (None, one.attributes[name])]
+
+    def tagged(self, tag):
+        return [one for one in self.walk() if one.tag == tag]
+
+
+class Reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.root = Element("", {})
+        self.open = [self.root]
+
+    def handle_starttag(self, tag, attrs):
+        element = Element(tag, attrs)
+        self.open[-1].children.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag, attrs):
+        self.open[-1].children.append(Element(tag, attrs))
+
+    def handle_endtag(self, tag):
+        while len(self.open) > 1 and self.open.pop().tag != tag:
+            pass
+
+    def handle_data(self, data):
+        self.open[-1].children.append(data)
+
+
+def drawn(page, query=""):
+    """What Chromium makes of it: the elements, and what it had to say."""
+    with tempfile.TemporaryDirectory() as profile:
+        command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
+                   "--disable-background-networking", "--disable-component-update", "--no-first-run",
+                   "--enable-logging=stderr", "--user-data-dir=" + profile, "--window-size=1200,900",
+                   "--virtual-time-budget=20000", "--dump-dom", pathlib.Path(page).resolve().as_uri() + query]
+        done = subprocess.run(command, capture_output=True, timeout=120, env={**os.environ, "HOME": profile}, check=False)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    console = [line for line in done.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line]
+    reader = Reader()
+    reader.feed(done.stdout.decode())
+    return reader.root, console
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+def number_told(element):
+    """The number of an element, whose text is what a person reads: both have to say the same."""
+    kind, value = element.attributes["data-kind"], element.attributes.get("data-value")
+    text = next((child for child in element.children if isinstance(child, str)), "").strip()
+    if value is None:
+        assert text == "–", (kind, text)
+        return None
+    value = float(value)
+    match = re.fullmatch(r"([0-9][0-9,]*(?:\.[0-9]+)?)(?: (\S+))?", text)
+    assert match, (kind, value, text)
+    read = float(match[1].replace(",", "")) * UNITS[match[2]] if match[2] else float(match[1].replace(",", ""))
+    exact = value * 1e9 if kind == "s" else value
+    slack = {"count": 0.5, "rank": 0, "ratio": 0.0051, "share": 0.00051}.get(kind, max(0.0051 * abs(exact), 0.51))
+    assert abs(read - exact) <= slack, f"{kind}: {value!r} is shown as {text!r}"
+    assert kind in ("count", "rank", "ratio") or match[2], (kind, text)
+    return value
+
+
+def table_of(root, name):
+    """Rows of a table: numbers by their key, texts in their order."""
+    tables = root.having("data-table", name)
+    assert len(tables) == 1, f"{len(tables)} tables {name}"
+    rows = []
+    for line in tables[0].tagged("tbody")[0].tagged("tr"):
+        row = {"texts": []}
+        for cell in line.tagged("td"):
+            if "data-kind" in cell.attributes:
+                row[cell.attributes["data-key"]] = number_told(cell)
+            elif "data-value" in cell.attributes:
+                row["texts"].append(cell.attributes["data-value"])
+        rows.append(row)
+    return rows
+
+
+def near(a, b, part=1e-9, least=1e-6):
+    return a is not None and abs(a - b) <= max(least, part * abs(b))
+
+
+def same(what, shown, expected, part=1e-9):
+    if shown is None or expected is None:
+        assert shown is None and expected is None, f"{what}: shown {shown}, expected {expected}"
+        return
+    assert near(shown, expected, part), f"{what}: shown {shown!r}, expected {expected!r}"
+
+
+def descending(what, values):
+    assert all(a >= b for a, b in zip(values, values[1:])), f"{what} are not in the order of what matters"
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+def comm_title(comm):
+    return comm["name"] + (f" “{comm['label']}”" if comm.get("label") else "")
+
+
+def judge_overview(root, job):
+    tiles = {one.attributes["data-tile"]: number_told(one) for one in root.having("data-tile")}
+    comms = job["communicators"]
+    same("run time", tiles["Run time"], job["run_seconds"]["max"])
+    same("share", tiles["In MPI"], job["mpi_share"]["mean"])
+    same("calls", tiles["MPI calls"], sum(call["count"] for call in job["calls"].values()))
+    for tile, key in (("Messages sent", "send_count"), ("Messages received", "recv_count"), ("Collectives", "coll_count")):
+        same(tile, tiles[tile], sum(comm[key] for comm in comms))
+    same("threads", tiles["Threads in MPI"], job["threads"])
+    mpi = job["mpi_seconds"]["mean"] * job["ranks"]
+    if job["stalls_ns"] is None:
+        assert tiles["Stalled"] is None
+    else:
+        stalled = sum(call["stall_ns"] or 0 for name, call in job["calls"].items() if name not in ENDS) / 1e9
+        same("stalled", tiles["Stalled"], stalled / mpi if mpi else None, 1e-6)
+    parts = {one.attributes["data-part"]: float(one.attributes["data-value"]) for one in root.having("data-part")}
+    same("split", parts.get("work", 0) + parts.get("stall", 0), mpi, 1e-6)
+
+
+def judge_functions(root, job, files):
+    rows = table_of(root, "functions")
+    assert {row["texts"][0] for row in rows} == set(job["calls"]), "functions"
+    descending("functions", [row["time"] for row in rows])
+    inner = sum(call["time_ns"] for name, call in job["calls"].items() if name not in ENDS)
+    for row in rows:
+        name = row["texts"][0]
+        call = job["calls"][name]
+        for key, field in (("time", "time_ns"), ("count", "count"), ("stall", "stall_ns")):
+            same(f"{name} {key}", row[key], call[field])
+        same(name + " share", row["share"], None if name in ENDS or not inner else call["time_ns"] / inner)
+        same(name + " a call", row["call"], call["time_ns"] / call["count"])
+        if files:
+            times = [one["calls"].get(name, {"time_ns": 0})["time_ns"] for one in files]
+            same(name + " mean", row["mean"], sum(times) / len(times))
+            same(name + " most", row["max"], max(times))
+            same(name + " balance", row["balance"], sum(times) / len(times) / max(times) if max(times) else None)
+        else:
+            assert ("mean" in row) == ("files" in WORDS), "spreads over ranks"
+
+
+def judge_ranks(root, job, files):
+    if "files" not in WORDS:
+        assert "MPIT_REDUCE=0" in root.having("data-figure", "ranks")[0].text()
+        return
+    rows = table_of(root, "ranks")
+    per_row = -(-job["world_size"] // 512)
+    assert len(rows) == -(-job["world_size"] // per_row), len(rows)
+    for key, total in (("send_count", None), ("send_bytes", None), ("recv_count", None), ("recv_bytes", None),
+                       ("coll_count", None), ("run", job["run_seconds"]), ("mpi", job["mpi_seconds"])):
+        expected = total["mean"] * job["ranks"] if total else sum(comm[key] for comm in job["communicators"])
+        same("ranks " + key, sum(row[key] for row in rows), expected, 1e-6)
+    for row, one in zip(rows, files):
+        same("run", row["run"], one["run_seconds"]["mean"])
+        same("mpi", row["mpi"], one["mpi_seconds"]["mean"])
+        for key in ("send_count", "send_bytes", "recv_count", "recv_bytes", "coll_count"):
+            same(key, row[key], sum(comm[key] for comm in one["communicators"]))
+    bars = [one for one in root.having("data-plot", "ranks")[0].tagged("rect") if one.attributes["class"] == "hit"]
+    assert len(bars) == len(rows), len(bars)
+
+
+def judge_matrix(root, job, analysis):
+    figure = root.having("data-figure", "matrix")[0]
+    if "files" not in WORDS:
+        assert "not known" in figure.text() and "MPIT_REDUCE=0" in figure.text()
+        return
+    totals = {one.attributes["data-total"]: number_told(one) for one in figure.having("data-total")}
+    same("messages", totals["messages"], sum(comm["send_count"] for comm in job["communicators"]))
+    same("bytes", totals["bytes"], sum(comm["send_bytes"] for comm in job["communicators"]))
+    if not totals["messages"]:
+        assert not figure.having("data-plot")
+        return
+    rows = table_of(root, "pairs")
+    descending("pairs", [row["bytes"] for row in rows])
+    canvas = figure.having("data-cells")[0]
+    assert int(canvas.attributes["width"]) > 100
+    if analysis is None or "groups" in WORDS:
+        return
+    pairs = {}
+    for entry in analysis["matrix"]:
+        pair = pairs.setdefault((str(entry["from"]), str(entry["to"])), [0, 0])
+        pair[0] += entry["messages"]
+        pair[1] += entry["bytes"]
+    shown = {tuple(row["texts"]): [row["messages"], row["bytes"]] for row in rows}
+    assert len(shown) == min(200, len(pairs)), (len(shown), len(pairs))
+    assert int(canvas.attributes["data-cells"]) == sum(1 for pair in pairs.values() if pair[1]), canvas.attributes
+    for pair, values in shown.items():
+        assert pairs[pair] == values, (pair, values, pairs[pair])
+
+
+def judge_sizes(root, job):
+    sums = {}
+    for comm in job["communicators"]:
+        for side, key in (("sent", "send_sizes"), ("received", "recv_sizes")):
+            for size in comm[key]:
+                at = sums.setdefault(size["from_bytes"], {"sent_count": 0, "sent_bytes": 0, "received_count": 0, "received_bytes": 0})
+                at[side + "_count"] += size["count"]
+                at[side + "_bytes"] += size["bytes"]
+    if not sums:
+        assert not root.having("data-plot", "sizes")
+        return
+    rows = table_of(root, "sizes")
+    assert len(rows) == len(sums), (len(rows), len(sums))
+    for row, start in zip(rows, sorted(sums)):
+        for key, value in sums[start].items():
+            same(f"size {start} {key}", row[key], value)
+    heights = [float(one.attributes["height"]) for one in root.having("data-plot", "sizes")[0].tagged("rect")
+               if one.attributes["class"] == "fill-sent" and float(one.attributes["height"])]
+    assert len(heights) == sum(1 for one in sums.values() if one["sent_count"]), heights
+
+
+def judge_comms(root, job):
+    rows, comms = table_of(root, "communicators"), {}
+    for comm in job["communicators"]:
+        comms.setdefault(comm_title(comm), []).append(comm)
+    descending("communicators", [row["time"] for row in rows])
+    assert len(rows) == len(job["communicators"])
+    for row in rows:
+        assert any(all(row[key] == comm[field] for key, field in (
+            ("time", "comm_time_ns"), ("p2p", "p2p_time_ns"), ("wait", "wait_time_ns"), ("coll", "coll_time_ns"), ("stall", "stall_ns"),
+            ("size", "size"), ("send_count", "send_count"), ("send_bytes", "send_bytes"), ("coll_count", "coll_count"),
+            ("coll_bytes", "coll_bytes"), ("span", "span_ns"))) for comm in comms[row["texts"][0]]), row
+
+
+def judge_waits(root, analysis):
+    figure = root.having("data-figure", "waits")[0]
+    if analysis is None:
+        assert "--trace" in figure.text()
+        return
+    waits, texts = analysis["waits"], {}
+    total = sum(wait["time_ns"] for wait in waits)
+    if total:
+        for wait in waits:
+            at = texts.setdefault(wait["pattern"].replace("_", " "), [0, 0])
+            at[0] += wait["time_ns"]
+            at[1] += wait["count"]
+        names = {row["texts"][0].lower().replace("wait at communicator creation", "wait at creation"): [row["time"], row["count"]]
+                 for row in table_of(root, "patterns")}
+        assert names == texts, (names, texts)
+        assert sum(row["time"] for row in table_of(root, "places")) == total
+        for row, rank in zip(table_of(root, "waiters"), analysis["ranks"], strict=True):
+            for key, field in (("rank", "rank"), ("waited", "waited_ns"), ("caused", "caused_ns"), ("path_mpi", "path_mpi_ns"),
+                               ("path_computing", "path_computing_ns")):
+                same("waiters " + key, row[key], rank.get(field))
+    operations = table_of(root, "collectives") if analysis["collectives"] else []
+    assert sum(row["count"] for row in operations) == sum(one["count"] for one in analysis["collectives"])
+    path = analysis["critical_path"]
+    if "length_ns" in path:
+        shown = sorted((row["rank"], row["texts"][0], row["time"]) for row in table_of(root, "path"))
+        assert shown == sorted((one["rank"], one["function"] or "computing", one["time_ns"]) for one in path["shares"])
+
+
+def judge_counters(root, job):
+    for kind, counters in (("times", [one for one in job["counters"] if one["unit"] == "ns"]),
+                           ("counts", [one for one in job["counters"] if one["unit"] != "ns"])):
+        for row, counter in zip(table_of(root, "counters-" + kind) if counters else [], counters, strict=True):
+            assert row["texts"][0] == counter["name"]
+            same(counter["name"], row["total"], counter["total"])
+            for place, value in counter["places"].items():
+                same(counter["name"] + " " + place, row["place-" + place], value)
+            same(counter["name"] + " most", row["max"], counter["by_rank"]["max"])
+
+
+def judge_fabric(root, job):
+    if not job["fabric"]["providers"]:
+        assert "No call of libfabric or UCX came by" in root.having("data-figure", "fabric")[0].text()
+        return
+    for row, provider in zip(table_of(root, "fabric"), job["fabric"]["providers"], strict=True):
+        for key, field in (("time", "time_ns"), ("polls", "polls"), ("poll", "poll_ns"), ("most", "most_outstanding")):
+            same("fabric " + key, row[key], provider[field])
+    calls = [call for provider in job["fabric"]["providers"] for call in provider["functions"].values()]
+    assert sum(row["count"] for row in table_of(root, "fabric-functions")) == sum(call["count"] for call in calls)
+
+
+def judge_samples(root, profile):
+    shown = table_of(root, "sample-functions")
+    descending("functions of samples", [row["self"] for row in shown])
+    own = sorted(((one["name"], one["self_ns"], one["total_ns"]) for one in profile["functions"]), key=lambda one: -one[1])[:200]
+    assert sorted((row["self"], row["total"]) for row in shown) == sorted(one[1:] for one in own)
+    places = sorted((one["time"]["ns"] for one in profile["places"]), reverse=True)[:200]
+    assert [row["time"] for row in table_of(root, "sample-places")] == places
+
+
+# ---- the timeline ----------------------------------------------------------------------------------------------------
+
+def shares_read(row, state, bins):
+    before, text = row["shares"].get(state, "0:").split(":")
+    shares = bytes(int(before)) + base64.b64decode(text)
+    return shares + bytes(bins - len(shares))
+
+
+def calls_of_csv(dump, run, job):
+    """Outermost calls by rank: begin and end in nanoseconds."""
+    said = subprocess.run([dump, "--csv", run], capture_output=True, check=False, timeout=120).stdout.decode(errors="replace")
+    calls = {}
+    for row in csv.DictReader(said.splitlines()):
+        if int(row["job"]) == job and row["what"] == "call" and "nested" not in row["flags"]:
+            begin = float(row["start_s"]) * 1e9
+            calls.setdefault(int(row["rank"]), []).append((begin, begin + float(row["duration_s"]) * 1e9))
+    return calls
+
+
+def judge_gaps(figure, timeline, calls):
+    """Where calls are missing nothing is shown, and all of those that are there."""
+    bins, width = timeline["bins"], timeline["bin_ns"]
+    assert "The trace has" in figure.tagged("h2")[0].text(), figure.tagged("h2")[0].text()
+    for rank, spans in calls.items():
+        row = timeline["rows"][rank]
+        known = shares_read(row, "recorded", bins)
+        inside = sum(ns for state, ns in row["totals_ns"].items() if state not in ("not_in_mpi", "recorded"))
+        assert near(inside, sum(end - begin for begin, end in spans), 0.001), (rank, inside)
+        for begin, end in spans:
+            assert all(known[at] for at in range(int(begin / width), min(bins, int((end - 1) / width) + 1))), (rank, begin)
+        assert known.count(0) > bins // 20, known.count(0)
+
+
+def judge_timeline(root, job, document, dump, run):
+    figure = root.having("data-figure", "timeline")[0]
+    timeline = document["timeline"]
+    if "trace" not in WORDS:
+        assert "--trace" in figure.text() and "unknown" in timeline
+        return
+    rows = table_of(root, "timeline")
+    assert len(rows) == len(timeline["rows"]) == int(figure.having("data-rows")[0].attributes["data-rows"])
+    if "gaps" in WORDS:
+        judge_gaps(figure, timeline, calls_of_csv(dump, run, word("job", 1)))
+        return
+    calls = sum(call["count"] for call in job["calls"].values())
+    slack = 4 * calls + 1000
+    states = [state for state in timeline["states"] if state not in ("not_in_mpi", "recorded")]
+    inside = sum(row.get(state, 0) for row in rows for state in states)
+    expected = sum(call["time_ns"] for call in job["calls"].values())
+    assert abs(inside - expected) <= slack, f"time in MPI: {inside} shown, {expected} counted"
+    stalled = sum(row.get("stall", 0) for row in rows)
+    expected = sum((job["stalls_ns"] or {}).values())
+    assert abs(stalled - expected) <= slack, f"stalled: {stalled} shown, {expected} counted"
+    if "groups" in WORDS or job["threads"] != job["ranks"] or job["world_size"] > 8:
+        return
+    bins, width = timeline["bins"], timeline["bin_ns"]
+    for rank, spans in calls_of_csv(dump, run, word("job", 1)).items():
+        busy = [0.0] * bins
+        for begin, end in spans:
+            at = int(begin / width)
+            while at < bins and at * width < end:
+                busy[at] += max(0.0, min(end, (at + 1) * width) - max(begin, at * width))
+                at += 1
+        row = timeline["rows"][rank]
+        idle, known = shares_read(row, "not_in_mpi", bins), shares_read(row, "recorded", bins)
+        assert sum(1 for share in known if share == 255) >= bins * 0.5
+        for at in range(bins):
+            if known[at] == 255:
+                assert abs(1 - idle[at] / 255 - busy[at] / width) < 0.02, (rank, at, idle[at], busy[at] / width)
+
+
+# ---- the whole -------------------------------------------------------------------------------------------------------
+
+def judge_safety(page, root, console, document, job):
+    text = pathlib.Path(page).read_text(encoding="utf-8")
+    top = root.tagged("html")[0].attributes
+    assert not console, console
+    assert top.get("data-drawn") == "yes" and top.get("data-errors") == "[]", top
+    assert top["data-loaded"] == "0", top["data-loaded"]
+    assert len(root.tagged("script")) == 3, "scripts"
+    for element in root.walk():
+        assert not any(name in element.attributes for name in ("src", "srcset", "data", "action")), element.attributes
+        assert element.attributes.get("href", "#").startswith("#"), element.attributes
+        assert not any(name.startswith("on") for name in element.attributes), element.attributes
+    assert "default-src 'none'" in text
+    body = text.split('id="document">')[1].split("</script>")[0]
+    assert "<" not in body and ">" not in body and "&" not in body
+    assert json.loads(body) == document
+    if "names" in WORDS:
+        assert "<script>window.x=1</script>" in job["program"], job["program"]
+        assert job["program"] in root.having("data-figure", "overview")[0].text()
+
+
+def judge_plots(root, job):
+    figures = {one.attributes["data-figure"] for one in root.having("data-figure")}
+    assert ALWAYS <= figures, ALWAYS - figures
+    sent = any(comm["send_count"] for comm in job["communicators"])
+    expected = {name for name, there in (("sizes", sent), ("ranks", "files" in WORDS), ("matrix", sent and "files" in WORDS),
+                                         ("timeline", "trace" in WORDS)) if there}
+    plots = {one.attributes["data-plot"]: one for one in root.having("data-plot")}
+    assert expected <= set(plots), (expected, set(plots))
+    for name, plot in plots.items():
+        assert plot.tagged("svg") or plot.tagged("canvas"), f"{name} is empty"
+        for shape in plot.tagged("rect"):
+            assert all(float(shape.attributes[key]) >= 0 for key in ("x", "y", "width", "height")), shape.attributes
+    for figure in root.having("data-figure"):
+        assert any(one.attributes.get("class") in ("note", "missing") for one in figure.walk()), figure.attributes
+    text = " ".join(figure.text() for figure in root.having("data-figure"))
+    assert not re.search(r"NaN|undefined|Infinity|\[object", text), re.search(r".{40}(NaN|undefined|Infinity|\[object).{40}", text)
+
+
+def said_json(*command):
+    done = subprocess.run(command, capture_output=True, check=False, timeout=120)
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def word(name, default):
+    return next((int(one.split("=")[1]) for one in WORDS if one.startswith(name + "=")), default)
+
+
+def judge(dump, run, page):
+    number = word("job", 1)
+    root, console = drawn(page, f"?job={number}")
+    summary = said_json(dump, "--json", run)
+    body = pathlib.Path(page).read_text(encoding="utf-8").split('id="document">')[1].split("</script>")[0]
+    document = json.loads(body)
+    assert document["summary"] == summary, "the page's summary is not that of --json"
+    job = summary["jobs"][number - 1]
+    analysis = said_json(dump, "--analyze", "--json", run)["jobs"][number - 1] if "trace" in WORDS else None
+    files = []
+    if "files" in WORDS and job["world_size"] <= 8 and len(summary["jobs"]) == 1:
+        one_each = [said_json(dump, "--json", str(path))["jobs"][0] for path in pathlib.Path(run).glob("*.mpit")]
+        files = sorted(one_each, key=lambda one: one["run_seconds"]["min_rank"])
+        assert len(files) == job["ranks"]
+    judge_safety(page, root, console, document, job)
+    judge_plots(root, job)
+    options = root.having("id", "job")[0].tagged("option")
+    assert len(options) == (word("jobs", 1) if word("jobs", 1) > 1 else 0), len(options)
+    judge_overview(root, job)
+    judge_functions(root, job, files)
+    judge_ranks(root, job, files)
+    judge_matrix(root, job, analysis)
+    judge_sizes(root, job)
+    judge_comms(root, job)
+    judge_waits(root, analysis)
+    if "below" in WORDS:
+        judge_counters(root, job)
+        judge_fabric(root, job)
+        judge_samples(root, said_json(dump, "--profile", "--json", run)["jobs"][0])
+        assert len(job["counters"]) > 0 and {"counters", "fabric", "samples"} <= {one.attributes["data-figure"] for one in root.having("data-figure")}
+    judge_timeline(root, job, document["jobs"][number - 1], dump, run)
+    if "groups" in WORDS:
+        assert "in groups of 2 neighbours" in root.text()
+
+
+def main():
+    global WORDS
+    if sys.argv[1] == "judge":
+        WORDS = set(sys.argv[5:])
+        judge(*sys.argv[2:5])
+    else:
+        _, console = drawn(sys.argv[2])
+        assert any("127.0.0.1" in line for line in console), f"nobody saw that it wanted to load something: {console}"
+
+
+WORDS = set()
+main()

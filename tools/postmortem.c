@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "label.h"
+#include "processlife.h"
 #include "units.h"
 #include "waiting.h"
 
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -25,22 +25,6 @@ enum { LAST_RECORDS = 64, LIST_BYTES = 160, WAIT_MS = 2000, WAIT_STEP_MS = 20 };
 static bool is_call_record(const struct event *event)
 {
     return event_kind(event) < RECORD_FIRST && event_kind(event) != CALL_NONE;
-}
-
-/* Is the process there still? Only on this node can that be told. */
-static bool process_lives(const struct run_header *header)
-{
-    char boot[sizeof header->boot] = "", path[64], program[PATH_MAX];
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    bool same = file && fgets(boot, sizeof boot, file) && strncmp(boot, header->boot, strlen(header->boot)) == 0;
-    if (file)
-        fclose(file);
-    if (!same || !header->boot[0] || kill((pid_t)header->pid, 0) != 0)
-        return false;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
-    ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
-    program[n > 0 ? n : 0] = '\0';
-    return n > 0 && strncmp(program, header->program, sizeof header->program - 1) == 0;
 }
 
 static void sign_of_life(struct ward *ward, int64_t ns)

@@ -25,13 +25,6 @@ struct live_seen {
     bool alive;
 };
 
-static uint64_t realtime_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* ---- the clock of a process -------------------------------------------------------------------------------------- */
 
 /* A factor is measured in MPI_Init; before that this tool's own is taken for its kernel's counter. */
@@ -72,6 +65,15 @@ static uint64_t ticks_last(const struct run_reader *run)
         if (run->threads[i] && run->threads[i]->state.since > last)
             last = run->threads[i]->state.since;
     return last;
+}
+
+void live_now(struct live_process *process)
+{
+    const struct run_header *header = &process->run.header;
+    if (!process->readable || !process->alive || (run_phase_is_end(header->phase) && header->end_ticks))
+        return;
+    process->now_ticks = ticks_now(process, realtime_now());
+    process->now_ns = live_between(process, header->begin_ticks, process->now_ticks);
 }
 
 static void file_time(struct live_file *file, uint64_t realtime_ns)

@@ -71,6 +71,8 @@ int live_open(struct live *live, const char *const *paths, size_t count);
 int live_look(struct live *live, char error[512]);
 void live_close(struct live *live);
 
+/* Takes the time of a process that is alive again, right before its cells are read. */
+void live_now(struct live_process *process);
 /* What was read of it since the look is what stood in its file. */
 bool live_is_whole(const struct live_process *process);
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 bool process_is_here(const struct run_header *header)
@@ -31,4 +32,11 @@ bool process_lives(const struct run_header *header)
     ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
     program[n > 0 ? n : 0] = '\0';
     return n > 0 && strncmp(program, header->program, sizeof header->program - 1) == 0;
+}
+
+uint64_t realtime_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }

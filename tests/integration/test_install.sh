@@ -49,13 +49,13 @@ done
 
 echo "# the installation"
 check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
-files=(bin/mpit-run bin/mpit-dump bin/mpit-list libexec/mpit/mpit-fork-agent
+files=(bin/mpit-run bin/mpit-top bin/mpit-dump bin/mpit-list libexec/mpit/mpit-fork-agent
     include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE
     share/doc/mpit/summary-json.md share/doc/mpit/analyze.md share/doc/mpit/check.md share/doc/mpit/outputs.md share/doc/mpit/otf2.md
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
-    share/doc/mpit/below.md share/doc/mpit/counters.md
+    share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/top.md
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc)

@@ -74,7 +74,7 @@ static void variable_list(json_t *list, const struct run_reader *run, const stru
     json_array_append_new(list, entry);
 }
 
-static void process_list(json_t *list, const struct run_reader *run, const char *pattern)
+void value_list_add(json_t *list, const struct run_reader *run, const char *pattern)
 {
     for (size_t i = 0; i < run->variable_count; i++) {
         const struct variable_record *record = &run->variables[i];
@@ -110,13 +110,13 @@ json_t *value_list(const char *path, const char *pattern, char error[512])
     for (size_t i = 0; list && i < dir.job_count; i++)
         for (size_t k = 0; k < dir.jobs[i].file_count; k++) {
             const struct run_reader *run = run_job_file(&dir.jobs[i], k);
-            process_list(list, run, pattern);
+            value_list_add(list, run, pattern);
         }
     run_dir_close(&dir);
     return list;
 }
 
-static void entry_print(const json_t *entry, FILE *out)
+void value_entry_print(const json_t *entry, FILE *out)
 {
     const json_t *values = json_object_get(entry, "values"), *value;
     const char *comm = json_string_value(json_object_get(entry, "communicator")), *slot;
@@ -146,6 +146,6 @@ void value_list_print(const json_t *list, FILE *out)
             fprintf(out, "%sjob %s\n%5s  %-28s %-13s %-6s %s\n", job[0] ? "\n" : "", of, "rank", "variable", "class",
                     "unit", "value");
         job = of;
-        entry_print(entry, out);
+        value_entry_print(entry, out);
     }
 }

@@ -5,6 +5,8 @@
 #ifndef MPIT_TOOLS_VALUELIST_H
 #define MPIT_TOOLS_VALUELIST_H
 
+#include "reader.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -13,6 +15,10 @@
  * What can be read in part goes on without the rest, with a warning for each. */
 json_t *value_list(const char *path, const char *pattern, char error[512]);
 
+/* Adds those of one process, as far as its file has been read. */
+void value_list_add(json_t *list, const struct run_reader *run, const char *pattern);
+/* One of them, as a line. */
+void value_entry_print(const json_t *entry, FILE *out);
 void value_list_print(const json_t *list, FILE *out);
 
 #endif

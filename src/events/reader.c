@@ -41,7 +41,7 @@ static bool text_ends(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
-static int header_check(struct run_reader *reader)
+int reader_header_check(struct run_reader *reader)
 {
     struct run_header *header = &reader->header;
     if (reader->bytes < RUN_PAGE_BYTES)
@@ -420,7 +420,7 @@ static int file_map(struct run_reader *reader, const char *path)
 }
 
 /* How far the file goes is read last: it covers everything that the heads of the lists lead to. */
-static void header_copy(struct run_reader *reader)
+void reader_header_copy(struct run_reader *reader)
 {
     if (reader->bytes < RUN_PAGE_BYTES)
         return; /* header_check says so */
@@ -459,22 +459,24 @@ static bool chunks_move(struct run_reader *reader)
         return false;
     struct run_reader look = {
         .base = reader->base, .bytes = reader->bytes, .map = reader->map, .header = reader->header};
-    bool moves = header_check(&look) == 0 && chunks_find(&look) != 0;
+    bool moves = reader_header_check(&look) == 0 && chunks_find(&look) != 0;
     chunks_release(&look);
     return moves;
 }
 
 enum { GROWTH_ATTEMPTS = 100, LOOKS_MOST = 50 };
 
-/* Maps the file as it is at one moment: all that is published, and no chunk under way to another place. */
-static int file_open(struct run_reader *reader, const char *path)
+/* Maps the file as it is at one moment: all that is published, and no chunk under way to another place, unless chunks
+ * are not asked for. */
+static int file_open(struct run_reader *reader, const char *path, bool chunks)
 {
     for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
         *reader = (struct run_reader){0};
         if (file_map(reader, path) != 0)
             return -1;
-        header_copy(reader);
-        if (reader->file || (!file_has_grown(reader, path) && (!chunks_move(reader) || i + 1 == GROWTH_ATTEMPTS)))
+        reader_header_copy(reader);
+        if (reader->file ||
+            (!file_has_grown(reader, path) && (!chunks || !chunks_move(reader) || i + 1 == GROWTH_ATTEMPTS)))
             break;
         if (i + 1 < GROWTH_ATTEMPTS)
             run_reader_close(reader);
@@ -482,9 +484,9 @@ static int file_open(struct run_reader *reader, const char *path)
     return 0;
 }
 
-static int objects_find(struct run_reader *reader)
+static int objects_find(struct run_reader *reader, bool chunks)
 {
-    if (header_check(reader) != 0 || chunks_find(reader) != 0 || threads_find(reader) != 0 ||
+    if (reader_header_check(reader) != 0 || (chunks && chunks_find(reader) != 0) || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || providers_find(reader) != 0 ||
         reader_objects_find(reader) != 0 || blocks_find(reader) != 0 || blocks_sort(reader) != 0 ||
         stretches_find(reader) != 0 || tables_check(reader) != 0 || tables_find(reader) != 0)
@@ -496,8 +498,8 @@ static int objects_find(struct run_reader *reader)
 int run_reader_open(struct run_reader *reader, const char *path)
 {
     for (int looks = 1;; looks++) {
-        int result = file_open(reader, path);
-        if (result == 0 && objects_find(reader) == 0)
+        int result = file_open(reader, path, true);
+        if (result == 0 && objects_find(reader, true) == 0)
             return 0;
         bool again = result == 0 && !reader->file && reader->header.phase != RUN_FINALIZED &&
                      reader->header.trace_policy == TRACE_RING && looks < LOOKS_MOST;
@@ -506,6 +508,14 @@ int run_reader_open(struct run_reader *reader, const char *path)
             return -1;
         nanosleep(&(struct timespec){.tv_nsec = looks * 100000L}, NULL);
     }
+}
+
+int run_reader_open_tables(struct run_reader *reader, const char *path)
+{
+    if (file_open(reader, path, false) == 0 && objects_find(reader, false) == 0)
+        return 0;
+    run_reader_close(reader);
+    return -1;
 }
 
 void run_reader_rest(const struct run_reader *reader)

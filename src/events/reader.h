@@ -70,6 +70,21 @@ struct run_reader {
 
 /* Returns 0, or -1 with reader->error set; the reader needs no closing then. */
 int run_reader_open(struct run_reader *reader, const char *path);
+/*
+ * For who looks at running processes again and again: the same without the chunks, so that it takes no longer for a
+ * long trace. No events can be read from it, and no samples; of the communicators that have lost their slots it has
+ * the latest alone. Everything is checked as ever.
+ */
+int run_reader_open_tables(struct run_reader *reader, const char *path);
+/* Looks at the header again. True: what was found still is all that the file has (cells, states and levels are read
+ * where they are), and reader->header is as it is now. False: nothing has changed, and it is to be opened anew. */
+bool run_reader_refresh(struct run_reader *reader);
+/* Takes over what MPI_Comm_set_name and MPI_Comm_free have changed since then in the records of communicators. */
+void run_reader_relabel(struct run_reader *reader);
+/* Files that become shorter while they are looked at read as zeros there, instead of ending the tool (runmap.h); and
+ * whether that has happened, so that nothing that was read is to be believed. */
+void run_reader_guard(void);
+bool run_reader_is_torn(const struct run_reader *reader);
 void run_reader_close(struct run_reader *reader);
 /* What a counter is called (counter.h). */
 const char *run_reader_counter_name(const struct run_reader *reader, unsigned counter);

@@ -1,6 +1,6 @@
 /*
  * What the parts of the reader share; readercomms.c: the communicators of a run file, those that have a slot, and those
- * that had one before; readerobjects.c: the names of what was made on them.
+ * that had one before; readerobjects.c: the names of what was made on them; readerlive.c: looks at running processes.
  */
 #ifndef MPIT_EVENTS_READERCOMMS_H
 #define MPIT_EVENTS_READERCOMMS_H
@@ -15,6 +15,8 @@
 
 /* Return 0, or -1 with the reader's error set. */
 __attribute__((format(printf, 2, 3))) int reader_fail(struct run_reader *reader, const char *format, ...);
+int reader_header_check(struct run_reader *reader);
+void reader_header_copy(struct run_reader *reader);
 int reader_comms_find(struct run_reader *reader);
 int reader_objects_find(struct run_reader *reader);
 void reader_comms_release(struct run_reader *reader);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,10 @@ static struct run_map **resting;
 static size_t resting_next; /* the oldest, which is the next to go */
 /* Of these and of what maps know of their places: threads put files of their own to rest. */
 static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct run_map *maps;
+static struct sigaction unguarded;
+static size_t page_bytes;
 
 /* The file's descriptor, or -1. */
 static int file_open(const char *path, struct stat *st, char *error, size_t room)
@@ -31,6 +36,54 @@ static int file_open(const char *path, struct stat *st, char *error, size_t room
     snprintf(error, room, "is no regular file");
     close(fd);
     return -1;
+}
+
+static void map_link(struct run_map *map)
+{
+    pthread_mutex_lock(&resting_lock);
+    map->next = maps;
+    map->link = &maps;
+    if (maps)
+        maps->link = &map->next;
+    __atomic_store_n(&maps, map, __ATOMIC_RELEASE); /* the guard may look at any moment */
+    pthread_mutex_unlock(&resting_lock);
+}
+
+/* The caller holds the lock. */
+static void map_unlink(struct run_map *map)
+{
+    __atomic_store_n(map->link, map->next, __ATOMIC_RELEASE);
+    if (map->next)
+        map->next->link = map->link;
+}
+
+/* SIGBUS: behind the end of a file that has become shorter. The page of zeros stays until the map goes. */
+static void fault_take(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    int error = errno;
+    uintptr_t at = (uintptr_t)info->si_addr;
+    for (struct run_map *map = __atomic_load_n(&maps, __ATOMIC_ACQUIRE); map; map = map->next) {
+        uintptr_t base = (uintptr_t)map->base;
+        if (at < base || at - base >= map->bytes)
+            continue;
+        void *page = map->base + (at - base) / page_bytes * page_bytes;
+        map->torn = true;
+        if (mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+            break;
+        errno = error;
+        return;
+    }
+    sigaction(SIGBUS, &unguarded, NULL); /* it is raised again, and is none of ours */
+}
+
+void run_map_guard(void)
+{
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    struct sigaction guard = {.sa_sigaction = fault_take, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    sigemptyset(&guard.sa_mask);
+    if (sigaction(SIGBUS, &guard, &before) == 0 && before.sa_sigaction != fault_take)
+        unguarded = before;
 }
 
 struct run_map *run_map_open(const char *path, char error[512])
@@ -51,8 +104,10 @@ struct run_map *run_map_open(const char *path, char error[512])
         free(map);
         return NULL;
     }
-    *map = (struct run_map){base, (size_t)st.st_size, st.st_dev, st.st_ino, 0, 0, true, -1};
+    *map = (struct run_map){
+        .base = base, .bytes = (size_t)st.st_size, .device = st.st_dev, .inode = st.st_ino, .awake = true, .fd = -1};
     memcpy(map->path, path, length);
+    map_link(map);
     return map;
 }
 
@@ -71,6 +126,7 @@ void run_map_close(struct run_map *map)
     pthread_mutex_lock(&resting_lock);
     if (map->place)
         resting[map->place - 1] = NULL;
+    map_unlink(map);
     pthread_mutex_unlock(&resting_lock);
     munmap(map->base, map->bytes);
     free(map);

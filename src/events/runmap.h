@@ -7,6 +7,10 @@
  *   resting[] ──> maps that may be taken away, the oldest first; one that is in it knows its place
  *
  * A map comes back to the address that it had, so that pointers into the file need no change.
+ *
+ * A file that gets shorter while it is mapped (somebody truncates it, its server has lost it) raises SIGBUS where it is
+ * looked at behind its end. A tool that looks at files for long asks for a guard: then there is a page of zeros in that
+ * place, and the map is known to be torn.
  */
 #ifndef MPIT_EVENTS_RUNMAP_H
 #define MPIT_EVENTS_RUNMAP_H
@@ -23,7 +27,9 @@ struct run_map {
     size_t place;   /* in resting[], + 1; 0: not in it */
     unsigned holds; /* by so many */
     bool awake;
-    int fd; /* for run_map_read; -1: not open */
+    int fd;                       /* for run_map_read; -1: not open */
+    volatile bool torn;           /* written by the guard */
+    struct run_map *next, **link; /* all maps, for the guard */
     char path[];
 };
 
@@ -37,6 +43,8 @@ int run_map_wake(struct run_map *map, char error[128]);
  * thread, of a file that is held; what it opens is closed when the file is put to rest. False: it has to be looked at.
  */
 bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes);
+/* From now on; of a process with one thread that looks into run files. */
+void run_map_guard(void);
 /* false: one hold less. */
 void run_map_hold(struct run_map *map, bool held);
 

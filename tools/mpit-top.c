@@ -1,0 +1,238 @@
+/*
+ * mpit-top: what the user's MPI jobs on this node do now. It looks into their run files, and the jobs feel nothing.
+ */
+#define _GNU_SOURCE
+#include "livefind.h"
+#include "options.h"
+#include "ranklist.h"
+#include "topjson.h"
+#include "topscreen.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "Usage: mpit-top [options] [RUN|FILE...]\n"
+    "Shows what your MPI jobs that run with mpit do now: by rank the share of time in MPI, at work and stalled,\n"
+    "messages and bytes by second, the call that each is in, and of ranks that hang for whom they wait. Looks at the\n"
+    "jobs on this node, or at run directories and run files.\n"
+    "\n"
+    "  --interval SECONDS  from one look to the next (0.1 to 3600; default 1)\n"
+    "  --ranks LIST        these ranks alone, such as 0,4-7,12-\n"
+    "  --once              one screen as text, after one interval (also where there is no terminal)\n"
+    "  --json              a line of JSON for each look; with --once one object. Of a RUN until it has ended\n"
+    "  --help, --version\n"
+    "\n"
+    "Keys: r ranks, c communicators, s sizes, v variables, enter into one, < > sort, / filter, p pause, j next job,\n"
+    "h help, q end.\n"
+    "\n"
+    "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
+    "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .rates.mpi_share, .call.name]'\n";
+
+enum { WIDTH_WITHOUT_TERMINAL = 120, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
+
+struct request {
+    bool once, json;
+    double interval;
+    const char *ranks;
+    char **paths;
+    size_t path_count;
+};
+
+static double interval_read(const char *text)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end || errno || !(value >= 0.1 && value <= INTERVAL_MOST))
+        usage_reject("--interval is a number of seconds from 0.1 to %d, not '%s'", INTERVAL_MOST, text);
+    return value;
+}
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
+                                            {"ranks", required_argument, NULL, 'r'},
+                                            {"once", no_argument, NULL, 'o'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {.interval = 1};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'i':
+            request.interval = interval_read(optarg);
+            break;
+        case 'r':
+            if (!rank_list_is_good(optarg))
+                usage_reject("--ranks: '%s' is no list of ranks; " RANK_LIST_ALLOWED, optarg);
+            request.ranks = optarg;
+            break;
+        case 'o':
+            request.once = true;
+            break;
+        case 'j':
+            request.json = true;
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-top " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    request.paths = argv + optind;
+    request.path_count = (size_t)(argc - optind);
+    return request;
+}
+
+struct looker {
+    struct live live;
+    char error[512];
+};
+
+/* False: no memory. Nothing to be seen is a message. */
+static bool look(void *context, struct top_view *view, struct top_model *model)
+{
+    struct looker *looker = context;
+    uint64_t begin = live_monotonic_ns();
+    int result = live_look(&looker->live, looker->error);
+    view->message = result != 0 && !looker->live.job_count ? looker->error : NULL;
+    if (top_model_update(model, &looker->live) != 0)
+        return false;
+    top_focus_update(view, model);
+    model->look_ns = live_monotonic_ns() - begin;
+    return true;
+}
+
+static void look_or_end(struct looker *looker, struct top_view *view, struct top_model *model)
+{
+    if (!look(looker, view, model))
+        errx(1, "no memory");
+}
+
+static void interval_pass(double seconds)
+{
+    struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+        continue;
+}
+
+/* ---- for scripts --------------------------------------------------------------------------------------------------
+ */
+
+static void json_say(const struct top_model *model, const struct looker *looker, const struct request *request)
+{
+    json_t *document = top_json(model, &looker->live, request->ranks);
+    char *text = document ? json_dumps(document, request->once ? JSON_INDENT(2) : JSON_COMPACT) : NULL;
+    if (!text)
+        errx(1, "no memory");
+    if (printf("%s\n", text) < 0 || fflush(stdout) != 0)
+        err(1, "standard output cannot be written");
+    free(text);
+    json_decref(document);
+}
+
+static bool some_live(const struct top_model *model)
+{
+    for (size_t i = 0; i < model->job_count; i++)
+        if (model->jobs[i].alive)
+            return true;
+    return false;
+}
+
+/* As long as somebody reads it; a run that was named: until it has ended. */
+static int json_run(struct looker *looker, struct top_view *view, struct top_model *model,
+                    const struct request *request)
+{
+    look_or_end(looker, view, model);
+    if (view->message)
+        errx(1, "%s", view->message);
+    do {
+        interval_pass(request->interval);
+        look_or_end(looker, view, model);
+        json_say(model, looker, request);
+    } while (!request->once && (!request->path_count || some_live(model)));
+    output_close();
+    return 0;
+}
+
+static int page_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    int width = columns ? atoi(columns) : 0;
+    if (width < 20 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    return width < 20 ? WIDTH_WITHOUT_TERMINAL : width;
+}
+
+static void job_print(struct top_view *view, struct top_model *model, const struct top_job *job)
+{
+    struct top_page page = {.width = page_width()};
+    view->job = job->job;
+    top_page_make(&page, view, model);
+    top_page_add(&page, 0, 0, "%s", "");
+    size_t ranks = page.count;
+    top_comms_add(&page, view, job);
+    for (; page.count > ranks + 1 + PAGE_COMMS_MOST; page.count--)
+        free(page.rows[page.count - 1].text);
+    top_page_print(&page, stdout);
+    top_page_clear(&page);
+}
+
+static int text_run(struct looker *looker, struct top_view *view, struct top_model *model)
+{
+    look_or_end(looker, view, model);
+    interval_pass(view->interval);
+    look_or_end(looker, view, model);
+    if (view->message || !model->job_count)
+        errx(1, "%s", view->message ? view->message : "no job of yours runs with mpit on this node");
+    for (size_t i = 0; i < model->job_count; i++) {
+        if (i)
+            putchar('\n');
+        job_print(view, model, &model->jobs[i]);
+    }
+    output_close();
+    return 0;
+}
+
+int main(int argc, char *argv[])
+{
+    static struct top_view view = {.sort = -1};
+    struct request request = request_read(argc, argv);
+    struct top_model model = {0};
+    struct looker looker;
+    int number = 0, status = 0;
+    setlocale(LC_CTYPE, "");
+    view.interval = request.interval;
+    view.ranks = request.ranks;
+    if (live_open(&looker.live, (const char *const *)request.paths, request.path_count) != 0)
+        errx(1, "no memory");
+    if (request.json)
+        status = json_run(&looker, &view, &model, &request);
+    else if (request.once || !top_screen_open())
+        status = text_run(&looker, &view, &model);
+    else {
+        number = top_screen_run(&view, &model, look, &looker);
+        top_screen_close();
+    }
+    top_model_release(&model);
+    live_close(&looker.live);
+    if (number) { /* for who waits for it */
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    return status;
+}

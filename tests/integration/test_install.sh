@@ -49,7 +49,7 @@ done
 
 echo "# the installation"
 check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
-files=(bin/mpit-run bin/mpit-dump bin/mpit-list libexec/mpit/mpit-fork-agent
+files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-exporter share/mpit/prometheus/rules.yml libexec/mpit/mpit-fork-agent
     include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE

@@ -55,7 +55,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-exporter share/mpit/pro
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE
     share/doc/mpit/summary-json.md share/doc/mpit/analyze.md share/doc/mpit/check.md share/doc/mpit/outputs.md share/doc/mpit/otf2.md
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
-    share/doc/mpit/below.md share/doc/mpit/counters.md
+    share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/exporter.md
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc)

@@ -319,26 +319,36 @@ static int variables_read(struct observation *observation, struct reading *readi
     return 0;
 }
 
+/* Opens the file again; false: it is there no more, or it is another one. */
+static bool file_again(struct run_reader *again, const struct run_reader *run, const char *path)
+{
+    if (run_reader_open_tables(again, path) != 0)
+        return false;
+    bool same = again->header.job == run->header.job && again->header.pid == run->header.pid &&
+                again->header.begin_realtime_ns == run->header.begin_realtime_ns;
+    if (!same)
+        run_reader_close(again);
+    return same;
+}
+
 int observation_read(struct observation *observation, struct observed_process *process, const struct run_reader *run,
                      const char *path)
 {
-    bool seen[METRICS_MOST] = {false};
+    bool seen[METRICS_MOST] = {false}, done = false;
     struct run_reader again;
     size_t next = 0;
     int result = 0;
-    for (int attempt = 1; attempt <= READS_MOST && result == 0; attempt++) {
-        if (attempt > 1 && run_reader_open_tables(&again, path) != 0)
-            break;
-        struct reading reading = {.run = attempt > 1 ? &again : run, .process = process};
+    for (int attempt = 1; attempt <= READS_MOST && !done && result == 0; attempt++) {
+        bool opened = attempt > 1 && file_again(&again, run, path);
+        bool last = attempt == READS_MOST || (attempt > 1 && !opened);
+        struct reading reading = {.run = opened ? &again : run, .process = process};
         result = reading_begin(&reading, observation);
         if (result == 0)
-            result = variables_read(observation, &reading, &next, attempt == READS_MOST, seen);
-        bool done = next >= reading.run->variable_count;
+            result = variables_read(observation, &reading, &next, last, seen);
+        done = next >= reading.run->variable_count;
         reading_end(&reading);
-        if (attempt > 1)
+        if (opened)
             run_reader_close(&again);
-        if (done)
-            break;
     }
     return result;
 }

@@ -171,6 +171,7 @@ def part_figures():
     equal("by job, too", jobs.one("mpit_send_count_total", job=number), sum(count["sends"] for count in counts))
     equal("it was no error", gone.get("mpit_process_info", job=number, phase="finalized").__len__(), RANKS)
     prometheus_rate(prometheus, number)
+    documented(prometheus)
     for exporter in (by_rank, by_job, by_comm):
         equal("it ends when told", exporter.end()[0], 0)
     ended(prometheus.process)
@@ -195,6 +196,16 @@ def prometheus_rate(prometheus, number):
     told("rules record", len(record) in (0, RANKS), record)
     up = prometheus.query(f'max_over_time(job:mpit_send_count:rate1m{{job="{number}"}}[5m])')
     told("a recorded rate is over 0", len(up) == 1 and up[0][1] > 0, up)
+
+
+def documented(prometheus):
+    """The queries that share/doc/exporter.md recommends: each is one, and most have an answer here."""
+    with open(f"{HERE}/../../share/doc/exporter.md") as file:
+        table = file.read().split("| question | query |")[1].split("\n\n")[0]
+    queries = [line.split("`")[1] for line in table.splitlines() if "`" in line]
+    answers = {query: prometheus.query(query) for query in queries}
+    silent = [query for query, answer in answers.items() if not answer]
+    told("documented queries have answers", len(queries) >= 10 and len(silent) <= 2, silent)
 
 
 def compare_sums(metrics, number, counts):

@@ -21,6 +21,7 @@ struct emission {
 
 /* So many there are of each process beside its variables: process_add. */
 enum { PROCESS_SERIES = 8 };
+enum { SLOT_NAME_BYTES = 64 };
 
 static const char *phase_name(uint32_t phase)
 {
@@ -113,8 +114,8 @@ static void slots_add(struct emission *emission, struct figure_set *set, size_t 
         size_t used = emission->labels.used;
         char text[24];
         if (metric->shape != SHAPE_NUMBER)
-            labels_add(&emission->labels, metric->label,
-                       metric_slot_name(&emission->observation->metrics, metric, i, text));
+            text_label(&emission->labels, metric->label,
+                       metric_slot_name(&emission->observation->metrics, metric, i, text), SLOT_NAME_BYTES);
         value_add(family, metric, &emission->labels, row->values[i]);
         emission->labels.used = used;
     }
@@ -183,7 +184,7 @@ static void process_figures_add(struct emission *emission, const struct observed
     for (size_t i = 0; by_comm && i <= process->comm_count; i++) {
         struct observed_comm *comm = i < process->comm_count ? &process->comms[i] : NULL;
         process_labels(&emission->labels, job, process);
-        text_label(&emission->labels, "communicator", comm ? comm->name : "other", COMM_NAME_BYTES);
+        text_label(&emission->labels, "communicator", comm ? comm->name : COMM_OTHERS, COMM_NAME_BYTES);
         set_add(emission, comm ? &comm->figures : &process->others, shape, true, false, false);
     }
 }

@@ -2,6 +2,7 @@
 #include "metrictable.h"
 
 #include "counter.h"
+#include "label.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -181,6 +182,8 @@ static void help_make(struct metric *metric, const struct variable *known, const
     else
         snprintf(metric->help, sizeof metric->help, "Variable %.150s of class %s.", metric->variable,
                  variable_class_name(record->class));
+    if (!known)
+        text_tidy(metric->help, sizeof metric->help);
 }
 
 /* ---- the table
@@ -316,8 +319,11 @@ uint64_t metric_joined(const struct metric *metric, uint64_t one, uint64_t other
  * -----------------------------------------------------------------------------------------------------------
  */
 
-static size_t call_slot(struct metric_table *table, const char *name)
+/* Two names that look the same are one. */
+static size_t call_slot(struct metric_table *table, const char *raw)
 {
+    char name[CALL_NAME_BYTES];
+    label_clean(name, sizeof name, raw, CALL_NAME_BYTES);
     for (size_t i = 0; i < table->call_count; i++)
         if (strncmp(table->calls[i], name, CALL_NAME_BYTES) == 0)
             return i;
@@ -326,7 +332,7 @@ static size_t call_slot(struct metric_table *table, const char *name)
     if (!calls)
         return METRIC_SLOTS_MOST;
     table->calls = calls;
-    snprintf(calls[table->call_count], sizeof *calls, "%.*s", CALL_NAME_BYTES - 1, name);
+    memcpy(calls[table->call_count], name, sizeof *calls);
     return table->call_count++;
 }
 

@@ -41,6 +41,9 @@ struct figure_set {
     size_t shown; /* series that it has */
 };
 
+/* What all others are called together. */
+#define COMM_OTHERS "other"
+
 struct observed_comm {
     char name[COMM_NAME_BYTES];
     char label[COMM_LABEL_BYTES];

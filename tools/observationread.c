@@ -10,6 +10,7 @@
 
 #include "cells.h"
 #include "counter.h"
+#include "label.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,11 @@ static bool comm_is_used(const struct run_reader *run, uint32_t slot)
 /* Finds the communicator's place, or gives it one, if it is used; SIZE_MAX: it is one of the others. */
 static size_t comm_place(struct observed_process *process, const struct comm_record *record, bool used, size_t most)
 {
-    size_t place = comm_find(process, record->name);
+    char name[COMM_NAME_BYTES];
+    label_clean(name, sizeof name, record->name, COMM_NAME_BYTES); /* two that look the same are one */
+    size_t place = comm_find(process, name);
+    if (strcmp(name, COMM_OTHERS) == 0)
+        return SIZE_MAX;
     if (place == process->comm_count) {
         struct observed_comm *comms =
             used && place < most ? realloc(process->comms, (place + 1) * sizeof *comms) : NULL;
@@ -72,7 +77,7 @@ static size_t comm_place(struct observed_process *process, const struct comm_rec
             return SIZE_MAX;
         process->comms = comms;
         comms[place] = (struct observed_comm){.size = record->size};
-        memcpy(comms[place].name, record->name, COMM_NAME_BYTES);
+        memcpy(comms[place].name, name, COMM_NAME_BYTES);
         process->comm_count++;
     }
     memcpy(process->comms[place].label, record->label, COMM_LABEL_BYTES);

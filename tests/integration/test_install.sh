@@ -49,7 +49,7 @@ done
 
 echo "# the installation"
 check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
-files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-exporter share/mpit/prometheus/rules.yml libexec/mpit/mpit-fork-agent
+files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-exporter libexec/mpit/mpit-fork-agent
     include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE
@@ -58,7 +58,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-exporter share/mpit/pro
     share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/exporter.md
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
-    share/mpit/examples/solver.cc)
+    share/mpit/examples/solver.cc share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml)
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi" "bin/mpit-dump-$mpi")
 done

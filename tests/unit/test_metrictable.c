@@ -149,6 +149,12 @@ static void slots_are_told_apart_by_name(void **state)
     assert_int_equal(metric_slot(&table, count, &other, 1), a);
     assert_int_equal(metric_slot(&table, count, &other, 2), b);
     assert_string_equal(metric_slot_name(&table, count, a, number), "MPI_A");
+    /* what would move a cursor, however it is written, is one name */
+    struct call_record odd[3] = {{.name = "none"}, {.name = "MPI_\033A"}, {.name = "MPI_\377A"}};
+    struct run_reader hostile = {.calls = odd, .call_count = 3};
+    size_t slot = metric_slot(&table, count, &hostile, 1);
+    assert_int_equal(metric_slot(&table, count, &hostile, 2), slot);
+    assert_string_equal(metric_slot_name(&table, count, slot, number), "MPI_?A");
     struct variable_record record = record_of("mpit_things", VARIABLE_COUNTER, "", 7);
     const struct metric *things = metric_of(&record);
     assert_string_equal(things->label, "slot");

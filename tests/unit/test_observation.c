@@ -220,6 +220,21 @@ static void unused_communicator_takes_no_place(void **state)
     assert_string_equal(process.comms[0].name, "a");
 }
 
+static void names_that_look_the_same_are_one_series(void **state)
+{
+    (void)state;
+    observation.choice = (struct observation_choice){.by_comm = true, .comms_most = 9};
+    comm_fill(1, "x\n", 0);
+    comm_fill(2, "x\r", 0);
+    comm_fill(3, "other", 0); /* as all that have no series of their own are called */
+    for (int slot = 1; slot < SLOTS; slot++)
+        fake.list[slot].cells[0] = 1;
+    look();
+    assert_int_equal(process.comm_count, 1);
+    assert_int_equal(value(comm("x?"), COUNT), 2);
+    assert_int_equal(value(&process.others, COUNT), 2);
+}
+
 /* Nobody knows whose cells those are. */
 static void communicators_that_change_under_way_stay_what_they_were(void **state)
 {
@@ -246,6 +261,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(level_falls_and_watermarks_do_not_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(slot_that_is_used_again_does_not_mix, setup, teardown),
         cmocka_unit_test_setup_teardown(unused_communicator_takes_no_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_that_look_the_same_are_one_series, setup, teardown),
         cmocka_unit_test_setup_teardown(communicators_that_change_under_way_stay_what_they_were, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

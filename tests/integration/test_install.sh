@@ -60,7 +60,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter l
     share/bash-completion/completions/mpit-run share/bash-completion/completions/mpit-top share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
-    share/mpit/examples/solver.cc)
+    share/mpit/examples/solver.cc share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml)
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi" "bin/mpit-dump-$mpi")
 done

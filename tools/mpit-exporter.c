@@ -1,0 +1,320 @@
+/*
+ * mpit-exporter: the figures of the user's running jobs on this node, as metrics over HTTP.
+ *
+ *   client ── GET /metrics ──> httpserver ──> page_make ── live_look ──> observation_take ──> metrics_make ──> text
+ *
+ * One thread. When nobody asks for a while it looks by itself, so that files of processes that have ended are let go.
+ */
+#define _GNU_SOURCE
+#include "httpserver.h"
+#include "live.h"
+#include "metrics.h"
+#include "options.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LISTEN_DEFAULT "127.0.0.1:16748"
+
+enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
+
+static const char help[] =
+    "Usage: mpit-exporter [options] [RUN...]\n"
+    "Serves what your MPI jobs on this node count, while they run, as metrics for Prometheus (OpenMetrics) over HTTP.\n"
+    "Finds the jobs by itself; RUN (a run directory or file) names some instead.\n"
+    "\n"
+    "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; [::1]:PORT; PORT alone is of 127.0.0.1; 0 takes\n"
+    "                         a free one, which is printed). There is no password: mind who can reach it\n"
+    "  --by WHAT              a series for each job, rank (default), or comm: rank and communicator\n"
+    "  --communicators N      with --by comm: at most so many of a rank, the rest as \"other\" (default 16)\n"
+    "  --variables LIST       shell patterns for names of variables, separated by commas; !PATTERN for those not\n"
+    "  --all-sizes            a histogram's bucket for each power of two (default: for each second one)\n"
+    "  --max-series N         at most so many on this node (default 10000); how many were left out is a metric\n"
+    "  --linger SECONDS       shows the last figures of a process so long after its end (default 120)\n"
+    "  --once                 prints the metrics instead, in Prometheus's text format\n"
+    "  --openmetrics          with --once: as OpenMetrics\n"
+    "  --help, --version\n"
+    "\n"
+    "Examples:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time,mpit_*_bytes,mpit_*_size_count'\n"
+    "           mpit-exporter --once --by job\n"
+    "share/doc/exporter.md has what is told, and how to watch a cluster.\n";
+
+struct request {
+    const char *listen;
+    bool once, openmetrics;
+    struct metrics_choice metrics;
+    struct observation_choice observation;
+};
+
+struct exporter {
+    struct live live;
+    struct observation observation;
+    struct metrics_choice choice;
+    struct exporter_facts facts;
+    char told[512]; /* the last problem that was said */
+};
+
+/* ---- the command line
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static size_t number_read(const char *option, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || number > NUMBER_MOST)
+        usage_reject("%s is a number from 0 to %d, not '%s'", option, NUMBER_MOST, text);
+    return number;
+}
+
+static enum metrics_by by_read(const char *text)
+{
+    static const char *const names[] = {[BY_JOB] = "job", [BY_RANK] = "rank", [BY_COMM] = "comm"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum metrics_by)i;
+    usage_reject("--by is job, rank or comm, not '%s'", text);
+}
+
+static void option_take(struct request *request, int option)
+{
+    switch (option) {
+    case 'l':
+        request->listen = optarg;
+        break;
+    case 'b':
+        request->metrics.by = by_read(optarg);
+        break;
+    case 'c':
+        request->observation.comms_most = number_read("--communicators", optarg);
+        break;
+    case 'p':
+        request->observation.patterns = optarg;
+        break;
+    case 'a':
+        request->metrics.all_sizes = true;
+        break;
+    case 'm':
+        request->metrics.series_most = number_read("--max-series", optarg);
+        break;
+    case 'g':
+        request->observation.linger_ns = number_read("--linger", optarg) * UINT64_C(1000000000);
+        break;
+    case 'o':
+        request->once = true;
+        break;
+    default:
+        request->openmetrics = true;
+        break;
+    }
+}
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"listen", required_argument, NULL, 'l'},
+                                            {"by", required_argument, NULL, 'b'},
+                                            {"communicators", required_argument, NULL, 'c'},
+                                            {"variables", required_argument, NULL, 'p'},
+                                            {"all-sizes", no_argument, NULL, 'a'},
+                                            {"max-series", required_argument, NULL, 'm'},
+                                            {"linger", required_argument, NULL, 'g'},
+                                            {"once", no_argument, NULL, 'o'},
+                                            {"openmetrics", no_argument, NULL, 'f'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {
+        .metrics = {.by = BY_RANK, .series_most = SERIES_DEFAULT},
+        .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        if (option == 'h')
+            text_and_exit(help);
+        if (option == 'v')
+            text_and_exit("mpit-exporter " MPIT_VERSION "\n");
+        if (option == ':' || option == '?')
+            option_reject(option, argv);
+        option_take(&request, option);
+    }
+    if (request.once && request.listen)
+        usage_reject("--once prints, and --listen serves: one of them");
+    if (request.openmetrics && !request.once)
+        usage_reject("--openmetrics goes with --once; over HTTP the client chooses");
+    char host[ADDRESS_TEXT_BYTES], port[8];
+    if (!request.listen)
+        request.listen = LISTEN_DEFAULT;
+    if (!http_address_split(request.listen, host, port))
+        usage_reject("--listen is ADDRESS:PORT, [ADDRESS]:PORT of IPv6, or PORT, not '%s'", request.listen);
+    request.observation.by_comm = request.metrics.by == BY_COMM;
+    request.observation.named = optind < argc;
+    return request;
+}
+
+/* ---- pages
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Says a problem, and not the same again and again. */
+static void problem_tell(struct exporter *exporter, const char *problem)
+{
+    if (problem[0] && strcmp(problem, exporter->told) != 0)
+        warnx("%s", problem);
+    snprintf(exporter->told, sizeof exporter->told, "%s", problem);
+}
+
+static bool exporter_look(struct exporter *exporter)
+{
+    char error[512] = "";
+    double begin = clock_seconds(CLOCK_MONOTONIC);
+    exporter->observation.problem[0] = '\0';
+    if (live_look(&exporter->live, error) != 0)
+        exporter->observation.looks_failed++;
+    bool taken = observation_take(&exporter->observation, &exporter->live) == 0;
+    problem_tell(exporter, error[0] ? error : exporter->observation.problem);
+    exporter->facts.look_seconds = clock_seconds(CLOCK_MONOTONIC) - begin;
+    return taken;
+}
+
+/* False: there was no memory. */
+static bool metrics_write(struct exporter *exporter, enum metric_format format, struct text *to)
+{
+    struct exposition exposition = {0};
+    exporter->facts.scrapes++;
+    bool written = exporter_look(exporter);
+    if (written) {
+        metrics_make(&exposition, &exporter->observation, &exporter->choice, &exporter->facts);
+        written = exposition_write(&exposition, format, to);
+    }
+    exposition_free(&exposition);
+    return written;
+}
+
+static struct page page_of(unsigned status, const char *type, const char *body)
+{
+    char *copy = strdup(body);
+    return (struct page){status, type, copy, copy ? strlen(copy) : 0};
+}
+
+static struct page page_make(void *context, const char *path, const char *accept)
+{
+    static const char front[] = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>mpit-exporter</title></head><body>\n"
+                                "<h1>mpit-exporter " MPIT_VERSION "</h1>\n"
+                                "<p>What MPI jobs on this node count: <a href=\"/metrics\">metrics</a></p>\n"
+                                "</body></html>\n";
+    struct text text = {0};
+    if (strcmp(path, "/") == 0)
+        return page_of(200, "text/html; charset=utf-8", front);
+    if (strcmp(path, "/metrics") != 0)
+        return page_of(404, "text/plain; charset=utf-8", "there is /metrics here, and nothing else\n");
+    enum metric_format format = format_negotiate(accept);
+    if (metrics_write(context, format, &text))
+        return (struct page){200, format_content_type(format), text.bytes, text.used};
+    text_free(&text);
+    return page_of(500, "text/plain; charset=utf-8", "there is not enough memory\n");
+}
+
+/* ---- serving
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* SIGTERM and SIGINT, as something to read. */
+static int signals_open(void)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &ends, NULL) != 0)
+        return -1;
+    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void serve(struct exporter *exporter, const char *where)
+{
+    struct http_server server;
+    char error[512];
+    int signals = signals_open();
+    if (signals < 0)
+        err(1, "signals cannot be waited for");
+    if (http_open(&server, where, page_make, exporter, error) != 0)
+        errx(1, "%s", error);
+    if (!server.loopback)
+        warnx("%s can be reached from other nodes, and nobody is asked for a password", server.address);
+    printf("http://%s/metrics\n", server.address);
+    fflush(stdout);
+    struct pollfd waits[] = {{.fd = signals, .events = POLLIN}, {.fd = http_descriptor(&server), .events = POLLIN}};
+    uint64_t scrapes = 0;
+    double looked = clock_seconds(CLOCK_MONOTONIC);
+    while (!waits[0].revents) {
+        if (poll(waits, 2, http_timeout(&server, IDLE_LOOK_MS)) < 0 && errno != EINTR)
+            err(1, "poll");
+        http_run(&server);
+        double now = clock_seconds(CLOCK_MONOTONIC);
+        if (scrapes == exporter->facts.scrapes && (now - looked) * 1000 >= IDLE_LOOK_MS)
+            exporter_look(exporter);
+        else if (scrapes == exporter->facts.scrapes)
+            continue;
+        scrapes = exporter->facts.scrapes;
+        looked = now;
+    }
+    http_close(&server);
+    close(signals);
+}
+
+static void print_once(struct exporter *exporter, enum metric_format format)
+{
+    struct text text = {0};
+    if (!metrics_write(exporter, format, &text))
+        errx(1, "there is not enough memory");
+    fwrite(text.bytes, 1, text.used, stdout);
+    text_free(&text);
+    output_close();
+}
+
+static const char *user_name(void)
+{
+    static char number[24];
+    const struct passwd *user = getpwuid(geteuid());
+    snprintf(number, sizeof number, "%u", (unsigned)geteuid());
+    return user ? strdup(user->pw_name) : number;
+}
+
+int main(int argc, char *argv[])
+{
+    struct request request = request_read(argc, argv);
+    static struct exporter exporter; /* its table of metrics is large */
+    exporter.observation.choice = request.observation;
+    exporter.choice = request.metrics;
+    exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
+    exporter.choice.user = user_name();
+    if (!exporter.choice.user ||
+        live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
+        errx(1, "there is not enough memory");
+    if (request.once)
+        print_once(&exporter, request.openmetrics ? FORMAT_OPENMETRICS : FORMAT_TEXT);
+    else
+        serve(&exporter, request.listen);
+    live_close(&exporter.live);
+    observation_free(&exporter.observation);
+    return 0;
+}

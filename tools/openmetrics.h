@@ -1,0 +1,83 @@
+/*
+ * Metrics as text, as Prometheus and others read them over HTTP.
+ *
+ *   exposition ── families[] ── text     the lines of its samples, in the order in which they came
+ *
+ * A family is one metric: a name, what it is, its unit, and a sample for each set of labels. All samples of a family
+ * stand together, whatever the order in which they were added. There are two formats: OpenMetrics 1.0, and the older
+ * text format of Prometheus (version 0.0.4), which has no units, no end, and counters under their whole name. Samples
+ * are the same lines in both.
+ *
+ * Memory that is short makes the exposition fail as a whole: half of the metrics would be wrong ones.
+ */
+#ifndef MPIT_TOOLS_OPENMETRICS_H
+#define MPIT_TOOLS_OPENMETRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum metric_type { METRIC_UNKNOWN, METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC_INFO };
+enum metric_format { FORMAT_TEXT, FORMAT_OPENMETRICS };
+
+/* Bytes that grow. */
+struct text {
+    char *bytes; /* ends with NUL, if it is not NULL */
+    size_t used, room;
+    bool failed; /* there was no memory */
+};
+
+__attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
+void text_clear(struct text *text);
+void text_free(struct text *text);
+
+struct metric_family {
+    char *name; /* without what its samples have behind it: _total, _info, _bucket */
+    char *help;
+    const char *unit; /* "" or what the name ends with; constant text */
+    enum metric_type type;
+    struct text text;
+    size_t samples;
+};
+
+struct exposition {
+    struct metric_family **families;
+    size_t count, room;
+    bool failed;
+};
+
+/* The family of that name, made if there is none yet; NULL: no memory. unit: constant text. */
+struct metric_family *exposition_family(struct exposition *exposition, const char *name, enum metric_type type,
+                                        const char *unit, const char *help);
+/* Writes all families that have a sample. Returns false without memory. */
+bool exposition_write(const struct exposition *exposition, enum metric_format format, struct text *to);
+void exposition_free(struct exposition *exposition);
+
+/* Labels of a sample, as text: NAME="VALUE",NAME="VALUE". A value is anybody's bytes; what is no UTF-8 becomes U+FFFD.
+ */
+void labels_add(struct text *labels, const char *name, const char *value);
+
+/* A sample: a counter has its _total, an information its _info and the value 1. labels: NULL for none. */
+void family_add(struct metric_family *family, const struct text *labels, uint64_t value);
+void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns);
+void family_add_number(struct metric_family *family, const struct text *labels, double value);
+
+/* A histogram: counts[i] observations that were at most limits[i] and over limits[i - 1]; the last has no limit. They
+ * are told cumulatively, each `buckets` (ascending, the last one count - 1) alone. */
+struct histogram {
+    const uint64_t *counts, *limits;
+    size_t count;
+    const unsigned *edges; /* indices in counts of the buckets that are told */
+    size_t edge_count;
+    uint64_t sum;
+    bool has_sum;
+};
+/* So many samples (lines) one makes. */
+size_t histogram_samples(const struct histogram *histogram);
+void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram);
+
+/* What a request's Accept header wants; NULL: it has none. */
+enum metric_format format_negotiate(const char *accept);
+const char *format_content_type(enum metric_format format);
+
+#endif

@@ -166,6 +166,26 @@ static void segment_drain(struct comm *comm, enum extreme extreme, uint64_t segm
         cell_drain(comm, extreme, view_cell(v, extreme), segment);
 }
 
+/* As cell_drain, but that the segment stays: who is at draining it finds nothing, or drains what came meanwhile. */
+uint64_t windows_span_take(struct comm *comm)
+{
+    uint64_t first = LOW_NEUTRAL;
+    for (struct view *v = GET(comm->views); v; v = v->next) {
+        uint64_t *cell = view_cell(v, EXTREME_SPAN_FIRST);
+        struct pair seen = pair_load(cell);
+        while (seen.value != LOW_NEUTRAL) {
+            cell_join(&comm->shared->closed[EXTREME_SPAN_FIRST], EXTREME_SPAN_FIRST, seen.value);
+            for (struct interval *i = GET(comm->extremes[EXTREME_SPAN_FIRST].intervals); i; i = i->next)
+                interval_give(i, EXTREME_SPAN_FIRST, seen.value, seen.tag);
+            if (pair_swap(cell, &seen, (struct pair){.value = LOW_NEUTRAL, .tag = seen.tag})) {
+                first = seen.value < first ? seen.value : first;
+                break;
+            }
+        }
+    }
+    return first;
+}
+
 /*
  * A writer that looked at the cell before it was drained has stored its level before, but the store may still be on its
  * way: the recorder has no fence there, unless it uses locked instructions anyway. The kernel makes the other threads

@@ -57,6 +57,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list libexec/mpit/mpit-fork-agent
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
     share/doc/mpit/below.md share/doc/mpit/counters.md
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
+    include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc)
 for mpi in "${mpis[@]}"; do

@@ -58,6 +58,8 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list libexec/mpit/mpit-fork-agent
     share/doc/mpit/below.md share/doc/mpit/counters.md
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
+    include/mpit/mpitf.h include/mpit/mpix_monitor.f90 "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
+    share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc)
 for mpi in "${mpis[@]}"; do
@@ -119,6 +121,8 @@ check "bindir" same "$(pc --variable=bindir mpit)" "$prefix/bin"
 for mpi in "${mpis[@]}"; do
     check "preload_$mpi" same "$(pc --variable="preload_$mpi" mpit)" "$prefix/$libdir/libmpit-$mpi.so"
 done
+check "the library of Fortran programs" test -e "$(pc --variable=libdir mpit)/libmpit-monitor.so"
+check "  is what monitor_libs names" bash -c 'pkg-config --variable=monitor_libs mpit | grep -q -- -lmpit-monitor'
 cat >version.c <<'C'
 #include <mpit/version.h>
 #include <stdio.h>
@@ -147,7 +151,7 @@ cmake_minimum_required(VERSION 3.22)
 project(client LANGUAGES C)
 find_package(mpit ${WANTED} REQUIRED COMPONENTS ${MPIS})
 add_executable(version version.c)
-target_link_libraries(version PRIVATE mpit::headers)
+target_link_libraries(version PRIVATE mpit::headers mpit::monitor)
 message(STATUS "version ${mpit_VERSION}")
 message(STATUS "run ${mpit_RUN}")
 foreach(mpi ${mpit_MPIS})

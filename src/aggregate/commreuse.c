@@ -239,6 +239,7 @@ static void comm_renew(struct comm *comm, const struct comm_facts *facts)
         v->tally.page_number = UINT32_MAX;
     }
     comm->lives++;
+    comm->span_drained = 0;
     comm->creations = 0;
     comm->windows_made = comm->files_made = 0;
     comm->difference = 0;

@@ -261,9 +261,10 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Begin of the first communication in the interval, end of the last one. */
-static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, const struct comm_snapshot *before,
-                     const struct comm_snapshot *after, const struct comm *comm)
+/* Begin of the first communication in the interval, end of the last one. Another thread's may have ended between the
+ * moment of a snapshot and the look at its cell: then it is at the interval's end. */
+static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, const struct snapshot *end,
+                     const struct comm_snapshot *before, const struct comm_snapshot *after, const struct comm *comm)
 {
     if (after->last <= begin->ticks || (before && before->freed))
         return;
@@ -271,9 +272,9 @@ static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, con
                             : smaller(after->first_beside, cell_load(&comm->shared->closed[EXTREME_SPAN_FIRST]));
     if (first == LOW_NEUTRAL || first > after->last)
         return;
-    first = first < begin->ticks ? begin->ticks : first;
+    first = smaller(first < begin->ticks ? begin->ticks : first, end->ticks);
     entry->first_ns = epoch_ns(first);
-    entry->last_ns = epoch_ns(after->last);
+    entry->last_ns = epoch_ns(smaller(after->last, end->ticks));
     entry->span_ns = entry->last_ns - entry->first_ns;
 }
 
@@ -303,7 +304,7 @@ static void comm_add(struct difference *difference, const struct snapshot *begin
     entry->size = comm->size;
     entry->rank = comm->rank;
     entry->remote_size = comm->remote_size;
-    span_set(entry, begin, before, after, comm);
+    span_set(entry, begin, end, before, after, comm);
     words_set(&difference->words[interval->comm_count++], comm, after->lives);
 }
 

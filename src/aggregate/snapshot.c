@@ -48,22 +48,38 @@ static inline word_pair pair_of(const uint64_t *from)
 }
 #endif
 
-static inline void words_copy(uint64_t *to, const uint64_t *from, size_t count)
+static inline __attribute__((always_inline)) void words_copy(uint64_t *to, const uint64_t *from, size_t count)
 {
-    size_t i = 0;
-    for (; i + AT_ONCE <= count; i += AT_ONCE)
-        *(word_pair *)(to + i) = pair_of(from + i);
-    for (; i < count; i++)
-        to[i] = cell_load(from + i);
+    for (; count >= (size_t)4 * AT_ONCE; count -= (size_t)4 * AT_ONCE, to += 4 * AT_ONCE, from += 4 * AT_ONCE) {
+        word_pair first = pair_of(from), second = pair_of(from + AT_ONCE);
+        word_pair third = pair_of(from + 2 * AT_ONCE), fourth = pair_of(from + 3 * AT_ONCE);
+        *(word_pair *)to = first;
+        *(word_pair *)(to + AT_ONCE) = second;
+        *(word_pair *)(to + 2 * AT_ONCE) = third;
+        *(word_pair *)(to + 3 * AT_ONCE) = fourth;
+    }
+    for (; count >= AT_ONCE; count -= AT_ONCE, to += AT_ONCE, from += AT_ONCE)
+        *(word_pair *)to = pair_of(from);
+    if (count)
+        *to = cell_load(from);
 }
 
 static inline void words_add(uint64_t *to, const uint64_t *from, size_t count)
 {
-    size_t i = 0;
-    for (; i + AT_ONCE <= count; i += AT_ONCE)
-        *(word_pair *)(to + i) += pair_of(from + i);
-    for (; i < count; i++)
-        to[i] += cell_load(from + i);
+    for (; count >= AT_ONCE; count -= AT_ONCE, to += AT_ONCE, from += AT_ONCE)
+        *(word_pair *)to += pair_of(from);
+    if (count)
+        *to += cell_load(from);
+}
+
+/* Is one of them not 0? Nearly always one of the first is, or none. */
+static inline bool words_any(const uint64_t *from, size_t count)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < count && !any; i += 8)
+        for (size_t j = i; j < i + 8 && j < count; j++)
+            any |= cell_load(from + j);
+    return any != 0;
 }
 
 static inline uint64_t words_sum(const uint64_t *from, size_t count)
@@ -189,6 +205,9 @@ static uint64_t first_look(struct comm *comm, enum snapshot_edge edge)
         uint64_t seen = cell_load(&v->tally.cells->span_first);
         first = seen < first ? seen : first;
     }
+    loads_order();
+    uint64_t drained = ~__atomic_load_n(&comm->span_drained, __ATOMIC_ACQUIRE);
+    first = drained < first ? drained : first;
     if (first == LOW_NEUTRAL || edge == SNAPSHOT_END || __atomic_load_n(&comm->freed, __ATOMIC_ACQUIRE))
         return first;
     first_give(comm, windows_span_take(comm));
@@ -252,16 +271,22 @@ static uint64_t *messages_take(uint64_t *at, const struct comm_snapshot *record,
     return at + 2 * words;
 }
 
+/* Was there ever one? Of those that were posted and are not complete there is a time. */
+static bool collectives_any(const struct view *views)
+{
+    for (const struct view *v = views; v; v = v->next)
+        if (words_any(v->tally.cells->coll_time, (size_t)2 * COLLECTIVE_COUNT))
+            return true;
+    return false;
+}
+
 static uint64_t *collectives_take(uint64_t *at, struct comm_snapshot *record, const struct view *views)
 {
-    uint64_t any = 0;
+    record->collectives = collectives_any(views);
+    if (!record->collectives)
+        return at;
     for (const struct view *v = views; v; v = v->next)
         words_take(at, v->tally.cells->coll_time, (size_t)2 * COLLECTIVE_COUNT, v == views);
-    for (size_t i = 0; i < (size_t)2 * COLLECTIVE_COUNT; i++)
-        any |= at[i];
-    record->collectives = any != 0;
-    if (!any)
-        return at;
     at += (size_t)2 * COLLECTIVE_COUNT;
     for (const struct view *v = views; v; v = v->next)
         words_take(at, v->tally.cells->coll_size_count, BUCKET_COUNT, v == views);

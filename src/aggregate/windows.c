@@ -147,6 +147,8 @@ static void cell_drain(struct comm *comm, enum extreme extreme, uint64_t *cell, 
     while (seen.tag <= segment) {
         if (seen.value != neutral) {
             cell_join(&comm->shared->closed[extreme], extreme, seen.value);
+            if (extreme == EXTREME_SPAN_FIRST)
+                cell_join(&comm->span_drained, EXTREME_MESSAGE_HIGH, ~seen.value); /* for windows_span_take */
             for (struct interval *i = GET(comm->extremes[extreme].intervals); i; i = i->next)
                 interval_give(i, extreme, seen.value, segment);
         }
@@ -166,7 +168,11 @@ static void segment_drain(struct comm *comm, enum extreme extreme, uint64_t segm
         cell_drain(comm, extreme, view_cell(v, extreme), segment);
 }
 
-/* As cell_drain, but that the segment stays: who is at draining it finds nothing, or drains what came meanwhile. */
+/*
+ * As cell_drain, but that the segment stays: who is at draining it finds nothing, or drains what came meanwhile. (If
+ * it had looked before, it may leave the begin in span_drained once more; then the next one to take finds it, and takes
+ * a communication for one that began with its window or before.)
+ */
 uint64_t windows_span_take(struct comm *comm)
 {
     uint64_t first = LOW_NEUTRAL;
@@ -183,7 +189,8 @@ uint64_t windows_span_take(struct comm *comm)
             }
         }
     }
-    return first;
+    uint64_t drained = ~__atomic_exchange_n(&comm->span_drained, 0, __ATOMIC_ACQ_REL);
+    return drained < first ? drained : first;
 }
 
 /*

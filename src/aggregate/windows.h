@@ -61,8 +61,8 @@ enum window_result window_write(struct window *window, uint64_t owner, uint64_t 
 
 /*
  * Takes the begin of the first communication out of the cells, for a reader that keeps it, and gives it to all
- * intervals that are open; the segment goes on. Of several such readers, one at a time. Returns LOW_NEUTRAL where there
- * is none.
+ * intervals that are open; the segment goes on. What windows have drained since the last time is in it, too. Of several
+ * such readers, one at a time. Returns LOW_NEUTRAL where there is none.
  */
 uint64_t windows_span_take(struct comm *comm);
 

@@ -10,6 +10,7 @@
 #include "monitorbook.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,6 +19,17 @@
 int rank, failures;
 const char *file;
 static char buffer[1 << 17];
+
+/* In one write: lines of the other process may come between, and not inside. */
+void say(const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    EXPECT(write(STDOUT_FILENO, text, (size_t)bytes), bytes);
+}
 
 void note(const MPIX_Monitor_report *report, void *own)
 {
@@ -124,9 +136,9 @@ static void known(void)
         EXPECT(comm->figures.completed, 0);
         EXPECT_TRUE(comm->span_ns > 0 && comm->first_ns >= seen.whole.begin_ns && comm->last_ns <= seen.whole.end_ns);
     }
-    printf("expect known sent=%d received=%d completed=6 small=4 large=2 collectives=6 sent_bytes=%d "
-           "received_bytes=%d coll_bytes=40\n",
-           rank == 0 ? 6 : 0, rank == 0 ? 0 : 6, rank == 0 ? 116484 : 0, rank == 0 ? 0 : 116484);
+    say("expect known sent=%d received=%d completed=6 small=4 large=2 collectives=6 sent_bytes=%d "
+        "received_bytes=%d coll_bytes=40\n",
+        rank == 0 ? 6 : 0, rank == 0 ? 0 : 6, rank == 0 ? 116484 : 0, rank == 0 ? 0 : 116484);
     MPI_Comm_free(&self);
 }
 
@@ -158,7 +170,7 @@ static void overlapping(void)
     EXPECT_TRUE(second.comms[0].first_ns == inner.comms[0].first_ns);
     EXPECT_TRUE(second.comms[0].last_ns > inner.comms[0].last_ns);
     EXPECT_TRUE(inner.comms[0].first_ns >= inner.whole.begin_ns);
-    printf("expect first completed=5\nexpect second completed=6\nexpect inner completed=2\n");
+    say("expect first completed=5\nexpect second completed=6\nexpect inner completed=2\n");
 }
 
 /* Nothing on it: no communicator, and no span. */
@@ -177,7 +189,7 @@ static void quiet(void)
     EXPECT(seen.comm_count, 1);
     EXPECT(seen.comms[0].span_ns, 0);
     EXPECT(seen.comms[0].first_ns, 0);
-    printf("expect quiet completed=0 sent=0\n");
+    say("expect quiet completed=0 sent=0\n");
 }
 
 static void one_communicator(void)
@@ -207,7 +219,7 @@ static void one_communicator(void)
     EXPECT(seen.comm_count, 1);
     EXPECT(seen.comms[0].flags, MPIX_MONITOR_COMM_FREED);
     EXPECT((rank == 0 ? seen.whole.sum.sent_bytes : seen.whole.sum.received_bytes), 350);
-    printf("expect one completed=7 collectives=0\n");
+    say("expect one completed=7 collectives=0\n");
 }
 
 /* Communicators that come and go, many more than have places: every message is in exactly one window. */
@@ -246,7 +258,7 @@ static void coming_and_going(void)
     for (uint32_t i = 0; i < seen.comm_count; i++)
         sums += !!(seen.comms[i].flags & MPIX_MONITOR_COMM_SUM);
     EXPECT_TRUE(seen.comm_count == COMMS_SEEN || sums == 1);
-    printf("expect churn completed=801\nexpect churn_alive completed=801\n");
+    say("expect churn completed=801\nexpect churn_alive completed=801\n");
 }
 
 /* Requests that are pending where a window begins or ends. */
@@ -280,7 +292,7 @@ static void at_the_edges(void)
     EXPECT(seen.whole.before.calls, 0);
     if (rank == 1) /* posted before: its communication begins with the window */
         EXPECT(seen.comms[0].first_ns, seen.whole.begin_ns);
-    printf("expect edges completed=1 received=%d\n", rank);
+    say("expect edges completed=1 received=%d\n", rank);
 }
 
 static void options(void)
@@ -313,7 +325,7 @@ static void options(void)
     MPIX_End_monitor(&request, &handle);
     EXPECT_TRUE(seen.whole.other.os_time_ns != MPIX_MONITOR_UNKNOWN);
     EXPECT(handle.other, 0);
-    printf("expect traffic sent=%d received=%d\nexpect other collectives=1\n", rank == 0, rank == 1);
+    say("expect traffic sent=%d received=%d\nexpect other collectives=1\n", rank == 0, rank == 1);
 }
 
 static void ignore(const MPIX_Monitor_report *report, void *own)
@@ -395,7 +407,6 @@ int main(int argc, char **argv)
     bool without = argc > 1 && strcmp(argv[1], "absent") == 0;
     MPIX_Monitorhandle handle = handle_of("last", &last);
     MPIX_Monitor_request request = 0;
-    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* each line in one write: those of the other process come between */
     int provided = MPI_THREAD_SINGLE, early = MPIX_Start_monitor(&request, &handle, note);
     EXPECT(early, without ? MPIX_MONITOR_ABSENT : MPIX_MONITOR_ERR_TIME);
     file = argc > 2 ? argv[2] : NULL;
@@ -421,9 +432,8 @@ int main(int argc, char **argv)
         EXPECT(last.whole.sum.completed, 1);
         EXPECT(MPIX_End_monitor(&request, &handle), MPIX_MONITOR_ERR_REQUEST);
         EXPECT(MPIX_Start_monitor(&request, &handle, note), MPIX_MONITOR_ERR_TIME);
-        printf("expect last completed=1\n");
+        say("expect last completed=1\n");
     }
-    fflush(stdout);
     if (failures)
         fprintf(stderr, "%d failures on rank %d\n", failures, rank);
     return failures != 0;

@@ -26,6 +26,7 @@ extern const char *file;
 
 void note(const MPIX_Monitor_report *report, void *own);
 MPIX_Monitorhandle handle_of(const char *name, struct seen *seen);
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message(int bytes, MPI_Comm comm);
 void periods(void);
 void many_threads(void);

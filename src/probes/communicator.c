@@ -1,5 +1,7 @@
 #include "communicator.h"
 
+#include "fabric_keys.h"
+
 static struct comm_cache_entry *cache_place(struct log *log, uint64_t handle)
 {
     return &log->own.cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
@@ -116,6 +118,7 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
 {
     if (child == native.comm_null)
         return;
+    fabric_keys_forget();
     struct comm *stale = book_comm_find(abi_handle_of_comm(child));
     if (stale) { /* freed out of mpit's sight, and its handle is used again */
         book_comm_retire(stale);

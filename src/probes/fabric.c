@@ -1,5 +1,7 @@
 #include "fabric.h"
 
+#include "fabric_keys.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +144,7 @@ void fabric_begin_watched(struct fabric_op *op, struct fabric_provider *provider
     op->fabric = fabric;
     op->provider = provider;
     op->nested = fabric->polling;
+    op->key = 0;
     fabric->inside = 1;
     op->begin = clock_now();
 }
@@ -172,6 +175,24 @@ static bool is_collective(const struct log *log)
     return log->state->call < CALL_COUNT && call_table[log->state->call].fold == FOLD_COLL;
 }
 
+/* A call that begins what goes on when it has returned. */
+static bool is_posting(const struct log *log)
+{
+    uint32_t call = log->state->call;
+    return call < CALL_COUNT && (call_table[call].fold == FOLD_POST_COLL || call == CALL_MPI_Start ||
+                                 call == CALL_MPI_Startall || call == CALL_MPI_Comm_idup);
+}
+
+/* The operation belongs to a nonblocking collective, and not to the call in progress. */
+static bool is_anothers(const struct fabric_op *op)
+{
+    if (is_collective(op->log))
+        return fabric_key_known(op->key);
+    if (is_posting(op->log))
+        fabric_key_learn(op->key);
+    return false;
+}
+
 static void call_charge(struct fabric_op *op, enum fabric_function function, uint64_t end)
 {
     struct log *log = op->log;
@@ -179,6 +200,7 @@ static void call_charge(struct fabric_op *op, enum fabric_function function, uin
     if (!in_mpi(log))
         return;
     bool transfer = fabric_is_transfer(fabric_table[function].kind), other = op->nested || log->stall.depth;
+    other = (op->key && is_anothers(op)) || other;
     fabric->used = true;
     if (!op->nested)
         fabric->ticks += end - op->begin;

@@ -59,7 +59,8 @@ struct fabric_op {
     struct fabric *fabric;
     struct fabric_provider *provider;
     uint64_t begin;
-    bool nested; /* in a poll */
+    uint64_t key; /* of the message (fabric_keys.h); 0: none */
+    bool nested;  /* in a poll */
 };
 
 /* Somebody asks. */

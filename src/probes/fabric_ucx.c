@@ -12,6 +12,7 @@
  */
 #define _GNU_SOURCE
 #include "fabric.h"
+#include "fabric_keys.h"
 #include "gate.h"
 #include "polling.h"
 #include "recorder.h"
@@ -226,6 +227,12 @@ static uint64_t extended_bytes(const void *buffer, size_t count, const ucp_reque
     return data_bytes(buffer, count, typed ? param->datatype : ucp_dt_make_contig(1));
 }
 
+/* Open MPI's own progress tells of whom it is. */
+static inline void key_set(struct fabric_op *op, ucp_tag_t tag)
+{
+    op->key = native.open_mpi ? 0 : fabric_key(tag);
+}
+
 /* ---- the functions ------------------------------------------------------------------------------------------------
  */
 
@@ -234,35 +241,39 @@ static uint64_t extended_bytes(const void *buffer, size_t count, const ucp_reque
 #define UCX_EXTENDED(bytes) extended_end(&op, function, bytes, result, param)
 #define UCX_STATUS(bytes) status_end(&op, function, bytes, result)
 #define UCX_OWN(bytes) own_end(&op, function, bytes, result, req)
+/* The same of a message with a tag. */
+#define UCX_TAGGED_REQUEST(bytes) (key_set(&op, tag), UCX_REQUEST(bytes))
+#define UCX_TAGGED_EXTENDED(bytes) (key_set(&op, tag), UCX_EXTENDED(bytes))
+#define UCX_TAGGED_OWN(bytes) (key_set(&op, tag), UCX_OWN(bytes))
 
 #define UCX_FUNCTIONS(X)                                                                                               \
     X(ucs_status_ptr_t, UCP_TAG_SEND_NB, ucp_tag_send_nb,                                                              \
       (ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t type, ucp_tag_t tag, ucp_send_callback_t cb),     \
-      (ep, buffer, count, type, tag, cb), UCX_REQUEST(data_bytes(buffer, count, type)))                                \
+      (ep, buffer, count, type, tag, cb), UCX_TAGGED_REQUEST(data_bytes(buffer, count, type)))                         \
     X(ucs_status_t, UCP_TAG_SEND_NBR, ucp_tag_send_nbr,                                                                \
       (ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t type, ucp_tag_t tag, void *req),                  \
-      (ep, buffer, count, type, tag, req), UCX_OWN(data_bytes(buffer, count, type)))                                   \
+      (ep, buffer, count, type, tag, req), UCX_TAGGED_OWN(data_bytes(buffer, count, type)))                            \
     X(ucs_status_ptr_t, UCP_TAG_SEND_NBX, ucp_tag_send_nbx,                                                            \
       (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t *param),                \
-      (ep, buffer, count, tag, param), UCX_EXTENDED(extended_bytes(buffer, count, param)))                             \
+      (ep, buffer, count, tag, param), UCX_TAGGED_EXTENDED(extended_bytes(buffer, count, param)))                      \
     X(ucs_status_ptr_t, UCP_TAG_SEND_SYNC_NB, ucp_tag_send_sync_nb,                                                    \
       (ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t type, ucp_tag_t tag, ucp_send_callback_t cb),     \
-      (ep, buffer, count, type, tag, cb), UCX_REQUEST(data_bytes(buffer, count, type)))                                \
+      (ep, buffer, count, type, tag, cb), UCX_TAGGED_REQUEST(data_bytes(buffer, count, type)))                         \
     X(ucs_status_ptr_t, UCP_TAG_SEND_SYNC_NBX, ucp_tag_send_sync_nbx,                                                  \
       (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag, const ucp_request_param_t *param),                \
-      (ep, buffer, count, tag, param), UCX_EXTENDED(extended_bytes(buffer, count, param)))                             \
+      (ep, buffer, count, tag, param), UCX_TAGGED_EXTENDED(extended_bytes(buffer, count, param)))                      \
     X(ucs_status_ptr_t, UCP_TAG_RECV_NB, ucp_tag_recv_nb,                                                              \
       (ucp_worker_h worker, void *buffer, size_t count, ucp_datatype_t type, ucp_tag_t tag, ucp_tag_t mask,            \
        ucp_tag_recv_callback_t cb),                                                                                    \
-      (worker, buffer, count, type, tag, mask, cb), UCX_REQUEST(data_bytes(buffer, count, type)))                      \
+      (worker, buffer, count, type, tag, mask, cb), UCX_TAGGED_REQUEST(data_bytes(buffer, count, type)))               \
     X(ucs_status_t, UCP_TAG_RECV_NBR, ucp_tag_recv_nbr,                                                                \
       (ucp_worker_h worker, void *buffer, size_t count, ucp_datatype_t type, ucp_tag_t tag, ucp_tag_t mask,            \
        void *req),                                                                                                     \
-      (worker, buffer, count, type, tag, mask, req), UCX_OWN(data_bytes(buffer, count, type)))                         \
+      (worker, buffer, count, type, tag, mask, req), UCX_TAGGED_OWN(data_bytes(buffer, count, type)))                  \
     X(ucs_status_ptr_t, UCP_TAG_RECV_NBX, ucp_tag_recv_nbx,                                                            \
       (ucp_worker_h worker, void *buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask,                                 \
        const ucp_request_param_t *param),                                                                              \
-      (worker, buffer, count, tag, mask, param), UCX_EXTENDED(extended_bytes(buffer, count, param)))                   \
+      (worker, buffer, count, tag, mask, param), UCX_TAGGED_EXTENDED(extended_bytes(buffer, count, param)))            \
     X(ucs_status_ptr_t, UCP_TAG_MSG_RECV_NB, ucp_tag_msg_recv_nb,                                                      \
       (ucp_worker_h worker, void *buffer, size_t count, ucp_datatype_t type, ucp_tag_message_h message,                \
        ucp_tag_recv_callback_t cb),                                                                                    \

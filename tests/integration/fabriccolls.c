@@ -318,6 +318,28 @@ static void outstanding(void)
     }
 }
 
+/* A communicator has the context of one that was freed, whose tags were those of nonblocking collectives: blocking ones
+ * of neighbours, which MPICH makes out of the same, belong to their own calls. */
+static void context_again(void)
+{
+    int periodic = 1, out[2] = {rank, rank}, in[2];
+    MPI_Comm ring;
+    MPI_Request request;
+    must("cart", MPI_Cart_create(comm, 1, &size, &periodic, 0, &ring));
+    for (int i = 0; i < ROUNDS; i++) {
+        must("ibarrier", MPI_Ibarrier(ring, &request));
+        must("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    must("free", MPI_Comm_free(&ring));
+    must("cart", MPI_Cart_create(comm, 1, &size, &periodic, 0, &ring));
+    part_begin();
+    for (int i = 0; i < ROUNDS; i++)
+        must("neighbours", MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, ring));
+    part_end();
+    same("others' in collectives of neighbours", over_ranks(now[OTHER][0]), 0);
+    must("free", MPI_Comm_free(&ring));
+}
+
 /* ---- off and on ---------------------------------------------------------------------------------------------------
  */
 
@@ -382,6 +404,7 @@ int main(int argc, char **argv)
     collective("bcast");
     collective("allgather");
     outstanding();
+    context_again();
     must("stop", MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES));
     read_into(now);
     unasked();

@@ -1,7 +1,8 @@
 /*
  * Monitor windows against a program that counts for itself.
  *
- *     monitor MODE [FILE]     single: MPI_Init; threads: MPI_THREAD_MULTIPLE; absent: mpit is not loaded
+ *     monitor MODE [FILE]     single: MPI_Init; threads: MPI_THREAD_MULTIPLE; absent: mpit is not loaded; known, below:
+ * a part of single, and collectives over UCX
  *
  * Reports go to a function that compares them, and to FILE as JSON; what the sums of a window must be is printed as
  * "expect NAME key=value ...", for monitor.py. Two processes.
@@ -117,6 +118,8 @@ static void known(void)
     EXPECT(counts[13], 1);
     EXPECT((rank == 0 ? sum->sent_size_bytes : sum->received_size_bytes)[17], 100000);
     EXPECT(sum->coll_size_count[0], 5);
+    EXPECT(sum->timeouts, getenv("MPIT_P2P_TIMEOUT_NS") ? 6 : 0);
+    EXPECT(seen.report.timeout_ns, getenv("MPIT_P2P_TIMEOUT_NS") ? 1 : 0);
     EXPECT(sum->coll_transfers, MPIX_MONITOR_UNKNOWN); /* nobody watches below */
     EXPECT_TRUE(seen.whole.duration_ns >= 20000000);
     EXPECT_TRUE(seen.whole.inside_ns <= seen.whole.duration_ns - 20000000);
@@ -387,6 +390,30 @@ static int absent(void)
     return failures;
 }
 
+/* Transfers below collectives, where the MPI library uses what is watched. */
+static void below(void)
+{
+    struct seen seen, unasked;
+    MPIX_Monitorhandle handle = handle_of("below", &seen), without = handle_of("beside", &unasked);
+    MPIX_Monitor_request request, other;
+    int values[2] = {rank, 0};
+    handle.other = 1;
+    without.communicator = MPI_COMM_SELF;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPIX_Start_monitor(&request, &handle, note);
+    MPIX_Start_monitor(&other, &without, note);
+    for (int i = 0; i < 10; i++)
+        MPI_Allreduce(&values[0], &values[1], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPIX_End_monitor(&other, &without);
+    MPIX_End_monitor(&request, &handle);
+    EXPECT(seen.whole.sum.collectives, 10);
+    EXPECT_TRUE(seen.whole.sum.coll_transfers != MPIX_MONITOR_UNKNOWN && seen.whole.sum.coll_transfers >= 10);
+    EXPECT_TRUE(seen.whole.sum.coll_transfer_time_ns <= seen.whole.sum.coll_time_ns);
+    EXPECT_TRUE(seen.whole.other.fabric_ops >= 10 && seen.whole.other.fabric_ops != MPIX_MONITOR_UNKNOWN);
+    EXPECT_TRUE(seen.whole.other.fabric_time_ns > 0 && seen.whole.sum.fabric_time_ns <= seen.whole.mpi_time_ns);
+    say("expect below collectives=10\n");
+}
+
 static void single(void)
 {
     known();
@@ -419,6 +446,10 @@ int main(int argc, char **argv)
         absent();
     else if (threads && provided == MPI_THREAD_MULTIPLE)
         many_threads();
+    else if (argc > 1 && strcmp(argv[1], "known") == 0)
+        known();
+    else if (argc > 1 && strcmp(argv[1], "below") == 0)
+        below();
     else if (!threads)
         single();
     handle.file = file;

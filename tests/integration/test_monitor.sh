@@ -86,6 +86,15 @@ for mpi in openmpi mpich; do
             "$work/err"
         rm -rf "$work/run" "$work/$mode.json"
     done
+    MPIT_P2P_TIMEOUT_NS=1 record="$build/bin/mpit-run --quiet --output $work/run" runs "$mpi: timeouts are counted" $mpi \
+        "$program" known
+    rm -rf "$work/run"
+    # without shared memory, so that messages go through UCX
+    OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any MPIR_CVAR_NOLOCAL=1 \
+        record="$build/bin/mpit-run --quiet --output $work/run" runs "$mpi: transfers below collectives are counted" \
+        $mpi "$program" below "$work/below.json"
+    check "$mpi: and so they are as JSON" python3 "$here/monitor.py" "$work/below.json" "$work/said"
+    rm -rf "$work/run" "$work/below.json"
     headers $mpi
     example $mpi
     modules=("$root/include/mpit/mpix_monitor.f90")

@@ -58,6 +58,9 @@ struct comm {
     uint64_t pending_look; /* and when one was found that refers to it (commreuse.h) */
     struct comm *behind;   /* of those that are freed and wait to be used again */
     struct comm *up;       /* the parent, which this one holds; NULL = none */
+    uint64_t span_drained; /* ~ of the first begin that windows have taken out since snapshot.c last looked; 0 = none */
+    uint32_t lives;        /* how many had this slot before it */
+    bool is_sum;           /* it stands for those that have lost their slots */
     uint32_t slot, parent;
     int32_t size, rank, remote_size;
     uint32_t creations;                /* children that were made out of it: names them on all ranks alike */

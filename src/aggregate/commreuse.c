@@ -112,7 +112,7 @@ static struct comm_sum *sum_add(const struct comm *comm, const char *pattern, un
         return NULL;
     struct comm_sum *sum = &book.sums[book.sum_count++];
     *sum = (struct comm_sum){.comm = made, .room = room};
-    made->freed = true;
+    made->freed = made->is_sum = true;
     __atomic_store_n(&made->record->flags, COMM_SUM, __ATOMIC_RELAXED);
     return sum;
 }
@@ -238,6 +238,8 @@ static void comm_renew(struct comm *comm, const struct comm_facts *facts)
         v->tally.peers = peers;
         v->tally.page_number = UINT32_MAX;
     }
+    comm->lives++;
+    comm->span_drained = 0;
     comm->creations = 0;
     comm->windows_made = comm->files_made = 0;
     comm->difference = 0;

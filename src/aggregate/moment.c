@@ -47,8 +47,7 @@ void moment_buffer_empty(struct ledger *ledger, uint64_t events)
     cell_store(&ledger->buffer_first, events);
 }
 
-/* Of the call in progress, as far as it has not been folded. */
-static uint64_t progress(const struct ledger *ledger, uint64_t end, uint64_t now)
+uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now)
 {
     const struct thread_state *state = &ledger->record->state;
     if (RELAXED_LOAD(&state->call) == CALL_NONE)
@@ -71,7 +70,7 @@ static uint64_t inside_ticks(const struct ledger *ledger, uint64_t now)
 {
     for (;;) {
         uint64_t end = __atomic_load_n(&ledger->tally.end, __ATOMIC_ACQUIRE), folded = time_folded(ledger->tally.cells);
-        uint64_t inside = folded + progress(ledger, end, now);
+        uint64_t inside = folded + moment_progress(ledger, end, now);
         loads_order();
         if (cell_load(&ledger->tally.end) == end)
             return inside;

@@ -22,6 +22,8 @@ struct presence {
 enum mpit_state moment_state(void);
 
 struct presence moment_presence(void);
+/* Ticks that the thread has been in the call in progress, as far as that has not been folded; `end` is its tally's. */
+uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now);
 /* Share of their time that the threads were inside MPI since `then`, 0 .. 1; 0 when no time has passed. */
 double moment_fraction(struct presence then);
 /* Likewise stalled. Of the call in progress what it has been stalled is told while it is. */

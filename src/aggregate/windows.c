@@ -147,6 +147,8 @@ static void cell_drain(struct comm *comm, enum extreme extreme, uint64_t *cell, 
     while (seen.tag <= segment) {
         if (seen.value != neutral) {
             cell_join(&comm->shared->closed[extreme], extreme, seen.value);
+            if (extreme == EXTREME_SPAN_FIRST)
+                cell_join(&comm->span_drained, EXTREME_MESSAGE_HIGH, ~seen.value); /* for windows_span_take */
             for (struct interval *i = GET(comm->extremes[extreme].intervals); i; i = i->next)
                 interval_give(i, extreme, seen.value, segment);
         }
@@ -164,6 +166,31 @@ static void segment_drain(struct comm *comm, enum extreme extreme, uint64_t segm
     }
     for (struct view *v = GET(comm->views); v; v = v->next)
         cell_drain(comm, extreme, view_cell(v, extreme), segment);
+}
+
+/*
+ * As cell_drain, but that the segment stays: who is at draining it finds nothing, or drains what came meanwhile. (If
+ * it had looked before, it may leave the begin in span_drained once more; then the next one to take finds it, and takes
+ * a communication for one that began with its window or before.)
+ */
+uint64_t windows_span_take(struct comm *comm)
+{
+    uint64_t first = LOW_NEUTRAL;
+    for (struct view *v = GET(comm->views); v; v = v->next) {
+        uint64_t *cell = view_cell(v, EXTREME_SPAN_FIRST);
+        struct pair seen = pair_load(cell);
+        while (seen.value != LOW_NEUTRAL) {
+            cell_join(&comm->shared->closed[EXTREME_SPAN_FIRST], EXTREME_SPAN_FIRST, seen.value);
+            for (struct interval *i = GET(comm->extremes[EXTREME_SPAN_FIRST].intervals); i; i = i->next)
+                interval_give(i, EXTREME_SPAN_FIRST, seen.value, seen.tag);
+            if (pair_swap(cell, &seen, (struct pair){.value = LOW_NEUTRAL, .tag = seen.tag})) {
+                first = seen.value < first ? seen.value : first;
+                break;
+            }
+        }
+    }
+    uint64_t drained = ~__atomic_exchange_n(&comm->span_drained, 0, __ATOMIC_ACQ_REL);
+    return drained < first ? drained : first;
 }
 
 /*

@@ -59,6 +59,13 @@ enum window_result window_readreset(struct window *window, uint64_t owner, uint6
 /* Sets the time of a span. */
 enum window_result window_write(struct window *window, uint64_t owner, uint64_t value);
 
+/*
+ * Takes the begin of the first communication out of the cells, for a reader that keeps it, and gives it to all
+ * intervals that are open; the segment goes on. What windows have drained since the last time is in it, too. Of several
+ * such readers, one at a time. Returns LOW_NEUTRAL where there is none.
+ */
+uint64_t windows_span_take(struct comm *comm);
+
 /* A thread's cells for a communicator were linked and hold nothing yet: gives them the number of the segment. */
 void windows_view_join(struct view *view);
 

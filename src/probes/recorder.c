@@ -19,6 +19,7 @@
 #include "sampler.h"
 #include "sde.h"
 #include "settings.h"
+#include "snapshot.h"
 #include "switchboard.h"
 #include "tracing.h"
 #include "umq.h"
@@ -475,6 +476,8 @@ bool recorder_finish(struct probe *probe)
     pthread_mutex_unlock(&lifetime);
     if (!mine)
         return false;
+    if (recorded && world_is_last && snapshot_run_ends)
+        snapshot_run_ends();
     if (recorded) {
         if (world_is_last)
             book.run.header->finalize_ticks = clock_now();
@@ -601,6 +604,8 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
         return false;
     struct log *log = log_get();
     if (session->edge) {
+        if (log && snapshot_run_ends)
+            snapshot_run_ends();
         if (log) {
             instrument_publish();
             instruments_sample(log);

@@ -59,6 +59,9 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter l
     share/man/man1/mpit-run.1 share/man/man1/mpit-dump.1 share/man/man3/mpit-instrument.3 share/man/man7/mpit.7
     share/bash-completion/completions/mpit-run share/bash-completion/completions/mpit-top share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
+    include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
+    include/mpit/mpitf.h include/mpit/mpix_monitor.f90 "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
+    share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml)
 for mpi in "${mpis[@]}"; do
@@ -120,6 +123,8 @@ check "bindir" same "$(pc --variable=bindir mpit)" "$prefix/bin"
 for mpi in "${mpis[@]}"; do
     check "preload_$mpi" same "$(pc --variable="preload_$mpi" mpit)" "$prefix/$libdir/libmpit-$mpi.so"
 done
+check "the library of Fortran programs" test -e "$(pc --variable=libdir mpit)/libmpit-monitor.so"
+check "  is what monitor_libs names" bash -c 'pkg-config --variable=monitor_libs mpit | grep -q -- -lmpit-monitor'
 cat >version.c <<'C'
 #include <mpit/version.h>
 #include <stdio.h>
@@ -148,7 +153,7 @@ cmake_minimum_required(VERSION 3.22)
 project(client LANGUAGES C)
 find_package(mpit ${WANTED} REQUIRED COMPONENTS ${MPIS})
 add_executable(version version.c)
-target_link_libraries(version PRIVATE mpit::headers)
+target_link_libraries(version PRIVATE mpit::headers mpit::monitor)
 message(STATUS "version ${mpit_VERSION}")
 message(STATUS "run ${mpit_RUN}")
 foreach(mpi ${mpit_MPIS})

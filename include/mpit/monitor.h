@@ -1,0 +1,207 @@
+/*
+ * Monitor windows: what MPI did between two places in a program.
+ *
+ *     #include <mpit/monitor.h>
+ *
+ *     static void told(const MPIX_Monitor_report *report, void *own)
+ *     {
+ *         printf("%llu messages\n", (unsigned long long)report->period->sum.completed);
+ *     }
+ *     ...
+ *     MPIX_Monitorhandle handle = MPIX_MONITORHANDLE_INIT;
+ *     MPIX_Monitor_request request;
+ *     MPIX_Start_monitor(&request, &handle, told);
+ *     exchange();
+ *     MPIX_End_monitor(&request, &handle);
+ *
+ * Nothing is linked. Where mpit is loaded (mpit-run, LD_PRELOAD) the window is one; where it is not, the same binary
+ * runs, the functions return MPIX_MONITOR_ABSENT, and the function of the program is not called. (glibc before 2.34
+ * needs -ldl.) C11 and C++11 and later. Fortran: share/doc/monitor.md.
+ *
+ * Source: MPI/RT Real Time Instrumentation Proposal, 8.3.1 "MPI RT Monitoring": MPI_START_MONITOR(request,
+ * monitorhandle, f), MPI_END_MONITOR(request, monitorhandle), and the options of 8.3.1.1, here with the prefix MPIX_.
+ *
+ * Windows are of this process. They nest and overlap as they like, from any threads: each is the difference of two
+ * looks at counters that are there anyway, and is seen by no other.
+ */
+#ifndef MPIT_MONITOR_H
+#define MPIT_MONITOR_H
+
+#include <mpi.h>
+#include <mpit/monitor_interface.h>
+
+#include <dlfcn.h>
+#include <string.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define MPIX_MONITOR_REQUEST_NULL ((MPIX_Monitor_request)0)
+
+/* What a window is to look at. Begin with MPIX_MONITORHANDLE_INIT (or mpix_monitorhandle_default()). */
+typedef struct MPIX_Monitorhandle {
+    uint32_t bytes; /* of this structure; 0 stands for that, too */
+
+    /* The options of the proposal: 1 or 0. In the initializer all are 1 but `other`, whose measuring costs. */
+    int32_t profile; /* the window as a whole; with 0 there is none: START gives MPIX_MONITOR_REQUEST_NULL, which END
+                      * takes. With 1: total MPI execution time, time on communicators, windows, files; stalls */
+    int32_t other;   /* services below MPI: libfabric and UCX, the operating system, PAPI. While such a window is open
+                      * they are measured, which makes calls slower (share/doc/below.md, counters.md) */
+    int32_t pttopt;  /* point to point: execution times, messages, timeouts */
+    int32_t coll;    /* collectives: execution times and counts by kind and number of processes, transfers inside */
+    int32_t comm;    /* communicators one by one: when the first communication began and the last one ended, counts */
+    int32_t msgsize; /* small and large messages, histograms of sizes */
+    int32_t traffic; /* messages and bytes */
+
+    /* MPI_COMM_NULL: all of the process, also those that are made while the window is open. One communicator stays this
+     * one for the window even when the program frees it. */
+    union {
+        MPI_Comm communicator;
+        uint64_t communicator_word;
+    };
+    uint64_t
+        period_ns; /* 0: one report, at the end. Else one whenever it passes, too; MPIX_MONITOR_PERIOD_LEAST or more */
+    const char *file;   /* reports are appended to it as lines of JSON, one write each; NULL: they are not. Copied */
+    const char *name;   /* stands in the reports; NULL: none. Copied, up to 63 bytes */
+    void *own;          /* passed on to the function */
+    int32_t descriptor; /* where a report is printed when there is neither function nor file: 2, standard error */
+    int32_t reserved;
+} MPIX_Monitorhandle;
+
+#if defined(__cplusplus)
+#define MPIT_MONITOR_NULL nullptr
+#else
+#define MPIT_MONITOR_NULL NULL
+#endif
+
+#define MPIX_MONITORHANDLE_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(MPIX_Monitorhandle), 1, 0, 1, 1, 1, 1, 1, {MPI_COMM_NULL}, 0, MPIT_MONITOR_NULL, MPIT_MONITOR_NULL,     \
+            MPIT_MONITOR_NULL, 2, 0                                                                                    \
+    }
+
+#define MPIT_MONITOR_INLINE static inline __attribute__((unused))
+
+/* The same, as a value. */
+MPIT_MONITOR_INLINE MPIX_Monitorhandle mpix_monitorhandle_default(void)
+{
+    MPIX_Monitorhandle handle = MPIX_MONITORHANDLE_INIT;
+    return handle;
+}
+
+/* mpit's table of functions; NULL: nothing monitors. Once found it is remembered. Not for signal handlers. */
+MPIT_MONITOR_INLINE const struct mpit_monitor_interface *mpit_monitor_find(void)
+{
+    static const struct mpit_monitor_interface *found;
+    const struct mpit_monitor_interface *known = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(known != MPIT_MONITOR_NULL, 1))
+        return known;
+    mpit_monitor_interface_function *function = MPIT_MONITOR_NULL;
+    void *symbol = dlsym(MPIT_MONITOR_NULL /* RTLD_DEFAULT */, "mpit_monitor_interface");
+    memcpy(&function, &symbol, sizeof function);
+    known = symbol ? function(MPIT_MONITOR_VERSION) : MPIT_MONITOR_NULL;
+    __atomic_store_n(&found, known, __ATOMIC_RELEASE);
+    return known;
+}
+
+/*
+ * Opens a window: from here on, what the options ask for is in its reports.
+ *
+ *   request        gets the window, for MPIX_End_monitor; MPIX_MONITOR_REQUEST_NULL where none was opened
+ *   monitorhandle  what to look at; NULL: MPIX_MONITORHANDLE_INIT. It may go when the function has returned
+ *   f              gets each report, see below; NULL: none. Without it and without a file the report is printed
+ *
+ * Returns MPIX_MONITOR_OK; MPIX_MONITOR_ABSENT; or, with a line on standard error, MPIX_MONITOR_ERR_ARGUMENT, _OPTION,
+ * _COMM, _PERIOD, _FILE, _TIME, _MEMORY, _THREAD (enum MPIX_Monitor_result).
+ *
+ * f(report, own) is called once for each period, from a thread of mpit's with all signals blocked, one at a time for
+ * all windows; and once at the end, from the thread that ends the window (MPI_Finalize or MPIX_End_monitor). Of one
+ * window, two calls never overlap, and reports come in their order. The report lasts until f returns. f may open and
+ * end windows, its own, too: then the last report comes when it has returned. It may call MPI where the program's
+ * thread level lets that thread do so: from periods only with MPI_THREAD_MULTIPLE. A report that takes longer than its
+ * period makes the next ones late, which they say (late_ns, missed).
+ *
+ * Thread-safe at any time between MPI_Init and MPI_Finalize. Not for signal handlers. In the child of a fork no window
+ * is open, and none can be opened. Source: 8.3.1, MPI_START_MONITOR.
+ */
+MPIT_MONITOR_INLINE int MPIX_Start_monitor(MPIX_Monitor_request *request, const MPIX_Monitorhandle *monitorhandle,
+                                           MPIX_Monitor_function *f)
+{
+    const struct mpit_monitor_interface *interface_ = mpit_monitor_find();
+    if (interface_)
+        return interface_->start(request, (const struct mpit_monitorhandle *)(const void *)monitorhandle, f);
+    if (request)
+        *request = MPIX_MONITOR_REQUEST_NULL;
+    return MPIX_MONITOR_ABSENT;
+}
+
+MPIT_MONITOR_INLINE void mpit_monitorhandle_reset(MPIX_Monitorhandle *handle)
+{
+    handle->profile = handle->pttopt = handle->coll = handle->comm = handle->msgsize = handle->traffic = 1;
+    handle->other = 0;
+}
+
+/*
+ * Ends a window: looks at everything, sets the seven options of monitorhandle back to those of
+ * MPIX_MONITORHANDLE_INIT, ceases to measure what was measured for this window alone, and delivers the last report
+ * before it returns (from inside of the window's own f: when that has returned).
+ *
+ *   request        becomes MPIX_MONITOR_REQUEST_NULL; one that is that already is accepted, and nothing happens
+ *   monitorhandle  any; NULL: there is none to set back. Communicator, period, file, name and own stay
+ *
+ * Returns MPIX_MONITOR_OK; MPIX_MONITOR_ABSENT; or, with a line on standard error, MPIX_MONITOR_ERR_ARGUMENT (request
+ * is NULL), MPIX_MONITOR_ERR_REQUEST (no window, or one that has ended; also by MPI_Finalize). The options are set back
+ * in all of these cases. Threads and signal handlers: as MPIX_Start_monitor; any thread may end a window, one of
+ * several that try at once gets MPIX_MONITOR_OK. Source: 8.3.1, MPI_END_MONITOR.
+ */
+MPIT_MONITOR_INLINE int MPIX_End_monitor(MPIX_Monitor_request *request, MPIX_Monitorhandle *monitorhandle)
+{
+    const struct mpit_monitor_interface *interface_ = mpit_monitor_find();
+    if (monitorhandle)
+        mpit_monitorhandle_reset(monitorhandle);
+    if (interface_)
+        return interface_->end(request, (struct mpit_monitorhandle *)(void *)monitorhandle);
+    if (request)
+        *request = MPIX_MONITOR_REQUEST_NULL;
+    return MPIX_MONITOR_ABSENT;
+}
+
+/*
+ * Element i of an array in a report, below its count: comms, colls, calls_before, calls_after, counters. Any thread and
+ * signal handler, while the report lasts.
+ */
+#define MPIT_MONITOR_ELEMENT(type, array, stride, i)                                                                   \
+    ((const type *)(const void *)((const char *)(array) + (size_t)(stride) * (i)))
+
+MPIT_MONITOR_INLINE const MPIX_Monitor_comm *MPIX_Monitor_comm_at(const MPIX_Monitor_interval *interval, uint32_t i)
+{
+    return MPIT_MONITOR_ELEMENT(MPIX_Monitor_comm, interval->comms, interval->comm_bytes, i);
+}
+
+MPIT_MONITOR_INLINE const MPIX_Monitor_coll *MPIX_Monitor_coll_at(const MPIX_Monitor_interval *interval, uint32_t i)
+{
+    return MPIT_MONITOR_ELEMENT(MPIX_Monitor_coll, interval->colls, interval->coll_bytes, i);
+}
+
+MPIT_MONITOR_INLINE const MPIX_Monitor_call *MPIX_Monitor_before_at(const MPIX_Monitor_interval *interval, uint32_t i)
+{
+    return MPIT_MONITOR_ELEMENT(MPIX_Monitor_call, interval->calls_before, interval->call_bytes, i);
+}
+
+MPIT_MONITOR_INLINE const MPIX_Monitor_call *MPIX_Monitor_after_at(const MPIX_Monitor_interval *interval, uint32_t i)
+{
+    return MPIT_MONITOR_ELEMENT(MPIX_Monitor_call, interval->calls_after, interval->call_bytes, i);
+}
+
+MPIT_MONITOR_INLINE const MPIX_Monitor_counter *MPIX_Monitor_counter_at(const MPIX_Monitor_interval *interval,
+                                                                        uint32_t i)
+{
+    return MPIT_MONITOR_ELEMENT(MPIX_Monitor_counter, interval->other.counters, interval->other.counter_bytes, i);
+}
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * What a program and mpit have between them for monitor windows: the handle, and the table of functions that mpit
+ * offers. It knows no mpi.h, so that one library serves all MPIs (libmpit-monitor, for Fortran). C and C++ programs
+ * include <mpit/monitor.h>.
+ *
+ * Layout and numbers are a contract between binaries of different age: fields and functions are added at the end.
+ */
+#ifndef MPIT_MONITOR_INTERFACE_H
+#define MPIT_MONITOR_INTERFACE_H
+
+#include <mpit/monitor_report.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+enum { MPIT_MONITOR_VERSION = 1 };
+
+/* What MPIX_Start_monitor and MPIX_End_monitor return. Everything from MPIX_MONITOR_ERR_ARGUMENT on was also told in
+ * one line on standard error; the program goes on, and there is no window. */
+enum MPIX_Monitor_result {
+    MPIX_MONITOR_OK = 0,
+    MPIX_MONITOR_ABSENT = 1, /* nothing monitors: mpit is not loaded, too old, or records nothing in this process */
+    MPIX_MONITOR_ERR_ARGUMENT = 2, /* a NULL pointer, or a monitorhandle of another layout */
+    MPIX_MONITOR_ERR_OPTION = 3,   /* an option that is neither 1 nor 0 */
+    MPIX_MONITOR_ERR_COMM = 4,     /* the communicator is not alive */
+    MPIX_MONITOR_ERR_PERIOD = 5,   /* shorter than MPIX_MONITOR_PERIOD_LEAST */
+    MPIX_MONITOR_ERR_FILE = 6,     /* the file cannot be opened */
+    MPIX_MONITOR_ERR_REQUEST = 7,  /* not the request of a window that is open */
+    MPIX_MONITOR_ERR_TIME = 8,     /* before MPI_Init has returned, or after MPI_Finalize has begun */
+    MPIX_MONITOR_ERR_MEMORY = 9,   /* none left */
+    MPIX_MONITOR_ERR_THREAD = 10   /* the thread for periods cannot be made */
+};
+
+/* 10 microseconds. */
+#define MPIX_MONITOR_PERIOD_LEAST 10000
+
+/* A window that is open; 0 = none. */
+typedef uint64_t MPIX_Monitor_request;
+
+typedef void MPIX_Monitor_function(const MPIX_Monitor_report *report, void *own);
+
+/* A monitorhandle without MPI_Comm: `communicator` has the bits of the handle. */
+struct mpit_monitorhandle {
+    uint32_t bytes;
+    int32_t profile, other, pttopt, coll, comm, msgsize, traffic;
+    uint64_t communicator;
+    uint64_t period_ns;
+    const char *file, *name;
+    void *own;
+    int32_t descriptor, reserved;
+};
+
+struct mpit_monitor_interface {
+    uint32_t version, bytes;
+    int (*start)(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                 MPIX_Monitor_function *function);
+    int (*end)(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle);
+    /* The communicator is Fortran's, an integer; a negative one: all. */
+    int (*start_fortran)(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                         MPIX_Monitor_function *function, int32_t communicator);
+};
+
+/* What the name "mpit_monitor_interface" stands for in a process with mpit. NULL: mpit is older than `version`, or
+ * MPIT_DISABLE is set. Thread-safe; not for signal handlers. */
+typedef const struct mpit_monitor_interface *mpit_monitor_interface_function(uint32_t version);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

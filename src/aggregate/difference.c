@@ -1,0 +1,596 @@
+#include "difference.h"
+
+#include "knobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)MPIX_MONITOR_BUCKETS == (int)BUCKET_COUNT, "a slot for each bucket");
+_Static_assert(PLACE_COUNT == 6, "MPIX_Monitor_counter has a place for each");
+
+#define UNKNOWN MPIX_MONITOR_UNKNOWN
+
+/* Where the halves of a communicator's snapshot lie. */
+struct record_parts {
+    const struct message_cells *sends, *receives; /* of bucket `low` on */
+    const uint64_t *coll_time, *coll_count, *coll_sizes;
+};
+
+static struct record_parts parts_of(const struct comm_snapshot *record)
+{
+    const uint64_t *at = (const uint64_t *)(record + 1);
+    size_t words = (size_t)2 * (record->high - record->low);
+    struct record_parts parts = {.sends = (const struct message_cells *)at,
+                                 .receives = (const struct message_cells *)(at + words)};
+    if (record->collectives) {
+        parts.coll_time = at + 2 * words;
+        parts.coll_count = parts.coll_time + COLLECTIVE_COUNT;
+        parts.coll_sizes = parts.coll_count + COLLECTIVE_COUNT;
+    }
+    return parts;
+}
+
+unsigned difference_parts(unsigned options)
+{
+    unsigned messages = MPIX_MONITOR_PTTOPT | MPIX_MONITOR_COMM | MPIX_MONITOR_MSGSIZE | MPIX_MONITOR_TRAFFIC;
+    unsigned collectives = MPIX_MONITOR_COLL | MPIX_MONITOR_COMM | MPIX_MONITOR_MSGSIZE;
+    return (options & messages ? SNAPSHOT_MESSAGES : 0) | (options & collectives ? SNAPSHOT_COLLECTIVES : 0) |
+           (options & MPIX_MONITOR_OTHER ? SNAPSHOT_OTHER : 0);
+}
+
+static uint64_t ns_of(uint64_t ticks)
+{
+    return clock_ns(book.scale, ticks);
+}
+
+static uint64_t epoch_ns(uint64_t ticks)
+{
+    const struct run_header *header = book.run.header;
+    return ticks < header->begin_ticks ? header->begin_realtime_ns - ns_of(header->begin_ticks - ticks)
+                                       : header->begin_realtime_ns + ns_of(ticks - header->begin_ticks);
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------
+ */
+
+/* Times become nanoseconds before they are subtracted, so that the differences of several intervals add up. */
+static void figures_add_sums(MPIX_Monitor_figures *figures, const struct comm_snapshot *record, uint64_t sign)
+{
+    const uint64_t *sum = record->sum;
+    figures->p2p_time_ns += sign * ns_of(sum[SUM_P2P_TIME]);
+    figures->wait_time_ns += sign * ns_of(sum[SUM_WAIT_TIME]);
+    figures->comm_time_ns += sign * ns_of(sum[SUM_COMM_TIME]);
+    figures->rma_time_ns += sign * ns_of(sum[SUM_RMA_TIME]);
+    figures->io_time_ns += sign * ns_of(sum[SUM_IO_TIME]);
+    figures->transfer_time_ns += sign * ns_of(sum[SUM_TRANSFER_TIME]);
+    figures->coll_transfer_time_ns += sign * ns_of(sum[SUM_TRANSFER_SPAN]);
+    figures->stall_time_ns += sign * ns_of(sum[SUM_STALL_TIME]);
+    figures->fabric_time_ns += sign * ns_of(sum[SUM_FABRIC_TIME]);
+    figures->completed += sign * sum[SUM_P2P_DONE];
+    figures->timeouts += sign * sum[SUM_TIMEOUTS];
+    figures->coll_transfers += sign * sum[SUM_TRANSFERS];
+    figures->coll_bytes += sign * sum[SUM_COLL_BYTES];
+    figures->rma_bytes += sign * sum[SUM_RMA_BYTES];
+    figures->io_bytes += sign * sum[SUM_IO_BYTES];
+    figures->large += sign * sum[SUM_LARGE];
+}
+
+/* `sign`: 1 or -1 modulo 2^64. */
+static void figures_add(MPIX_Monitor_figures *figures, const struct comm_snapshot *record, uint64_t sign)
+{
+    struct record_parts parts = parts_of(record);
+    figures_add_sums(figures, record, sign);
+    for (uint32_t bucket = record->low; bucket < record->high; bucket++) {
+        const struct message_cells *sent = &parts.sends[bucket - record->low];
+        const struct message_cells *received = &parts.receives[bucket - record->low];
+        figures->sent_size_count[bucket] += sign * sent->count;
+        figures->sent_size_bytes[bucket] += sign * sent->bytes;
+        figures->received_size_count[bucket] += sign * received->count;
+        figures->received_size_bytes[bucket] += sign * received->bytes;
+        figures->sent += sign * sent->count;
+        figures->sent_bytes += sign * sent->bytes;
+        figures->received += sign * received->count;
+        figures->received_bytes += sign * received->bytes;
+    }
+    for (unsigned i = 0; parts.coll_time && i < COLLECTIVE_COUNT; i++) {
+        figures->coll_time_ns += sign * ns_of(parts.coll_time[i]);
+        figures->collectives += sign * parts.coll_count[i];
+    }
+    for (unsigned i = 0; parts.coll_time && i < BUCKET_COUNT; i++)
+        figures->coll_size_count[i] += sign * parts.coll_sizes[i];
+}
+
+/* The recorder counts what is large first, and another thread may have been between the two at a look. */
+static void figures_finish(MPIX_Monitor_figures *figures)
+{
+    uint64_t messages = figures->sent + figures->received;
+    figures->small = messages > figures->large ? messages - figures->large : 0;
+}
+
+static bool figures_are_zero(const MPIX_Monitor_figures *figures)
+{
+    static const MPIX_Monitor_figures none;
+    return memcmp(figures, &none, sizeof none) == 0;
+}
+
+#define OFF(field) figures->field = 0
+#define OFF_UNLESS(wanted, field)                                                                                      \
+    if (!(options & (wanted)))                                                                                         \
+    OFF(field)
+
+static void figures_limit(MPIX_Monitor_figures *figures, unsigned options, bool fabric, bool stall)
+{
+    enum { PTTOPT = MPIX_MONITOR_PTTOPT, COLL = MPIX_MONITOR_COLL, COMM = MPIX_MONITOR_COMM };
+    OFF_UNLESS(PTTOPT, p2p_time_ns);
+    OFF_UNLESS(PTTOPT, wait_time_ns);
+    OFF_UNLESS(PTTOPT, transfer_time_ns);
+    OFF_UNLESS(COLL, coll_time_ns);
+    OFF_UNLESS(PTTOPT | COMM, completed);
+    OFF_UNLESS(PTTOPT | COMM, timeouts);
+    OFF_UNLESS(PTTOPT | COMM | MPIX_MONITOR_TRAFFIC, sent);
+    OFF_UNLESS(PTTOPT | COMM | MPIX_MONITOR_TRAFFIC, received);
+    OFF_UNLESS(COLL | COMM, collectives);
+    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, sent_bytes);
+    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, received_bytes);
+    OFF_UNLESS(COLL | MPIX_MONITOR_TRAFFIC, coll_bytes);
+    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, rma_bytes);
+    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, io_bytes);
+    OFF_UNLESS(MPIX_MONITOR_MSGSIZE, small);
+    OFF_UNLESS(MPIX_MONITOR_MSGSIZE, large);
+    if (!(options & MPIX_MONITOR_MSGSIZE))
+        memset(figures->sent_size_count, 0,
+               sizeof *figures - offsetof(MPIX_Monitor_figures, sent_size_count)); /* and what lies behind */
+    figures->fabric_time_ns = !(options & MPIX_MONITOR_OTHER) ? 0 : fabric ? figures->fabric_time_ns : UNKNOWN;
+    figures->coll_transfers = !(options & COLL) ? 0 : fabric ? figures->coll_transfers : UNKNOWN;
+    figures->coll_transfer_time_ns = !(options & COLL) ? 0 : fabric ? figures->coll_transfer_time_ns : UNKNOWN;
+    if (!stall)
+        figures->stall_time_ns = UNKNOWN;
+}
+
+/* ---- what was under way -------------------------------------------------------------------------------------------
+ */
+
+static void pending_add_call(MPIX_Monitor_pending *pending, const struct call_snapshot *call)
+{
+    uint64_t ns = ns_of(call->ticks);
+    unsigned class = call_table[call->call < CALL_COUNT ? call->call : CALL_NONE].class;
+    pending->calls++;
+    pending->call_time_ns += ns;
+    if (class == CLASS_P2P)
+        pending->p2p_time_ns += ns;
+    else if (class == CLASS_COMPLETION)
+        pending->wait_time_ns += ns;
+    else if (class == CLASS_COLLECTIVE)
+        pending->coll_time_ns += ns;
+}
+
+static void pending_add(MPIX_Monitor_pending *pending, const struct comm_snapshot *record)
+{
+    pending->sends += record->pending[0];
+    pending->recvs += record->pending[1];
+    pending->send_bytes += record->pending[2];
+}
+
+/* Of one communicator. */
+static void pending_take(MPIX_Monitor_pending *pending, const struct snapshot *at, const struct comm_snapshot *record)
+{
+    pending_add(pending, record);
+    for (uint32_t i = 0; i < at->process.calls; i++)
+        if (at->calls[i].charged && at->calls[i].slot == record->slot)
+            pending_add_call(pending, &at->calls[i]);
+}
+
+/* ---- arrays -------------------------------------------------------------------------------------------------------
+ */
+
+static bool comms_prepare(struct difference *difference, uint32_t count)
+{
+    if (count <= difference->comm_room)
+        return true;
+    MPIX_Monitor_comm *comms = realloc(difference->comms, count * sizeof *comms);
+    if (comms)
+        difference->comms = comms;
+    struct comm_words *words = comms ? realloc(difference->words, count * sizeof *words) : NULL;
+    if (!words)
+        return false;
+    difference->words = words;
+    difference->comm_room = count;
+    return true;
+}
+
+static MPIX_Monitor_coll *coll_find(struct difference *difference, const char *kind, int32_t processes)
+{
+    MPIX_Monitor_interval *interval = &difference->interval;
+    for (uint32_t i = 0; i < interval->coll_count; i++)
+        if (difference->colls[i].kind == kind && difference->colls[i].processes == processes)
+            return &difference->colls[i];
+    if (interval->coll_count == difference->coll_room) {
+        uint32_t room = difference->coll_room ? 2 * difference->coll_room : 2 * COLLECTIVE_COUNT;
+        MPIX_Monitor_coll *colls = realloc(difference->colls, room * sizeof *colls);
+        if (!colls) {
+            difference->whole = false;
+            return NULL;
+        }
+        difference->colls = colls;
+        difference->coll_room = room;
+    }
+    MPIX_Monitor_coll *coll = &difference->colls[interval->coll_count++];
+    *coll = (MPIX_Monitor_coll){.bytes = sizeof *coll, .kind = kind, .processes = processes};
+    return coll;
+}
+
+static void colls_add(struct difference *difference, const struct comm_snapshot *record, int32_t processes,
+                      uint64_t sign)
+{
+    struct record_parts parts = parts_of(record);
+    for (unsigned i = 0; parts.coll_time && i < COLLECTIVE_COUNT; i++) {
+        MPIX_Monitor_coll *coll =
+            parts.coll_time[i] || parts.coll_count[i] ? coll_find(difference, collective_names[i], processes) : NULL;
+        if (coll) {
+            coll->count += sign * parts.coll_count[i];
+            coll->time_ns += sign * ns_of(parts.coll_time[i]);
+        }
+    }
+}
+
+/* Those that were there before the interval alone. */
+static void colls_clean(struct difference *difference)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < difference->interval.coll_count; i++)
+        if (difference->colls[i].count || difference->colls[i].time_ns)
+            difference->colls[kept++] = difference->colls[i];
+    difference->interval.coll_count = kept;
+    difference->interval.coll_bytes = sizeof *difference->colls;
+    difference->interval.colls = difference->colls;
+}
+
+/* ---- communicators ------------------------------------------------------------------------------------------------
+ */
+
+static void words_set(struct comm_words *words, const struct comm *comm, uint32_t lives)
+{
+    bool same = comm->lives == lives;
+    snprintf(words->name, sizeof words->name, "%s", same ? comm->name : "(freed communicator)");
+    snprintf(words->label, sizeof words->label, "%.*s", COMM_LABEL_BYTES - 1, same ? comm->record->label : "");
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Begin of the first communication in the interval, end of the last one. Another thread's may have ended between the
+ * moment of a snapshot and the look at its cell: then it is at the interval's end. */
+static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, const struct snapshot *end,
+                     const struct comm_snapshot *before, const struct comm_snapshot *after, const struct comm *comm)
+{
+    if (after->last <= begin->ticks || (before && before->freed))
+        return;
+    uint64_t first = before ? smaller(cell_load(&before->first), after->first_beside)
+                            : smaller(after->first_beside, cell_load(&comm->shared->closed[EXTREME_SPAN_FIRST]));
+    if (first == LOW_NEUTRAL || first > after->last)
+        return;
+    first = smaller(first < begin->ticks ? begin->ticks : first, end->ticks);
+    entry->first_ns = epoch_ns(first);
+    entry->last_ns = epoch_ns(smaller(after->last, end->ticks));
+    entry->span_ns = entry->last_ns - entry->first_ns;
+}
+
+/* `before`: of the same one, or NULL: it had counted nothing. */
+static void comm_add(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                     const struct comm_snapshot *before, const struct comm_snapshot *after, struct comm *comm,
+                     bool always)
+{
+    MPIX_Monitor_interval *interval = &difference->interval;
+    MPIX_Monitor_comm *entry = &difference->comms[interval->comm_count];
+    memset(entry, 0, sizeof *entry);
+    figures_add(&entry->figures, after, 1);
+    colls_add(difference, after, comm->size, 1);
+    if (before) {
+        figures_add(&entry->figures, before, UINT64_MAX);
+        colls_add(difference, before, comm->size, UINT64_MAX);
+        pending_take(&entry->before, begin, before);
+        pending_add(&interval->before, before);
+    }
+    pending_take(&entry->after, end, after);
+    pending_add(&interval->after, after);
+    bool quiet = !entry->before.calls && !entry->after.calls && !after->pending[0] && !after->pending[1];
+    if (!always && quiet && figures_are_zero(&entry->figures))
+        return;
+    entry->bytes = sizeof *entry;
+    entry->flags = (before ? 0 : MPIX_MONITOR_COMM_CREATED) | (comm->freed ? MPIX_MONITOR_COMM_FREED : 0);
+    entry->size = comm->size;
+    entry->rank = comm->rank;
+    entry->remote_size = comm->remote_size;
+    span_set(entry, begin, end, before, after, comm);
+    words_set(&difference->words[interval->comm_count++], comm, after->lives);
+}
+
+/* What the sums have got, less what the interval's begin knew of those that came into them. */
+static void freed_add(struct difference *difference, const MPIX_Monitor_figures *freed)
+{
+    MPIX_Monitor_interval *interval = &difference->interval;
+    if (figures_are_zero(freed))
+        return;
+    MPIX_Monitor_comm *entry = &difference->comms[interval->comm_count];
+    struct comm_words *words = &difference->words[interval->comm_count++];
+    *entry = (MPIX_Monitor_comm){.bytes = sizeof *entry,
+                                 .flags = MPIX_MONITOR_COMM_FREED | MPIX_MONITOR_COMM_SUM,
+                                 .rank = -1,
+                                 .figures = *freed};
+    memset(words, 0, sizeof *words);
+    snprintf(words->name, sizeof words->name, "(freed communicators)");
+}
+
+static void freed_take(struct difference *difference, MPIX_Monitor_figures *freed, const struct comm_snapshot *record,
+                       uint64_t sign)
+{
+    figures_add(freed, record, sign);
+    colls_add(difference, record, 0, sign);
+}
+
+static void comms_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                       const struct comm *only)
+{
+    MPIX_Monitor_figures freed;
+    memset(&freed, 0, sizeof freed);
+    for (uint32_t slot = 1; slot < end->slots; slot++) {
+        const struct comm_snapshot *after = snapshot_of(end, slot), *before = snapshot_of(begin, slot);
+        struct comm *comm = book.comms[slot];
+        if (!after)
+            continue;
+        if (comm->is_sum) {
+            freed_take(difference, &freed, after, 1);
+            if (before)
+                freed_take(difference, &freed, before, UINT64_MAX);
+            continue;
+        }
+        if (before && before->lives != after->lives) {
+            freed_take(difference, &freed, before, UINT64_MAX);
+            pending_add(&difference->interval.before, before);
+            before = NULL;
+        }
+        comm_add(difference, begin, end, before, after, comm, comm == only);
+    }
+    freed_add(difference, &freed);
+}
+
+static uint32_t records_of(const struct snapshot *snapshot)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 1; slot < snapshot->slots; slot++)
+        count += snapshot->index[slot] != 0;
+    return count;
+}
+
+static void figures_sum(MPIX_Monitor_figures *to, const MPIX_Monitor_figures *from)
+{
+    uint64_t *into = (uint64_t *)to;
+    const uint64_t *words = (const uint64_t *)from;
+    for (size_t i = 0; i < sizeof *to / sizeof *into; i++)
+        into[i] += words[i];
+}
+
+static void comms_finish(struct difference *difference, unsigned options, bool fabric, bool stall)
+{
+    MPIX_Monitor_interval *interval = &difference->interval;
+    for (uint32_t i = 0; i < interval->comm_count; i++) {
+        MPIX_Monitor_comm *entry = &difference->comms[i];
+        figures_finish(&entry->figures);
+        figures_sum(&interval->sum, &entry->figures);
+        figures_limit(&entry->figures, options, fabric, stall);
+        entry->name = difference->words[i].name;
+        entry->label = difference->words[i].label;
+    }
+    figures_limit(&interval->sum, options, fabric, stall);
+    interval->comms = difference->comms;
+    interval->comm_bytes = sizeof *difference->comms;
+    if (!(options & MPIX_MONITOR_COMM))
+        interval->comm_count = 0;
+    colls_clean(difference);
+    if (!(options & MPIX_MONITOR_COLL))
+        interval->coll_count = 0;
+}
+
+/* ---- calls under way, services below ------------------------------------------------------------------------------
+ */
+
+static const char *call_comm(const struct difference *difference, const struct call_snapshot *call, uint32_t word)
+{
+    struct comm *comm = call->slot && call->slot < book.comm_count ? book.comms[call->slot] : NULL;
+    if (!comm)
+        return "";
+    snprintf(difference->words[word].name, COMM_NAME_BYTES, "%s", comm->name);
+    return difference->words[word].name;
+}
+
+static void calls_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                       uint32_t word)
+{
+    MPIX_Monitor_interval *interval = &difference->interval;
+    const struct snapshot *const edges[] = {begin, end};
+    uint32_t count = begin->process.calls + end->process.calls, made = 0;
+    if (count > difference->call_room) {
+        MPIX_Monitor_call *calls = realloc(difference->calls, count * sizeof *calls);
+        if (!calls) {
+            difference->whole = false;
+            return;
+        }
+        difference->calls = calls;
+        difference->call_room = count;
+    }
+    for (unsigned edge = 0; edge < 2; edge++)
+        for (uint32_t i = 0; i < edges[edge]->process.calls; i++, made++) {
+            const struct call_snapshot *call = &edges[edge]->calls[i];
+            pending_add_call(edge ? &interval->after : &interval->before, call);
+            difference->calls[made] =
+                (MPIX_Monitor_call){.bytes = sizeof *difference->calls,
+                                    .thread = call->thread,
+                                    .tid = call->tid,
+                                    .peer = call->peer,
+                                    .function = call_table[call->call < CALL_COUNT ? call->call : CALL_NONE].name,
+                                    .comm = call_comm(difference, call, word + made),
+                                    .since_ns = epoch_ns(edges[edge]->ticks - call->ticks),
+                                    .inside_ns = ns_of(call->ticks)};
+        }
+    interval->calls_before = difference->calls;
+    interval->calls_after = difference->calls + begin->process.calls;
+    interval->call_before_count = begin->process.calls;
+    interval->call_after_count = end->process.calls;
+    interval->call_bytes = sizeof *difference->calls;
+}
+
+static uint64_t inside_mpi(const uint64_t before[PLACE_COUNT], const uint64_t after[PLACE_COUNT])
+{
+    uint64_t sum = 0;
+    for (unsigned place = PLACE_P2P; place < PLACE_COUNT; place++)
+        sum += after[place] - before[place];
+    return sum;
+}
+
+static void counters_make(struct difference *difference, const struct process_snapshot *a,
+                          const struct process_snapshot *b)
+{
+    MPIX_Monitor_other *other = &difference->interval.other;
+    uint32_t count = book.counters ? (uint32_t)book.counters->count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        MPIX_Monitor_counter *counter = &difference->counters[i];
+        *counter = (MPIX_Monitor_counter){
+            .bytes = sizeof *counter, .name = book.counters->list[i].name, .unit = book.counters->list[i].unit};
+        for (unsigned place = 0; place < PLACE_COUNT; place++)
+            counter->places[place] = b->counters[COUNTER_ASKED + i][place] - a->counters[COUNTER_ASKED + i][place];
+    }
+    other->counters = difference->counters;
+    other->counter_count = count;
+    other->counter_bytes = sizeof *difference->counters;
+}
+
+static void other_make(struct difference *difference, const struct process_snapshot *a,
+                       const struct process_snapshot *b, bool fabric)
+{
+    MPIX_Monitor_other *other = &difference->interval.other;
+    bool os = a->counters_known && b->counters_known;
+    other->fabric_time_ns = fabric ? ns_of(b->fabric[0]) - ns_of(a->fabric[0]) : UNKNOWN;
+    other->fabric_polls = fabric ? b->fabric[1] - a->fabric[1] : UNKNOWN;
+    other->fabric_empty_polls = fabric ? b->fabric[2] - a->fabric[2] : UNKNOWN;
+    other->fabric_poll_time_ns = fabric ? ns_of(b->fabric[3]) - ns_of(a->fabric[3]) : UNKNOWN;
+    other->fabric_ops = fabric ? b->fabric[4] - a->fabric[4] : UNKNOWN;
+    other->fabric_bytes = fabric ? b->fabric[5] - a->fabric[5] : UNKNOWN;
+    const uint64_t(*before)[PLACE_COUNT] = a->counters, (*after)[PLACE_COUNT] = b->counters;
+    other->os_time_ns = os ? inside_mpi(before[COUNTER_OS_TIME], after[COUNTER_OS_TIME]) : UNKNOWN;
+    other->os_switches = os ? inside_mpi(before[COUNTER_SWITCHES_VOLUNTARY], after[COUNTER_SWITCHES_VOLUNTARY]) +
+                                  inside_mpi(before[COUNTER_SWITCHES_INVOLUNTARY], after[COUNTER_SWITCHES_INVOLUNTARY])
+                            : UNKNOWN;
+    other->os_faults = os ? inside_mpi(before[COUNTER_FAULTS_MINOR], after[COUNTER_FAULTS_MINOR]) +
+                                inside_mpi(before[COUNTER_FAULTS_MAJOR], after[COUNTER_FAULTS_MAJOR])
+                          : UNKNOWN;
+    counters_make(difference, a, b);
+}
+
+static void process_make(MPIX_Monitor_interval *interval, const struct snapshot *begin, const struct snapshot *end,
+                         bool stall)
+{
+    const struct process_snapshot *a = &begin->process, *b = &end->process;
+    interval->bytes = sizeof *interval;
+    interval->threads = b->threads;
+    interval->begin_ns = epoch_ns(begin->ticks);
+    interval->end_ns = epoch_ns(end->ticks);
+    interval->duration_ns = interval->end_ns - interval->begin_ns;
+    interval->events = b->events - a->events;
+    interval->mpi_time_ns = ns_of(b->folded) - ns_of(a->folded);
+    interval->begun_before_ns = ns_of(a->progress);
+    interval->unfinished_ns = ns_of(b->progress);
+    uint64_t inside = interval->mpi_time_ns + interval->unfinished_ns;
+    interval->inside_ns = inside > interval->begun_before_ns ? inside - interval->begun_before_ns : 0;
+    interval->stall_time_ns = stall ? ns_of(b->stalled) - ns_of(a->stalled) : UNKNOWN;
+}
+
+/* Watched all the time, and there was something to watch at last: the libraries are known by their first operation. */
+static bool fabric_is_known(const struct snapshot *begin, const struct snapshot *end)
+{
+    return begin->process.fabric_watched && end->process.fabric_known;
+}
+
+void difference_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                     const struct comm *only, unsigned options)
+{
+    bool fabric = fabric_is_known(begin, end);
+    bool stall = book.run.header->stall_known;
+    memset(&difference->interval, 0, sizeof difference->interval);
+    difference->whole = begin->whole && end->whole;
+    pthread_mutex_lock(&book.lock);
+    uint32_t records = records_of(end) + 1; /* and all that were freed */
+    if (comms_prepare(difference, records + begin->process.calls + end->process.calls)) {
+        comms_make(difference, begin, end, only);
+        calls_make(difference, begin, end, records);
+    } else {
+        difference->whole = false;
+    }
+    process_make(&difference->interval, begin, end, stall);
+    comms_finish(difference, options, fabric, stall);
+    if (options & MPIX_MONITOR_OTHER)
+        other_make(difference, &begin->process, &end->process, fabric);
+    pthread_mutex_unlock(&book.lock);
+}
+
+void difference_free(struct difference *difference)
+{
+    free(difference->comms);
+    free(difference->words);
+    free(difference->colls);
+    free(difference->calls);
+    memset(difference, 0, sizeof *difference);
+}
+
+/* ---- warnings -----------------------------------------------------------------------------------------------------
+ */
+
+static void warn(char warnings[WARNINGS_MOST][WARNING_BYTES], unsigned *count, const char *text)
+{
+    if (*count < WARNINGS_MOST)
+        snprintf(warnings[(*count)++], WARNING_BYTES, "%s", text);
+}
+
+static void warn_recording(char warnings[WARNINGS_MOST][WARNING_BYTES], unsigned *count)
+{
+    const struct run_header *header = book.run.header;
+    uint64_t timing = knob_load(KNOB_TIMING);
+    if (timing == 0)
+        warn(warnings, count, "times are not known: mpit_timing is 0, and calls are only counted");
+    else if (timing != 1)
+        warn(warnings, count, "times are estimates: mpit_timing lets a part of the calls be timed");
+    if (header->filter[0])
+        warn(warnings, count, "calls are missing that mpit_filter excludes");
+    if (header->off_since || header->off_count)
+        warn(warnings, count, "calls may be missing: MPI_Pcontrol has switched the recording off in this run");
+    if (!header->stall_known)
+        warn(warnings, count, "stalls are not known: this MPI library makes progress in a way that mpit cannot watch");
+}
+
+unsigned difference_warnings(const struct difference *difference, const struct snapshot *begin,
+                             const struct snapshot *end, unsigned options, char warnings[WARNINGS_MOST][WARNING_BYTES])
+{
+    unsigned count = 0;
+    bool watched = begin->process.fabric_watched && end->process.fabric_watched;
+    bool known = fabric_is_known(begin, end);
+    bool os = begin->process.counters_known && end->process.counters_known;
+    if (!difference->whole)
+        warn(warnings, &count, "figures are missing: there was no memory for all of the window");
+    if ((options & (MPIX_MONITOR_OTHER | MPIX_MONITOR_COLL)) && !watched)
+        warn(warnings, &count,
+             "transfers inside of collectives are not known: libfabric and UCX are not watched; option other (or "
+             "MPIT_FABRIC=1) lets them be");
+    else if ((options & (MPIX_MONITOR_OTHER | MPIX_MONITOR_COLL)) && !known)
+        warn(warnings, &count,
+             "time and transfers below MPI are not known: this MPI library has used neither libfabric nor UCX since "
+             "they "
+             "are watched");
+    if ((options & MPIX_MONITOR_OTHER) && !os)
+        warn(warnings, &count, "time in the operating system is not known: its counters are not read");
+    if ((options & MPIX_MONITOR_OTHER) && !difference->interval.other.counter_count)
+        warn(warnings, &count, "no hardware counters: none is asked for with MPIT_PAPI_EVENTS, or there is none");
+    warn_recording(warnings, &count);
+    return count;
+}

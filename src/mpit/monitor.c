@@ -1,0 +1,225 @@
+/* MPIX_Start_monitor and MPIX_End_monitor behind the header (include/mpit/monitor.h): what is asked for, and whether
+ * that can be. */
+#define _GNU_SOURCE
+#include "commreuse.h"
+#include "monitorwindow.h"
+#include "native.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of two copies of this library, for two ABIs, the program may find the one that does not record. */
+static mpit_monitor_interface_function *behind;
+
+__attribute__((constructor)) static void behind_find(void)
+{
+    behind = (mpit_monitor_interface_function *)dlsym(RTLD_NEXT, "mpit_monitor_interface");
+}
+
+static const struct mpit_monitor_interface *elsewhere(void)
+{
+    return behind && !book.run.header ? behind(MPIT_MONITOR_VERSION) : NULL;
+}
+
+#define ALLOWED "MPIX_Start_monitor: "
+
+struct named_option {
+    const char *name;
+    int32_t value;
+    unsigned option;
+};
+
+/* The options as bits; false: one is neither 1 nor 0, which is said. */
+static bool options_read(const struct mpit_monitorhandle *handle, unsigned *options)
+{
+    const struct named_option all[] = {
+        {"profile", handle->profile, MPIX_MONITOR_PROFILE}, {"other", handle->other, MPIX_MONITOR_OTHER},
+        {"pttopt", handle->pttopt, MPIX_MONITOR_PTTOPT},    {"coll", handle->coll, MPIX_MONITOR_COLL},
+        {"comm", handle->comm, MPIX_MONITOR_COMM},          {"msgsize", handle->msgsize, MPIX_MONITOR_MSGSIZE},
+        {"traffic", handle->traffic, MPIX_MONITOR_TRAFFIC},
+    };
+    *options = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i].value != 0 && all[i].value != 1) {
+            native_say("mpit: " ALLOWED "monitorhandle.%s is %d; an option is 1 or 0", all[i].name, all[i].value);
+            return false;
+        }
+        *options |= all[i].value ? all[i].option : 0;
+    }
+    return true;
+}
+
+/* The thread for periods costs 40 us of a processor for each. */
+static int handle_read(const struct mpit_monitorhandle *handle, struct monitor_order *order)
+{
+    if (handle->bytes && handle->bytes < sizeof *handle) {
+        native_say("mpit: " ALLOWED "monitorhandle.bytes is %u, and no layout is so short; begin with "
+                   "MPIX_MONITORHANDLE_INIT",
+                   handle->bytes);
+        return MPIX_MONITOR_ERR_ARGUMENT;
+    }
+    if (!options_read(handle, &order->options))
+        return MPIX_MONITOR_ERR_OPTION;
+    if (handle->period_ns && handle->period_ns < MPIX_MONITOR_PERIOD_LEAST) {
+        native_say("mpit: " ALLOWED "monitorhandle.period_ns is %llu; a period is 0 (none) or %d ns and more",
+                   (unsigned long long)handle->period_ns, MPIX_MONITOR_PERIOD_LEAST);
+        return MPIX_MONITOR_ERR_PERIOD;
+    }
+    order->period_ns = handle->period_ns;
+    order->name = handle->name;
+    order->own = handle->own;
+    order->descriptor = handle->bytes ? handle->descriptor : STDERR_FILENO;
+    return MPIX_MONITOR_OK;
+}
+
+static bool is_all(uint64_t communicator)
+{
+    return communicator == 0 || communicator == abi_handle_of_comm(native.comm_null);
+}
+
+static int comm_read(uint64_t communicator, struct monitor_order *order)
+{
+    if (is_all(communicator))
+        return MPIX_MONITOR_OK;
+    order->only = book_comm_find(communicator);
+    if (order->only)
+        return MPIX_MONITOR_OK;
+    native_say("mpit: " ALLOWED
+               "monitorhandle.communicator is none that is alive; MPI_COMM_NULL stands for all of them");
+    return MPIX_MONITOR_ERR_COMM;
+}
+
+static int file_open(const char *path, struct monitor_order *order)
+{
+    order->file = -1;
+    if (!path || !path[0])
+        return MPIX_MONITOR_OK;
+    order->file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (order->file >= 0)
+        return MPIX_MONITOR_OK;
+    native_say("mpit: " ALLOWED "monitorhandle.file \"%.512s\" cannot be opened for appending: %s", path,
+               strerror(errno));
+    return MPIX_MONITOR_ERR_FILE;
+}
+
+static const struct mpit_monitorhandle defaults = {.bytes = sizeof defaults,
+                                                   .profile = 1,
+                                                   .pttopt = 1,
+                                                   .coll = 1,
+                                                   .comm = 1,
+                                                   .msgsize = 1,
+                                                   .traffic = 1,
+                                                   .descriptor = STDERR_FILENO};
+
+/* In a process in which this library records nothing all is well, too. */
+static int not_now(const char *function)
+{
+    if (native.mismatch || book.run.detached || (!book.run.header && native.present && native_between()))
+        return MPIX_MONITOR_ABSENT;
+    native_say("mpit: %s is called before MPI_Init has returned or after MPI_Finalize has begun; windows are open in "
+               "between",
+               function);
+    return MPIX_MONITOR_ERR_TIME;
+}
+
+static int start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                 MPIX_Monitor_function *function)
+{
+    struct monitor_order order = {.function = function, .file = -1};
+    const struct mpit_monitor_interface *other = elsewhere();
+    if (other)
+        return other->start(request, handle, function);
+    if (!request) {
+        native_say("mpit: " ALLOWED "request is a NULL pointer; it gets the window that MPIX_End_monitor ends");
+        return MPIX_MONITOR_ERR_ARGUMENT;
+    }
+    *request = 0;
+    handle = handle ? handle : &defaults;
+    if (!monitor_is_time())
+        return not_now("MPIX_Start_monitor");
+    int result = handle_read(handle, &order);
+    if (result == MPIX_MONITOR_OK)
+        result = comm_read(handle->communicator, &order);
+    if (result != MPIX_MONITOR_OK || !(order.options & MPIX_MONITOR_PROFILE))
+        return result;
+    result = file_open(handle->file, &order);
+    if (result == MPIX_MONITOR_OK)
+        result = monitor_window_open(&order, request);
+    if (result == MPIX_MONITOR_ERR_MEMORY)
+        native_say("mpit: " ALLOWED "there is no memory for another window");
+    if (result == MPIX_MONITOR_ERR_THREAD)
+        native_say("mpit: " ALLOWED "the thread that reports periods cannot be made");
+    if (result != MPIX_MONITOR_OK && order.file >= 0)
+        close(order.file);
+    return result;
+}
+
+static int end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle)
+{
+    const struct mpit_monitor_interface *other = elsewhere();
+    if (other)
+        return other->end(request, handle);
+    if (handle) {
+        handle->profile = handle->pttopt = handle->coll = handle->comm = handle->msgsize = handle->traffic = 1;
+        handle->other = 0;
+    }
+    if (!request) {
+        native_say("mpit: MPIX_End_monitor: request is a NULL pointer; it is the address of what MPIX_Start_monitor "
+                   "has set");
+        return MPIX_MONITOR_ERR_ARGUMENT;
+    }
+    MPIX_Monitor_request ended = *request;
+    *request = 0;
+    if (!ended)
+        return book.run.header && !book.run.detached ? MPIX_MONITOR_OK : not_now("MPIX_End_monitor");
+    if (book.run.detached)
+        return MPIX_MONITOR_ABSENT;
+    int result = monitor_window_close(ended);
+    if (result != MPIX_MONITOR_OK)
+        native_say("mpit: MPIX_End_monitor: request %#llx is of no window that is open; windows end once, by "
+                   "MPIX_End_monitor or by MPI_Finalize",
+                   (unsigned long long)ended);
+    return result;
+}
+
+/* MPI_Comm_f2c of the library, which some have as a macro alone: then the integer is the handle. */
+static uint64_t communicator_of(int32_t fortran)
+{
+    typedef MPI_Comm conversion(MPI_Fint);
+    conversion *convert = NULL;
+    void *symbol = native_symbol("PMPI_Comm_f2c");
+    if (!symbol)
+        symbol = native_symbol("MPI_Comm_f2c");
+    memcpy(&convert, &symbol, sizeof convert);
+    return symbol ? abi_handle_of_comm(convert(fortran)) : (uint32_t)fortran;
+}
+
+static int start_fortran(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                         MPIX_Monitor_function *function, int32_t communicator)
+{
+    struct mpit_monitorhandle translated = handle ? *handle : defaults;
+    const struct mpit_monitor_interface *other = elsewhere();
+    if (other)
+        return other->start_fortran(request, handle, function, communicator);
+    translated.communicator = communicator == -1 || !monitor_is_time() ? 0 : communicator_of(communicator);
+    return start(request, &translated, function);
+}
+
+static const struct mpit_monitor_interface table = {
+    .version = MPIT_MONITOR_VERSION,
+    .bytes = sizeof table,
+    .start = start,
+    .end = end,
+    .start_fortran = start_fortran,
+};
+
+extern mpit_monitor_interface_function mpit_monitor_interface __attribute__((visibility("default")));
+
+const struct mpit_monitor_interface *mpit_monitor_interface(uint32_t version)
+{
+    return version > MPIT_MONITOR_VERSION || getenv("MPIT_DISABLE") ? NULL : &table;
+}

@@ -29,26 +29,29 @@
 
 enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
 
-static const char help[] =
-    "Usage: mpit-exporter [options] [RUN...]\n"
-    "Serves what your MPI jobs on this node count, while they run, as metrics for Prometheus (OpenMetrics) over HTTP.\n"
-    "Finds the jobs by itself; RUN (a run directory or file) names some instead.\n"
-    "\n"
-    "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; [::1]:PORT; PORT alone is of 127.0.0.1; 0 takes\n"
-    "                         a free one, which is printed). There is no password: mind who can reach it\n"
-    "  --by WHAT              a series for each job, rank (default), or comm: rank and communicator\n"
-    "  --communicators N      with --by comm: at most so many of a rank, the rest as \"other\" (default 16)\n"
-    "  --variables LIST       shell patterns for names of variables, separated by commas; !PATTERN for those not\n"
-    "  --all-sizes            a histogram's bucket for each power of two (default: for each second one)\n"
-    "  --max-series N         at most so many on this node (default 10000); how many were left out is a metric\n"
-    "  --linger SECONDS       shows the last figures of a process so long after its end (default 120)\n"
-    "  --once                 prints the metrics instead, in Prometheus's text format\n"
-    "  --openmetrics          with --once: as OpenMetrics\n"
-    "  --help, --version\n"
-    "\n"
-    "Examples:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time,mpit_*_bytes,mpit_*_size_count'\n"
-    "           mpit-exporter --once --by job\n"
-    "share/doc/exporter.md has what is told, and how to watch a cluster.\n";
+static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
+                           "Serves what your MPI jobs on this node count, while they run, as metrics for\n"
+                           "Prometheus (OpenMetrics) over HTTP. Finds the jobs by itself; RUN (a run\n"
+                           "directory or file) names some instead. See man mpit-exporter.\n"
+                           "\n"
+                           "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; PORT alone: 127.0.0.1;\n"
+                           "                         port 0: any free one, printed). There is no password\n"
+                           "  --by WHAT              a series for each job, rank (default), or rank and\n"
+                           "                         communicator: comm\n"
+                           "  --communicators N      with --by comm: so many of a rank at most, the rest as\n"
+                           "                         \"other\" (default 16)\n"
+                           "  --variables LIST       shell patterns for names of variables, with commas;\n"
+                           "                         !PATTERN for those not\n"
+                           "  --all-sizes            a bucket for each power of two, not for each second one\n"
+                           "  --max-series N         so many at most (default 10000); a metric counts others\n"
+                           "  --linger SECONDS       show the last figures of a process so long after its\n"
+                           "                         end (default 120)\n"
+                           "  --once                 print the metrics instead, in Prometheus's text format\n"
+                           "  --openmetrics          with --once: as OpenMetrics\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "Example:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time'\n"
+                           "          mpit-exporter --once --by job\n";
 
 struct request {
     const char *listen;

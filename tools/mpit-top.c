@@ -19,26 +19,25 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "Usage: mpit-top [options] [RUN|FILE...]\n"
-    "Shows what your MPI jobs that run with mpit on this node do now: by rank the\n"
-    "share of time in MPI, at work and stalled, messages and bytes a second, the call\n"
-    "that each is in, and of ranks that hang for whom they wait. Or looks at run\n"
-    "directories and run files. See man mpit-top.\n"
-    "\n"
-    "  --interval SECONDS  from one look to the next (0.1 to 3600; default 1)\n"
-    "  --ranks LIST        these ranks alone: 0,4-7,12-\n"
-    "  --once              one screen as text, after one interval (so it is where\n"
-    "                      standard output is no terminal, too)\n"
-    "  --json              a line of JSON for each look; with --once one object.\n"
-    "                      Of a RUN until it has ended\n"
-    "  --help, --version\n"
-    "\n"
-    "Keys: r ranks, c communicators, s sizes, v variables, enter into one, < > sort,\n"
-    "/ filter, p pause, j next job, h help, q end.\n"
-    "\n"
-    "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
-    "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n";
+static const char help[] = "Usage: mpit-top [options] [RUN|FILE...]\n"
+                           "Shows what your MPI jobs that run with mpit on this node do now: by rank the\n"
+                           "share of time in MPI, at work and stalled, messages and bytes a second, the call\n"
+                           "that each is in, and of ranks that hang for whom they wait. Or looks at run\n"
+                           "directories and run files. See man mpit-top.\n"
+                           "\n"
+                           "  --interval SECONDS  from one look to the next (0.1 to 3600; default 1)\n"
+                           "  --ranks LIST        these ranks alone: 0,4-7,12-\n"
+                           "  --once              one screen as text, after one interval (so it is where\n"
+                           "                      standard output is no terminal, too)\n"
+                           "  --json              a line of JSON for each look; with --once one object.\n"
+                           "                      Of a RUN until it has ended\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "Keys: r ranks, c communicators, s sizes, v variables, enter into one, < > sort,\n"
+                           "/ filter, p pause, j next job, h help, q end.\n"
+                           "\n"
+                           "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
+                           "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n";
 
 enum { WIDTH_WITHOUT_TERMINAL = 120, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
 

@@ -33,7 +33,7 @@ _mpit_filter() {
     local rest=${cur#"$done"} minus=
     [[ $rest == -* ]] && minus=-
     mapfile -t COMPREPLY < <(compgen -P "$done$minus" -W "$_mpit_classes" -- "${rest#-}")
-    compopt -o nospace 2>/dev/null
+    compopt -o nospace 2>/dev/null || true
 }
 
 # Directories of runs, and what is in them.
@@ -58,6 +58,7 @@ _mpit_value() {
         --listen | --communicators | --max-series | --variables | --linger | -j) ;;
     *) return 1 ;;
     esac
+    return 0
 }
 
 # Where the command begins that mpit-run starts: the first word that is no option and no option's value.

@@ -238,8 +238,8 @@ static void comm_renew(struct comm *comm, const struct comm_facts *facts)
         v->tally.peers = peers;
         v->tally.page_number = UINT32_MAX;
     }
-    comm->lives++;
-    comm->span_drained = 0;
+    RELAXED_STORE(&comm->lives, comm->lives + 1); /* others look at these while a slot moves, and look again then */
+    RELAXED_STORE(&comm->span_drained, 0);
     comm->creations = 0;
     comm->windows_made = comm->files_made = 0;
     comm->difference = 0;

@@ -192,7 +192,7 @@ static void first_give(const struct comm *comm, uint64_t first)
 {
     for (struct snapshot *s = open_snapshots; s; s = s->next) {
         struct comm_snapshot *record = snapshot_of(s, comm->slot);
-        if (record && record->lives == comm->lives && first < cell_load(&record->first))
+        if (record && record->lives == RELAXED_LOAD(&comm->lives) && first < cell_load(&record->first))
             cell_store(&record->first, first);
     }
 }
@@ -305,7 +305,7 @@ static bool comm_take(struct snapshot *snapshot, struct comm *comm, unsigned par
     record->first = LOW_NEUTRAL;
     record->first_beside = first_look(comm, edge);
     record->slot = comm->slot;
-    record->lives = comm->lives;
+    record->lives = RELAXED_LOAD(&comm->lives);
     record->freed = __atomic_load_n(&comm->freed, __ATOMIC_RELAXED);
     record->low = record->high = record->collectives = 0;
     record->pending[0] = cell_load(&shared->sends.now);

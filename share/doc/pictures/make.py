@@ -19,13 +19,14 @@ import time
 import pyte
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCE = os.path.dirname(os.path.dirname(HERE))
-ROWS, COLUMNS, SECONDS = 30, 110, 6
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+ROWS, COLUMNS, SECONDS = 12, 110, 6
 PAGE = (1280, 1500)
 CELL = (8.4, 18)  # of a character of 14 pixels, in pixels
 COLORS = {"default": "#d4d4d4", "black": "#1e1e1e", "red": "#f48771", "green": "#89d185", "brown": "#dcdcaa", "yellow": "#dcdcaa",
           "blue": "#75beff", "magenta": "#c586c0", "cyan": "#4ec9b0", "white": "#e5e5e5"}
 BACK = "#1e1e1e"
+NO_BREAK = "\u00a0"  # blanks in a row stay
 
 
 def color(name, bright):
@@ -53,7 +54,7 @@ def svg(screen):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" role="img" '
            'aria-label="a screen of mpit-top">',
            f'<rect width="100%" height="100%" rx="6" fill="{BACK}"/>',
-           '<g font-family="ui-monospace, DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">']
+           '<g font-family="ui-monospace, DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14">']
     for row in range(ROWS):
         for column, text, (fore, back, bold, reverse) in runs(screen.buffer[row]):
             front, behind = color(fore, bold), BACK if back == "default" else color(back, False)
@@ -64,7 +65,7 @@ def svg(screen):
                 out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{len(text) * CELL[0]:.1f}" height="{CELL[1]}" fill="{behind}"/>')
             if text.strip():
                 out.append(f'<text x="{x:.1f}" y="{y + 14:.1f}" fill="{front}" textLength="{len(text) * CELL[0]:.1f}"'
-                           + (' font-weight="bold"' if bold else "") + f'>{html.escape(text)}</text>')
+                           + (' font-weight="bold"' if bold else "") + f'>{html.escape(text).replace(" ", NO_BREAK)}</text>')
     return "\n".join(out + ["</g>", "</svg>", ""])
 
 
@@ -106,11 +107,11 @@ def main():
         subprocess.run([tool("mpit-dump"), "--html", page, run], check=True)
         subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                         f"--window-size={PAGE[0]},{PAGE[1]}", "--screenshot=" + os.path.join(HERE, "report.png"),
-                        "file://" + page], check=True, cwd=work)
+                        "file://" + page], check=True, cwd=work, stderr=subprocess.DEVNULL)
         job = subprocess.Popen([tool("mpit-run"), "--quiet", "--output", os.path.join(work, "long"), *launch, halo, "1000000"],
                                env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
         time.sleep(2)
-        screen = screen_of([tool("mpit-top")], environment)
+        screen = screen_of([tool("mpit-top"), os.path.join(work, "long")], environment)
         os.killpg(job.pid, signal.SIGINT)
         job.wait()
         with open(os.path.join(HERE, "top.svg"), "w", encoding="utf-8") as file:

@@ -164,7 +164,8 @@ def counts():
 
 
 def once(job):
-    out = subprocess.run([TOP, "--json", "--once", "--interval", "0.2", job.run], stdout=subprocess.PIPE).stdout
+    out = subprocess.run([TOP, "--json", "--once", "--interval", "0.2", job.run], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout
     document = json.loads(out) if out else None
     return document["jobs"][0] if document and document["jobs"] else None
 

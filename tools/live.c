@@ -21,8 +21,6 @@ struct live_seen {
     uint64_t job;
     uint64_t since;    /* the look that saw it first */
     uint64_t alive_ns; /* when it was seen alive last */
-    uint64_t look;     /* that met it last */
-    bool alive;
 };
 
 /* ---- the clock of a process -------------------------------------------------------------------------------------- */
@@ -185,8 +183,6 @@ static struct live_seen *seen_of(struct live *live, uint64_t job)
 static int jobs_choose(struct live *live, struct keyed *const *files, uint64_t now_ns)
 {
     struct live_finder *finder = live->finder;
-    for (size_t i = 0; i < finder->seen_count; i++)
-        finder->seen[i].alive = false;
     for (size_t i = 0; i < finder->files.count; i++) {
         struct live_file *file = (struct live_file *)(void *)files[i];
         if (!file->open && (!file->ended || !file->peeked))
@@ -197,11 +193,8 @@ static int jobs_choose(struct live *live, struct keyed *const *files, uint64_t n
         struct live_seen *seen = shows ? seen_of(live, file->job) : NULL;
         if (shows && !seen)
             return -1;
-        if (shows) {
-            seen->look = live->looks;
-            seen->alive = seen->alive || file->alive;
+        if (shows)
             seen->alive_ns = now_ns;
-        }
     }
     return 0;
 }
@@ -265,20 +258,23 @@ static void *array_grow(void *array, size_t count, size_t element)
     return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
 }
 
-static int process_add(struct live *live, const struct live_file *file)
+/* The look at the file may just have told its job: MPI_Init has returned. */
+static int process_add(struct live *live, const struct live_file *file, uint64_t now_ns)
 {
-    const struct live_seen *seen = seen_of(live, file->job);
+    struct live_seen *seen = seen_of(live, file->job);
     size_t i = 0;
     while (i < live->job_count && live->jobs[i].job != file->job)
         i++;
     if (!seen)
         return -1;
+    if (!seen->alive_ns)
+        seen->alive_ns = now_ns;
     if (i == live->job_count) {
         struct live_job *jobs = array_grow(live->jobs, live->job_count, sizeof *jobs);
         if (!jobs)
             return -1;
         live->jobs = jobs;
-        jobs[live->job_count++] = (struct live_job){.job = file->job, .since = seen->since, .alive = seen->alive};
+        jobs[live->job_count++] = (struct live_job){.job = file->job, .since = seen->since};
     }
     struct live_job *job = &live->jobs[i];
     struct live_process *list = array_grow(job->processes, job->count, sizeof *list);
@@ -286,6 +282,7 @@ static int process_add(struct live *live, const struct live_file *file)
         return -1;
     job->processes = list;
     list[job->count++] = file->process;
+    job->alive = job->alive || file->alive;
     if (file->open && file->process.run.header.world_size > job->world_size)
         job->world_size = file->process.run.header.world_size;
     return 0;
@@ -304,7 +301,7 @@ static int jobs_make(struct live *live, struct keyed *const *files, size_t count
             run_reader_close(&file->process.run);
             file->open = false;
         }
-        if (file->wanted && process_add(live, file) != 0)
+        if (file->wanted && process_add(live, file, now_ns) != 0)
             return -1;
     }
     for (size_t i = 0; i < live->job_count; i++)

@@ -146,12 +146,17 @@ static void json_say(const struct top_model *model, const struct looker *looker,
     json_decref(document);
 }
 
-static bool some_live(const struct top_model *model)
+/* Some process lives, or none can be read yet: a run file is nothing for a moment when it is made. */
+static bool goes_on(const struct top_model *model)
 {
-    for (size_t i = 0; i < model->job_count; i++)
+    bool read = false;
+    for (size_t i = 0; i < model->job_count; i++) {
         if (model->jobs[i].alive)
             return true;
-    return false;
+        for (size_t k = 0; k < model->jobs[i].rank_count; k++)
+            read = read || model->jobs[i].ranks[k]->state != TOP_UNREADABLE;
+    }
+    return !read;
 }
 
 /* As long as somebody reads it; a run that was named: until it has ended. */
@@ -165,7 +170,7 @@ static int json_run(struct looker *looker, struct top_view *view, struct top_mod
         interval_pass(request->interval);
         look_or_end(looker, view, model);
         json_say(model, looker, request);
-    } while (!request->once && (!request->path_count || some_live(model)));
+    } while (!request->once && (!request->path_count || goes_on(model)));
     output_close();
     return 0;
 }

@@ -165,7 +165,9 @@ enum {
     LAST_WIDE_FROM = 76,
     LAST_COLUMNS = 36,
     LAST_WIDER_FROM = 110,
-    LAST_WIDER_COLUMNS = 56
+    LAST_WIDER_COLUMNS = 56,
+    LAST_NARROW_BELOW = 30,
+    LAST_NARROW_COLUMNS = 7
 };
 
 static const struct top_column *sort_column;
@@ -187,9 +189,10 @@ static int item_order(const void *one, const void *other)
 /* Those that there is room for, the most important first; the last one always. */
 static void columns_choose(const struct top_column *columns, size_t count, int width, bool shown[COLUMNS_MOST])
 {
-    int used = width >= LAST_WIDER_FROM  ? LAST_WIDER_COLUMNS
-               : width >= LAST_WIDE_FROM ? LAST_COLUMNS
-                                         : columns[count - 1].width;
+    int used = width >= LAST_WIDER_FROM     ? LAST_WIDER_COLUMNS
+               : width >= LAST_WIDE_FROM    ? LAST_COLUMNS
+               : width >= LAST_NARROW_BELOW ? columns[count - 1].width
+                                            : LAST_NARROW_COLUMNS;
     memset(shown, 0, COLUMNS_MOST * sizeof *shown);
     shown[count - 1] = true;
     for (int rank = 1; rank < 20; rank++)

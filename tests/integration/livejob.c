@@ -5,6 +5,7 @@
  *               itself up to then, as "sent MESSAGES BYTES received MESSAGES BYTES collectives COUNT". Ends at go.end.
  *   deadlock    ranks 0 and 1 receive from each other; the others wait in a barrier
  *   absent      all but the last rank are in a barrier, which that one never enters, on a communicator "late ones"
+ *   late        rank 0 receives from the last rank, which sends when go.1 is there; did.1.0 tells; ends at go.end
  *   busy        messages and collectives without end, until go.end; with communicators whose names would move a cursor
  *
  * No rank speaks to another one while it waits for a file.
@@ -103,6 +104,19 @@ static void absent(void)
         rest();
 }
 
+static void late(void)
+{
+    while (rank == size - 1 && !is_there("go.1"))
+        rest();
+    if (rank == size - 1)
+        MPI_Send(buffer[0], 1, MPI_CHAR, 0, 5, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Recv(buffer[0], 1, MPI_CHAR, size - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    note(1);
+    while (!is_there("go.end"))
+        rest();
+}
+
 static void busy(void)
 {
     MPI_Comm odd;
@@ -131,6 +145,8 @@ int main(int argc, char **argv)
         deadlock();
     else if (strcmp(argv[2], "absent") == 0)
         absent();
+    else if (strcmp(argv[2], "late") == 0)
+        late();
     else
         busy();
     MPI_Finalize();

@@ -164,7 +164,8 @@ def counts():
 
 
 def once(job):
-    out = subprocess.run([TOP, "--json", "--once", "--interval", "0.2", job.run], stdout=subprocess.PIPE).stdout
+    out = subprocess.run([TOP, "--json", "--once", "--interval", "0.2", job.run], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout
     document = json.loads(out) if out else None
     return document["jobs"][0] if document and document["jobs"] else None
 
@@ -194,6 +195,33 @@ def hangs():
             "who computes is not in MPI")
     dead.kill()
     late.kill()
+
+
+def returned():
+    """A call that took long returns while it is looked at: its time has been counted once."""
+    job = Job("late", 2, "late")
+    pids = until(lambda: len(job.pids()) == 2 and job.pids())
+    lines = Lines("--interval", "0.1", job.run)
+    hung = until(lambda: (lambda j: j if j and j["ranks"][0]["call"] and j["ranks"][0]["call"]["since_ns"] > 3e9 else None)(
+        job_of(lines.next(), pids)))
+    say(hung and hung["ranks"][0]["waits"] == "from rank 1" and not hung["deadlock"], "a rank that waits for one that comes late",
+        str(hung and hung["ranks"][0]))
+    begun = len(lines.all)
+    job.go(1)
+    for _ in range(5):
+        lines.next()
+    ranks = [job_of(document, pids)["ranks"][0] for document in lines.all[begun - 5:]]
+    grown = ranks[-1]["totals"]["mpi_ns"] - ranks[0]["totals"]["mpi_ns"]
+    passed = ranks[-1]["totals"]["thread_ns"] - ranks[0]["totals"]["thread_ns"]
+    # counted twice, or not before its return, it would be 3 s more
+    say(ranks[-1]["call"] is None and 0 <= grown < passed + 1e9 and all(0 <= r["rates"]["mpi_share"] <= 1 for r in ranks),
+        "when the call returns its time is not counted again", f"{grown} {passed}")
+    say(ranks[-1]["rates"]["mpi_share"] < 0.5, "and then the rank is out of MPI")
+    job.end()
+    while lines.next():
+        pass
+    lines.process.wait()
+    job.kill()
 
 
 def killed():
@@ -375,6 +403,7 @@ def storm(job):
 try:
     counts()
     hangs()
+    returned()
     killed()
     screens()
 finally:

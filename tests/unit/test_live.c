@@ -107,6 +107,24 @@ static void a_named_file_is_followed(void **state)
     assert_int_equal(process->run.header.phase, RUN_FINALIZED);
 }
 
+/* From one look to the next a process comes out of MPI_Init: it is never in no job that lives. */
+static void a_starting_process_gets_its_job(void **state)
+{
+    (void)state;
+    fixture.run.header->phase = RUN_STARTING;
+    fixture.run.header->job = 0;
+    const char *path = fixture.run.path;
+    assert_int_equal(live_open(&live, &path, 1), 0);
+    assert_int_equal(live_look(&live, error), 0);
+    assert_true(live.job_count == 1 && live.jobs[0].job == 0 && live.jobs[0].alive);
+    fixture.run.header->job = 7;
+    fixture.run.header->phase = RUN_RUNNING;
+    for (int i = 0; i < 2; i++) {
+        look();
+        assert_true(live.jobs[0].job == 7 && live.jobs[0].alive && live.jobs[0].since == 2);
+    }
+}
+
 static void a_directory_gets_more_files(void **state)
 {
     (void)state;
@@ -258,6 +276,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_named_file_is_followed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_starting_process_gets_its_job, setup, teardown),
         cmocka_unit_test_setup_teardown(a_directory_gets_more_files, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_cut_reads_as_zeros_and_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_there_is_not_is_told, setup, teardown),

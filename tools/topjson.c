@@ -94,6 +94,25 @@ static json_t *threads_json(const struct top_rank *rank)
     return list;
 }
 
+static json_t *waits_json(const struct top_rank *rank)
+{
+    static const char *const kinds[WAIT_KINDS] = {
+        [WAIT_FROM] = "from", [WAIT_TO] = "to", [WAIT_AT] = "window", [WAIT_ALL] = "collective"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < rank->waits_for_count; i++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:s}", "rank", (int)rank->waits_for[i].rank, "how", kinds[rank->waits_for[i].kind]));
+    return list;
+}
+
+static json_t *circle_json(const struct top_job *job)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->circle_count; i++)
+        json_array_append_new(list, json_integer(job->circle_ranks[i]));
+    return list;
+}
+
 static json_t *rank_json(const struct top_job *job, const struct top_rank *rank)
 {
     json_t *object = json_pack("{s:i, s:s, s:I, s:s, s:I, s:I}", "rank", (int)rank->rank, "host", rank->host, "pid",
@@ -105,6 +124,7 @@ static json_t *rank_json(const struct top_job *job, const struct top_rank *rank)
         json_object_set_new(object, "problem", json_string(problem));
     json_object_set_new(object, "call", rank->busy ? call_json(&rank->busy->call) : json_null());
     json_object_set_new(object, "waits", rank->waits[0] ? json_string(rank->waits) : json_null());
+    json_object_set_new(object, "waits_for", waits_json(rank));
     json_object_set_new(object, "rates", rates_json(job, &rank->rates, &rank->now));
     json_object_set_new(object, "totals", totals_json(&rank->now));
     json_object_set_new(object, "threads", threads_json(rank));
@@ -136,6 +156,7 @@ static json_t *job_json(const struct top_job *job, const char *ranks)
                                (int)job->running, "dead", (int)job->dead, "run_ns", (json_int_t)job->run_ns,
                                "interval_ns", (json_int_t)job->interval_ns);
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
+    json_object_set_new(object, "deadlock_ranks", circle_json(job));
     json_object_set_new(object, "rates", rates_json(job, &job->rates, &job->now));
     json_object_set_new(object, "totals", totals_json(&job->now));
     json_t *list = json_array(), *comms = json_array();

@@ -20,6 +20,7 @@
 #include "keytable.h"
 #include "label.h"
 #include "live.h"
+#include "waiting.h"
 
 struct top_figures {
     uint64_t mpi_ns, stall_ns; /* with the calls under way */
@@ -31,6 +32,7 @@ struct top_figures {
     uint64_t sizes[3][BUCKET_COUNT]; /* messages sent and received, collectives, by size */
 };
 
+enum { TOP_WAITS_MOST = 64 };
 enum { TOP_SENT, TOP_RECEIVED, TOP_COLLS };
 
 /* By second, and as parts of the time. */
@@ -91,7 +93,9 @@ struct top_rank {
     const struct top_thread *busy; /* the one whose call is shown: that has been in one for the longest time */
     struct top_slot *slots;
     size_t slot_count;
-    char waits[256];              /* for whom it waits, in words; "" */
+    char waits[256]; /* for whom it waits, in words; "" */
+    struct wait waits_for[TOP_WAITS_MOST];
+    size_t waits_for_count;
     struct live_process *process; /* of the last look */
 };
 
@@ -123,7 +127,9 @@ struct top_job {
     double sizes[3][BUCKET_COUNT];       /* by second */
     const char *counters[COUNTER_COUNT]; /* names of those that somebody asked for; NULL: not counted */
     char circle[256];                    /* "rank 0 waits for ...: a deadlock"; "" */
-    uint64_t waits_due_ns;               /* not before that */
+    int32_t circle_ranks[TOP_WAITS_MOST];
+    size_t circle_count;
+    uint64_t waits_due_ns; /* not before that */
     uint64_t interval_ns;
 };
 

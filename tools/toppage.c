@@ -203,7 +203,7 @@ static void columns_choose(const struct top_column *columns, size_t count, int w
             }
 }
 
-static void cell_add(char *row, size_t bytes, const char *text, const struct top_column *column, bool last)
+static void field_add(char *row, size_t bytes, const char *text, const struct top_column *column, bool last)
 {
     size_t used = strlen(row), fits = last ? strlen(text) : top_text_fitting(text, column->width);
     int pad = last ? 0 : column->width - top_text_columns(text);
@@ -221,7 +221,7 @@ static void titles_add(struct top_page *page, const struct top_view *view, const
         char title[64];
         snprintf(title, sizeof title, "%s%s", columns[i].title, view->sort == (int)i ? view->reverse ? "^" : "v" : "");
         if (shown[i])
-            cell_add(row, sizeof row, title, &columns[i], i + 1 == count);
+            field_add(row, sizeof row, title, &columns[i], i + 1 == count);
     }
     size_t used = strlen(row);
     int missing = page->width - top_text_columns(row);
@@ -252,7 +252,7 @@ void top_table_add(struct top_page *page, const struct top_view *view, const str
             if (!shown[i])
                 continue;
             columns[i].text(items[k], text, sizeof text);
-            cell_add(row, sizeof row, text, &columns[i], i + 1 == count);
+            field_add(row, sizeof row, text, &columns[i], i + 1 == count);
         }
         const struct keyed *keyed = items[k]; /* each item begins with its key */
         top_page_add(page, keyed->key[0], keyed->key[1], "%s", row);
@@ -267,7 +267,10 @@ struct top_job *top_view_job(const struct top_view *view, const struct top_model
     for (size_t i = 0; i < model->job_count; i++)
         if (model->jobs[i].job == view->job)
             return &model->jobs[i];
-    return model->job_count ? &model->jobs[0] : NULL;
+    for (size_t i = 0; i < model->job_count; i++) /* nobody has chosen: the one that has run for longest */
+        if (model->jobs[i].running)
+            return &model->jobs[i];
+    return model->job_count ? &model->jobs[model->job_count - 1] : NULL;
 }
 
 struct top_rank *top_view_rank(const struct top_view *view, const struct top_job *job)

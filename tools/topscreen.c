@@ -84,7 +84,7 @@ static attr_t style_attributes(enum top_style style)
     case STYLE_DIM:
         return A_DIM;
     case STYLE_HEAD:
-        return A_REVERSE;
+        return A_BOLD | A_UNDERLINE;
     case STYLE_BAD:
         return A_BOLD | (colours ? (attr_t)COLOR_PAIR(STYLE_BAD) : 0);
     case STYLE_STALL:
@@ -121,10 +121,12 @@ static void row_paint(int line, const char *text, bool chosen)
             continue;
         }
         now = style_attributes((enum top_style) * text++);
-        whole = whole || now == A_REVERSE;
+        whole = whole || now == style_attributes(STYLE_HEAD);
         attrset((int)(now | extra));
     }
     int column = getcurx(stdscr);
+    if (whole)
+        attrset((int)(style_attributes(STYLE_HEAD) | extra));
     if (chosen || whole)
         for (; column < COLS && getcury(stdscr) == line; column++)
             addch(' ');

@@ -35,6 +35,8 @@ static void patient_tell(struct top_job *job, const struct patient *patient)
     if (!rank || !rank->busy || rank->busy->index != patient->thread || !patient->alive ||
         rank->busy->call.since_ns < TOP_LONG_NS || rank->busy->call.kind != patient->state.call)
         return;
+    for (size_t i = 0; i < patient->waits.count && rank->waits_for_count < TOP_WAITS_MOST; i++)
+        rank->waits_for[rank->waits_for_count++] = patient->waits.list[i];
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
@@ -53,6 +55,9 @@ static void circle_tell(struct top_job *job, const struct ward *ward)
     size_t count = waits_circle(ward, &ranks, &sure), bytes;
     char *text = NULL;
     FILE *out = count ? open_memstream(&text, &bytes) : NULL;
+    job->circle_count = count < TOP_WAITS_MOST ? count : TOP_WAITS_MOST;
+    for (size_t i = 0; i < job->circle_count; i++)
+        job->circle_ranks[i] = ranks[i];
     if (out) {
         circle_print(ranks, count, sure, out);
         if (fclose(out) == 0)
@@ -89,9 +94,12 @@ void top_waits_find(struct top_job *job, const struct live_job *live)
     bool hangs = somebody_hangs(job);
     if (hangs && begin < job->waits_due_ns)
         return;
-    for (size_t i = 0; i < job->rank_count; i++)
+    for (size_t i = 0; i < job->rank_count; i++) {
         job->ranks[i]->waits[0] = '\0';
+        job->ranks[i]->waits_for_count = 0;
+    }
     job->circle[0] = '\0';
+    job->circle_count = 0;
     if (!hangs || live->count > WAITS_FILES_MOST)
         return;
     waits_look(job, live);

@@ -38,12 +38,12 @@ def touch(path):
 class Job:
     """A job of livejob, in a directory of its own; `memory`: without a run directory."""
 
-    def __init__(self, kind, ranks, name):
+    def __init__(self, kind, ranks, name, *options):
         self.directory = f"{scratch}/{mpi}-{name}"
         self.run = self.directory + "/run"
         self.ranks = ranks
         os.mkdir(self.directory)
-        command = [f"{build}/bin/mpit-run", "--quiet", "--output", self.run, f"mpirun.{mpi}", "-n", str(ranks),
+        command = [f"{build}/bin/mpit-run", "--quiet", *options, "--output", self.run, f"mpirun.{mpi}", "-n", str(ranks),
                    f"{build}/tests/livejob-{mpi}", self.directory, kind]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=open(self.directory + "/err", "w"), start_new_session=True)
@@ -178,6 +178,9 @@ def hangs():
         "a deadlock is named", str(found and found["deadlock"]))
     if found:
         ranks = found["ranks"]
+        say(sorted(found["deadlock_ranks"]) == [0, 1] and
+            [r["waits_for"] for r in ranks[:2]] == [[{"rank": 1, "how": "from"}], [{"rank": 0, "how": "from"}]],
+            "the same as numbers", str([found["deadlock_ranks"], [r["waits_for"] for r in ranks]]))
         say([r["waits"] for r in ranks[:2]] == ["from rank 1", "from rank 0"] and
             all(r["call"]["name"] == "MPI_Recv" and r["call"]["since_ns"] >= 1e9 for r in ranks[:2]) and
             [r["call"]["peer"] for r in ranks[:2]] == [1, 0], "each knows the call, since when, and for whom",
@@ -400,8 +403,36 @@ def storm(job):
     terminal.close()
 
 
+def asked():
+    """What somebody asked for has columns, in text as narrow as a terminal, and names in JSON; else there are none."""
+    plain = Job("rounds", 2, "plain")
+    rich = Job("rounds", 2, "rich", "--os", "--papi", "perf::PAGE-FAULTS", *(["--fabric"] if mpi == "mpich" else []))
+    document = lambda job: subprocess.run([TOP, "--once", "--json", "--interval", "0.2", job.run], stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    read = lambda job: (lambda d: d["jobs"][0] if d and d["jobs"] else None)(json.loads(document(job) or "null"))
+    for number in 1, 2:
+        rich.go(number)
+        plain.go(number)
+    found, bare = read(rich), read(plain)
+    wanted = {"kernel time", "voluntary switches", "involuntary switches", "minor page faults", "major page faults", "perf::PAGE-FAULTS"}
+    counters = [rank["rates"].get("counters", {}) for rank in found["ranks"]]
+    say(all(set(c) == wanted and c["perf::PAGE-FAULTS"]["count"] > 0 < c["minor page faults"]["count"] for c in counters) and
+        ("fabric" in found["rates"]) == (mpi == "mpich") and
+        (mpi != "mpich" or all(rank["rates"]["fabric"]["pending"] >= 0 for rank in found["ranks"])),
+        "counters and the fabric of who asked for them", str(found["rates"]))
+    say(not bare["rates"].get("counters") and not bare["rates"].get("fabric"), "and of nobody else", str(bare["rates"]))
+    text = lambda job: subprocess.run([TOP, "--once", "--interval", "0.2", job.run], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      env={**os.environ, "COLUMNS": "140"}, text=True).stdout
+    shown, other = text(rich), text(plain)
+    say("perf::PAGE" in shown and "faults" in shown and ("ops/s" in shown) == (mpi == "mpich"), "they have columns", shown)
+    say("faults" not in other and "ops/s" not in other, "which others have not", other)
+    rich.end()
+    plain.end()
+
+
 try:
     counts()
+    asked()
     hangs()
     returned()
     killed()

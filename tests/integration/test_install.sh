@@ -55,15 +55,17 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter l
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE
     share/doc/mpit/summary-json.md share/doc/mpit/analyze.md share/doc/mpit/check.md share/doc/mpit/outputs.md share/doc/mpit/otf2.md
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
-    share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md share/doc/mpit/monitor.md
-    share/man/man1/mpit-run.1 share/man/man1/mpit-dump.1 share/man/man3/mpit-instrument.3 share/man/man7/mpit.7
-    share/bash-completion/completions/mpit-run share/bash-completion/completions/mpit-top share/zsh/site-functions/_mpit
+    share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md
+    share/doc/mpit/pictures/top.svg share/doc/mpit/pictures/report.png
+    share/man/man1/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter}.1 share/man/man7/mpit.7 share/man/man8/mpit-fork-agent.8
+    share/man/man3/mpit-{instrument,monitor,collector,mpi_t,version}.3
+    share/bash-completion/completions/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter} share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
     include/mpit/mpitf.h include/mpit/mpix_monitor.f90 "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
     share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
-    share/mpit/examples/solver.cc share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml)
+    share/mpit/examples/solver.cc share/mpit/examples/halo.c share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml)
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi" "bin/mpit-dump-$mpi")
 done

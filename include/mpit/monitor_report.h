@@ -178,7 +178,8 @@ typedef struct MPIX_Monitor_interval {
     uint64_t duration_ns;
     /* Total MPI execution time, summed over threads, outermost calls only. mpi_time_ns: begin to return of each call
      * that returned in the interval, even where it began before. What of it lies inside of the interval is
-     * inside_ns = mpi_time_ns - begun_before_ns + unfinished_ns. */
+     * inside_ns = mpi_time_ns - begun_before_ns + unfinished_ns, or 0 where a thread that was just leaving its call at
+     * the begin makes that less. */
     uint64_t mpi_time_ns;
     uint64_t inside_ns;
     uint64_t begun_before_ns; /* before the interval's begin: of calls that were under way there */

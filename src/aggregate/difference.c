@@ -287,10 +287,10 @@ static void comm_add(struct difference *difference, const struct snapshot *begin
     MPIX_Monitor_comm *entry = &difference->comms[interval->comm_count];
     memset(entry, 0, sizeof *entry);
     figures_add(&entry->figures, after, 1);
-    colls_add(difference, after, comm->size, 1);
+    colls_add(difference, after, after->size, 1);
     if (before) {
         figures_add(&entry->figures, before, UINT64_MAX);
-        colls_add(difference, before, comm->size, UINT64_MAX);
+        colls_add(difference, before, after->size, UINT64_MAX);
         pending_take(&entry->before, begin, before);
         pending_add(&interval->before, before);
     }
@@ -300,10 +300,11 @@ static void comm_add(struct difference *difference, const struct snapshot *begin
     if (!always && quiet && figures_are_zero(&entry->figures))
         return;
     entry->bytes = sizeof *entry;
-    entry->flags = (before ? 0 : MPIX_MONITOR_COMM_CREATED) | (comm->freed ? MPIX_MONITOR_COMM_FREED : 0);
-    entry->size = comm->size;
-    entry->rank = comm->rank;
-    entry->remote_size = comm->remote_size;
+    bool gone = after->freed || comm->freed || comm->lives != after->lives;
+    entry->flags = (before ? 0 : MPIX_MONITOR_COMM_CREATED) | (gone ? MPIX_MONITOR_COMM_FREED : 0);
+    entry->size = after->size;
+    entry->rank = after->rank;
+    entry->remote_size = after->remote_size;
     span_set(entry, begin, end, before, after, comm);
     words_set(&difference->words[interval->comm_count++], comm, after->lives);
 }
@@ -341,7 +342,7 @@ static void comms_make(struct difference *difference, const struct snapshot *beg
         struct comm *comm = book.comms[slot];
         if (!after)
             continue;
-        if (comm->is_sum) {
+        if (after->is_sum) {
             freed_take(difference, &freed, after, 1);
             if (before)
                 freed_take(difference, &freed, before, UINT64_MAX);
@@ -397,10 +398,12 @@ static void comms_finish(struct difference *difference, unsigned options, bool f
 /* ---- calls under way, services below ------------------------------------------------------------------------------
  */
 
-static const char *call_comm(const struct difference *difference, const struct call_snapshot *call, uint32_t word)
+static const char *call_comm(const struct difference *difference, const struct snapshot *at,
+                             const struct call_snapshot *call, uint32_t word)
 {
     struct comm *comm = call->slot && call->slot < book.comm_count ? book.comms[call->slot] : NULL;
-    if (!comm)
+    const struct comm_snapshot *record = snapshot_of(at, call->slot);
+    if (!comm || (record && record->lives != comm->lives)) /* the slot is another one's by now */
         return "";
     snprintf(difference->words[word].name, COMM_NAME_BYTES, "%s", comm->name);
     return difference->words[word].name;
@@ -431,7 +434,7 @@ static void calls_make(struct difference *difference, const struct snapshot *beg
                                     .tid = call->tid,
                                     .peer = call->peer,
                                     .function = call_table[call->call < CALL_COUNT ? call->call : CALL_NONE].name,
-                                    .comm = call_comm(difference, call, word + made),
+                                    .comm = call_comm(difference, edges[edge], call, word + made),
                                     .since_ns = epoch_ns(edges[edge]->ticks - call->ticks),
                                     .inside_ns = ns_of(call->ticks)};
         }
@@ -499,7 +502,8 @@ static void process_make(MPIX_Monitor_interval *interval, const struct snapshot 
     interval->end_ns = epoch_ns(end->ticks);
     interval->duration_ns = interval->end_ns - interval->begin_ns;
     interval->events = b->events - a->events;
-    interval->mpi_time_ns = ns_of(b->folded) - ns_of(a->folded);
+    /* a thread whose nested calls return faster than a look takes may have been seen with some of them too few */
+    interval->mpi_time_ns = b->folded > a->folded ? ns_of(b->folded) - ns_of(a->folded) : 0;
     interval->begun_before_ns = ns_of(a->progress);
     interval->unfinished_ns = ns_of(b->progress);
     uint64_t inside = interval->mpi_time_ns + interval->unfinished_ns;

@@ -234,6 +234,9 @@ static void range_find(const struct comm *comm, const struct view *views, struct
     high = h > high ? h : high;
     record->low = low == LOW_NEUTRAL ? 0 : bucket_of(low);
     record->high = low == LOW_NEUTRAL ? 0 : bucket_of(high) + 1;
+    if (record->high <
+        record->low) /* one of the two is on its way: to another slot (then all is taken again), or here */
+        record->high = record->low;
 }
 
 static void sums_take(struct comm_snapshot *record, const struct comm_cells *cells, bool first)
@@ -307,6 +310,10 @@ static bool comm_take(struct snapshot *snapshot, struct comm *comm, unsigned par
     record->slot = comm->slot;
     record->lives = RELAXED_LOAD(&comm->lives);
     record->freed = __atomic_load_n(&comm->freed, __ATOMIC_RELAXED);
+    record->is_sum = RELAXED_LOAD(&comm->is_sum);
+    record->size = RELAXED_LOAD(&comm->size);
+    record->rank = RELAXED_LOAD(&comm->rank);
+    record->remote_size = RELAXED_LOAD(&comm->remote_size);
     record->low = record->high = record->collectives = 0;
     record->pending[0] = cell_load(&shared->sends.now);
     record->pending[1] = cell_load(&shared->recvs.now);

@@ -60,6 +60,8 @@ struct comm_snapshot {
     uint64_t last;         /* end of the last communication; 0: there was none */
     uint32_t slot, lives;
     uint32_t low, high, collectives, freed;
+    int32_t size, rank, remote_size; /* of the one that had the slot then */
+    uint32_t is_sum;
     uint64_t pending[3]; /* sends, receives, bytes */
     uint64_t sum[SUM_COUNT];
 };

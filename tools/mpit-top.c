@@ -39,7 +39,7 @@ static const char help[] = "Usage: mpit-top [options] [RUN|FILE...]\n"
                            "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
                            "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n";
 
-enum { WIDTH_WITHOUT_TERMINAL = 120, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
+enum { WIDTH_WITHOUT_TERMINAL = 200, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
 
 struct request {
     bool once, json;
@@ -206,10 +206,13 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
     look_or_end(looker, view, model);
     if (view->message || !model->job_count)
         errx(1, "%s", view->message ? view->message : "no job of yours runs with mpit on this node");
-    for (size_t i = 0; i < model->job_count; i++) {
-        if (i)
+    for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* those that run come first */
+        const struct top_job *job = &model->jobs[i % model->job_count];
+        if ((job->running != 0) != (i < model->job_count))
+            continue;
+        if (shown++)
             putchar('\n');
-        job_print(view, model, &model->jobs[i]);
+        job_print(view, model, job);
     }
     output_close();
     return 0;

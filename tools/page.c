@@ -3,6 +3,7 @@
 #include "analysis_report.h"
 #include "label.h"
 #include "outputfile.h"
+#include "postmortem.h"
 #include "profile.h"
 #include "stacks.h"
 #include "summary_json.h"
@@ -137,16 +138,28 @@ static json_t *job_profile(const struct run_job *job)
 
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
+/* What the processes were in that did not come to their end, in the words of --crash; null: all did, as far as is
+ * known. */
+enum { UNENDED_LINES_MOST = 64 };
+static json_t *job_unended(const struct run_job *job)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    size_t count = out ? postmortem_print(job, UNENDED_LINES_MOST, out) : 0;
+    bool good = out && fclose(out) == 0;
+    json_t *told = count && good ? json_string(text) : json_null();
+    free(text);
+    return told ? told : json_null();
+}
+
 static json_t *job_document(const struct run_job *job)
 {
     static const struct {
         const char *name;
         json_t *(*part)(const struct run_job *);
-    } parts[] = {{"ranks", page_ranks},
-                 {"matrix", page_matrix},
-                 {"timeline", page_timeline},
-                 {"analysis", job_analysis},
-                 {"profile", job_profile}};
+    } parts[] = {{"unended", job_unended},    {"ranks", page_ranks},      {"matrix", page_matrix},
+                 {"timeline", page_timeline}, {"analysis", job_analysis}, {"profile", job_profile}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (json_object_set_new(object, parts[i].name, parts[i].part(job)) != 0) {

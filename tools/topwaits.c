@@ -48,11 +48,23 @@ static void patient_tell(struct top_job *job, const struct patient *patient)
     free(text);
 }
 
+/* A circle that lacks one by now does not hold the others: they wait for a rank that is dead. */
+static bool all_alive(const struct ward *ward, const int32_t *ranks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < ward->count; k++)
+            if (ward->patients[k].file->header.world_rank == ranks[i] && !ward->patients[k].alive)
+                return false;
+    return true;
+}
+
 static void circle_tell(struct top_job *job, const struct ward *ward)
 {
     int32_t *ranks;
     bool sure;
     size_t count = waits_circle(ward, &ranks, &sure), bytes;
+    if (!all_alive(ward, ranks, count))
+        count = 0;
     char *text = NULL;
     FILE *out = count ? open_memstream(&text, &bytes) : NULL;
     job->circle_count = count < TOP_WAITS_MOST ? count : TOP_WAITS_MOST;

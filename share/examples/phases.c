@@ -1,7 +1,7 @@
 /*
  * Monitor windows around the phases of a program: one that calls a function, one that is printed.
  *
- *     mpicc phases.c -o phases
+ *     mpicc phases.c $(pkg-config --cflags mpit) -o phases
  *     mpit-run mpirun -n 2 ./phases
  *
  * Without mpit the same program runs, and says that nothing monitors.

@@ -16,7 +16,9 @@ function functionsFigure(job) {
   const whole = d3.sum(inner, (row) => row.time_ns), most = rows.length ? rows[0].time_ns : 0;
   const known = job.ranks.unknown === undefined;
   const bar = (row) => cellBar(
-      [["work", row.time_ns - (row.stall_ns || 0)], ["stall", row.stall_ns || 0]], most || 1,
+      row.stall_ns === null ? [["unsplit", row.time_ns]] :
+                              [["work", row.time_ns - row.stall_ns], ["stall", row.stall_ns]],
+      most || 1,
       row.name + ": " + exactly("ns", row.time_ns) + (row.stall_ns ? "\nstalled " + exactly("ns", row.stall_ns) : ""));
   const columns = [
     {title: "Function", kind: "text", value: (row) => row.name},
@@ -55,7 +57,7 @@ function functionsFigure(job) {
       "No time was measured in MPI" :
       inner[0].name + " has " + textOfShare(inner[0].time_ns / whole) + " of the time in MPI functions";
   return figure(
-      "functions", "Functions", heading, legend([["work", "at work"], ["stall", "stalled"]]),
+      "functions", "Functions", heading, legend([["work", "at work"], ["stall", "stalled"], ["unsplit", "not told apart"]]),
       table("functions", columns, rows),
       note(
           "Time inside each function, all ranks and threads together; a call that another one " +

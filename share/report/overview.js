@@ -59,6 +59,16 @@ function notices(job) {
   return list.length ? make("ul", {class: "notices"}, list.map((text) => make("li", {}, text))) : null;
 }
 
+/* In which calls the processes were that did not come to their end: no figure has the time of a call that did not return. */
+function unended(job) {
+  if (!job.unended) return null;
+  const lines = job.unended.split("\n").map((line) => line.trim()).filter((line) => line);
+  return make(
+      "div", {class: "unended", "data-figure-part": "unended"},
+      make("p", {}, lines[0] + " The figures have calls that returned; these did not:"),
+      make("ul", {}, lines.slice(1).map((line) => make("li", {}, line))));
+}
+
 function splitBar(parts) {
   const inside = parts.mpi - (parts.stalled || 0),
         whole = parts.whole === null ? parts.mpi : Math.max(parts.whole, parts.mpi);
@@ -100,7 +110,7 @@ function overviewFigure(job) {
           "p", {class: "note"},
           summary.mpi + " · " + summary.program + " · job " + summary.job +
               (summary.spawned ? " · spawned" + (summary.spawned_by ? " by job " + summary.spawned_by : "") : "")),
-      notices(job),
+      notices(job), unended(job),
       make(
           "dl", {class: "tiles"},
           tile(

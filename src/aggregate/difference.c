@@ -582,15 +582,13 @@ unsigned difference_warnings(const struct difference *difference, const struct s
     bool os = begin->process.counters_known && end->process.counters_known;
     if (!difference->whole)
         warn(warnings, &count, "figures are missing: there was no memory for all of the window");
-    if ((options & (MPIX_MONITOR_OTHER | MPIX_MONITOR_COLL)) && !watched)
+    /* who has not asked for `other` is not told what only that would tell */
+    if ((options & MPIX_MONITOR_OTHER) && !watched)
+        warn(warnings, &count, "time and transfers below MPI are not known: libfabric and UCX are not watched");
+    else if ((options & MPIX_MONITOR_OTHER) && !known)
         warn(warnings, &count,
-             "transfers inside of collectives are not known: libfabric and UCX are not watched; option other (or "
-             "MPIT_FABRIC=1) lets them be");
-    else if ((options & (MPIX_MONITOR_OTHER | MPIX_MONITOR_COLL)) && !known)
-        warn(warnings, &count,
-             "time and transfers below MPI are not known: this MPI library has used neither libfabric nor UCX since "
-             "they "
-             "are watched");
+             "time and transfers below MPI are not known: MPI has used neither libfabric nor UCX since they are "
+             "watched");
     if ((options & MPIX_MONITOR_OTHER) && !os)
         warn(warnings, &count, "time in the operating system is not known: its counters are not read");
     if ((options & MPIX_MONITOR_OTHER) && !difference->interval.other.counter_count)

@@ -58,7 +58,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter l
     share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md
     share/doc/mpit/pictures/top.svg share/doc/mpit/pictures/report.png
     share/man/man1/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter}.1 share/man/man7/mpit.7 share/man/man8/mpit-fork-agent.8
-    share/man/man3/mpit-{instrument,monitor,collector,mpi_t,version}.3
+    share/man/man3/mpit-{instrument,monitor,collector,mpi_t,version}.3 share/man/man3/MPIX_{Start,End}_monitor.3
     share/bash-completion/completions/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter} share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h

@@ -398,6 +398,18 @@ def judge_timeline(root, job, document, dump, run):
                 assert abs(1 - idle[at] / 255 - busy[at] / width) < 0.02, (rank, at, idle[at], busy[at] / width)
 
 
+def judge_unended(root, job, dump, run):
+    """What processes were in that did not come to their end, as --crash has it."""
+    told = root.having("data-figure-part", "unended")
+    assert bool(told) == bool(job["ended_badly"]), "unended"
+    assert bool(told) == ("unended" in WORDS), "unended"
+    if told:
+        crash = subprocess.run([dump, "--crash", run], capture_output=True, check=False, timeout=120, text=True).stdout
+        lines = {" ".join(line.split()) for line in crash.splitlines()}
+        shown = [" ".join(item.text().split()) for item in told[0].tagged("li")]
+        assert shown and set(shown) <= lines, (shown, crash[:2000])
+
+
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 def judge_safety(page, root, console, document, job):
@@ -466,6 +478,8 @@ def judge(dump, run, page):
     options = root.having("id", "job")[0].tagged("option")
     assert len(options) == (word("jobs", 1) if word("jobs", 1) > 1 else 0), len(options)
     judge_overview(root, job)
+    if files:
+        judge_unended(root, job, dump, run)
     judge_functions(root, job, files)
     judge_ranks(root, job, files)
     judge_matrix(root, job, analysis)

@@ -68,6 +68,13 @@ if [ -x "$build/tests/heat-mpich" ]; then
     page "counters, fabric and samples" below trace files below
 fi
 
+if [ -x "$build/tests/livejob-mpich" ]; then
+    mkdir hung.go
+    timeout -s INT 5 "$build/bin/mpit-run" --quiet --trace --output hung mpirun.mpich -n 3 "$build/tests/livejob-mpich" "$PWD/hung.go" \
+        deadlock >hung.said 2>&1
+    page "a run that hung" hung trace files unended
+fi
+
 mkdir ring
 check "a trace with a gap is there" python3 -c 'import lzma, sys
 open("ring/ring.mpit", "wb").write(lzma.open(sys.argv[1]).read())' "$here/../samples/run-10/ring.mpit.xz"

@@ -57,11 +57,11 @@ typedef struct MPIX_Monitorhandle {
     /* MPI_COMM_NULL: all of the process, also those that are made while the window is open. One communicator stays this
      * one for the window even when the program frees it. */
     union {
-        MPI_Comm communicator;
+        MPI_Comm communicator; /* may be shorter than the word: the rest of that is not looked at */
         uint64_t communicator_word;
     };
     uint64_t
-        period_ns; /* 0: one report, at the end. Else one whenever it passes, too; MPIX_MONITOR_PERIOD_LEAST or more */
+        period_ns; /* 0: one report, at the end. Else one whenever it passes, too; MPIX_MONITOR_PERIOD_LEAST to _MOST */
     const char *file;   /* reports are appended to it as lines of JSON, one write each; NULL: they are not. Copied */
     const char *name;   /* stands in the reports; NULL: none. Copied, up to 63 bytes */
     void *own;          /* passed on to the function */
@@ -122,8 +122,10 @@ MPIT_MONITOR_INLINE const struct mpit_monitor_interface *mpit_monitor_find(void)
  * thread level lets that thread do so: from periods only with MPI_THREAD_MULTIPLE. A report that takes longer than its
  * period makes the next ones late, which they say (late_ns, missed).
  *
- * Thread-safe at any time between MPI_Init and MPI_Finalize. Not for signal handlers. In the child of a fork no window
- * is open, and none can be opened. Source: 8.3.1, MPI_START_MONITOR.
+ * Thread-safe at any time between MPI_Init and MPI_Finalize: a window is opened before MPI_Finalize ends those that are
+ * open, or refused (_TIME), f included. No f is under way of a period when MPI_Finalize returns. A thread that is
+ * cancelled is so in f or when the function has returned, and its window is ended. Not for signal handlers. In the
+ * child of a fork no window is open, and none can be opened. Source: 8.3.1, MPI_START_MONITOR.
  */
 MPIT_MONITOR_INLINE int MPIX_Start_monitor(MPIX_Monitor_request *request, const MPIX_Monitorhandle *monitorhandle,
                                            MPIX_Monitor_function *f)

@@ -24,7 +24,7 @@ enum MPIX_Monitor_result {
     MPIX_MONITOR_ERR_ARGUMENT = 2, /* a NULL pointer, or a monitorhandle of another layout */
     MPIX_MONITOR_ERR_OPTION = 3,   /* an option that is neither 1 nor 0 */
     MPIX_MONITOR_ERR_COMM = 4,     /* the communicator is not alive */
-    MPIX_MONITOR_ERR_PERIOD = 5,   /* shorter than MPIX_MONITOR_PERIOD_LEAST */
+    MPIX_MONITOR_ERR_PERIOD = 5,   /* below MPIX_MONITOR_PERIOD_LEAST, above _MOST, or negative (Fortran) */
     MPIX_MONITOR_ERR_FILE = 6,     /* the file cannot be opened */
     MPIX_MONITOR_ERR_REQUEST = 7,  /* not the request of a window that is open */
     MPIX_MONITOR_ERR_TIME = 8,     /* before MPI_Init has returned, or after MPI_Finalize has begun */
@@ -34,13 +34,15 @@ enum MPIX_Monitor_result {
 
 /* 10 microseconds. */
 #define MPIX_MONITOR_PERIOD_LEAST 10000
+/* 146 years. */
+#define MPIX_MONITOR_PERIOD_MOST (UINT64_C(1) << 62)
 
 /* A window that is open; 0 = none. */
 typedef uint64_t MPIX_Monitor_request;
 
 typedef void MPIX_Monitor_function(const MPIX_Monitor_report *report, void *own);
 
-/* A monitorhandle without MPI_Comm: `communicator` has the bits of the handle. */
+/* A monitorhandle without MPI_Comm: `communicator` begins with the bits of the handle. The others are anything. */
 struct mpit_monitorhandle {
     uint32_t bytes;
     int32_t profile, other, pttopt, coll, comm, msgsize, traffic;

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,9 +64,11 @@ static int handle_read(const struct mpit_monitorhandle *handle, struct monitor_o
     }
     if (!options_read(handle, &order->options))
         return MPIX_MONITOR_ERR_OPTION;
-    if (handle->period_ns && handle->period_ns < MPIX_MONITOR_PERIOD_LEAST) {
-        native_say("mpit: " ALLOWED "monitorhandle.period_ns is %llu; a period is 0 (none) or %d ns and more",
-                   (unsigned long long)handle->period_ns, MPIX_MONITOR_PERIOD_LEAST);
+    if (handle->period_ns &&
+        (handle->period_ns < MPIX_MONITOR_PERIOD_LEAST || handle->period_ns > MPIX_MONITOR_PERIOD_MOST)) {
+        native_say("mpit: " ALLOWED "monitorhandle.period_ns is %lld; a period is 0 (none) or %d ns to %llu ns",
+                   (long long)handle->period_ns /* Fortran's may be negative */, MPIX_MONITOR_PERIOD_LEAST,
+                   (unsigned long long)MPIX_MONITOR_PERIOD_MOST);
         return MPIX_MONITOR_ERR_PERIOD;
     }
     order->period_ns = handle->period_ns;
@@ -80,8 +83,12 @@ static bool is_all(uint64_t communicator)
     return communicator == 0 || communicator == abi_handle_of_comm(native.comm_null);
 }
 
-static int comm_read(uint64_t communicator, struct monitor_order *order)
+/* Of the word, what is the handle: the program may have written no more. */
+static int comm_read(uint64_t word, struct monitor_order *order)
 {
+    MPI_Comm handle;
+    memcpy(&handle, &word, sizeof handle);
+    uint64_t communicator = abi_handle_of_comm(handle);
     if (is_all(communicator))
         return MPIX_MONITOR_OK;
     order->only = book_comm_find(communicator);
@@ -97,11 +104,12 @@ static int file_open(const char *path, struct monitor_order *order)
     order->file = -1;
     if (!path || !path[0])
         return MPIX_MONITOR_OK;
-    order->file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    /* O_NONBLOCK: a FIFO is opened at once or not at all, and written to without waiting for good */
+    order->file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (order->file >= 0)
         return MPIX_MONITOR_OK;
     native_say("mpit: " ALLOWED "monitorhandle.file \"%.512s\" cannot be opened for appending: %s", path,
-               strerror(errno));
+               errno == ENXIO ? "nobody reads it" : strerror(errno));
     return MPIX_MONITOR_ERR_FILE;
 }
 
@@ -125,8 +133,8 @@ static int not_now(const char *function)
     return MPIX_MONITOR_ERR_TIME;
 }
 
-static int start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
-                 MPIX_Monitor_function *function)
+static int window_start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                        MPIX_Monitor_function *function)
 {
     struct monitor_order order = {.function = function, .file = -1};
     const struct mpit_monitor_interface *other = elsewhere();
@@ -148,6 +156,8 @@ static int start(MPIX_Monitor_request *request, const struct mpit_monitorhandle 
     result = file_open(handle->file, &order);
     if (result == MPIX_MONITOR_OK)
         result = monitor_window_open(&order, request);
+    if (result == MPIX_MONITOR_ERR_TIME)
+        result = not_now("MPIX_Start_monitor");
     if (result == MPIX_MONITOR_ERR_MEMORY)
         native_say("mpit: " ALLOWED "there is no memory for another window");
     if (result == MPIX_MONITOR_ERR_THREAD)
@@ -157,11 +167,19 @@ static int start(MPIX_Monitor_request *request, const struct mpit_monitorhandle 
     return result;
 }
 
-static int end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle)
+/* A thread that is cancelled must not end in here, with a lock that it holds. */
+static int start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                 MPIX_Monitor_function *function)
 {
-    const struct mpit_monitor_interface *other = elsewhere();
-    if (other)
-        return other->end(request, handle);
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int result = window_start(request, handle, function);
+    pthread_setcancelstate(cancel, NULL);
+    return result;
+}
+
+static int window_end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle, int cancel)
+{
     if (handle) {
         handle->profile = handle->pttopt = handle->coll = handle->comm = handle->msgsize = handle->traffic = 1;
         handle->other = 0;
@@ -177,11 +195,23 @@ static int end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle)
         return book.run.header && !book.run.detached ? MPIX_MONITOR_OK : not_now("MPIX_End_monitor");
     if (book.run.detached)
         return MPIX_MONITOR_ABSENT;
-    int result = monitor_window_close(ended);
+    int result = monitor_window_close(ended, cancel);
     if (result != MPIX_MONITOR_OK)
         native_say("mpit: MPIX_End_monitor: request %#llx is of no window that is open; windows end once, by "
                    "MPIX_End_monitor or by MPI_Finalize",
                    (unsigned long long)ended);
+    return result;
+}
+
+static int end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle)
+{
+    int cancel;
+    const struct mpit_monitor_interface *other = elsewhere();
+    if (other)
+        return other->end(request, handle);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int result = window_end(request, handle, cancel);
+    pthread_setcancelstate(cancel, NULL);
     return result;
 }
 

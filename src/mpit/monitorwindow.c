@@ -14,7 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WINDOWS_MOST = 1 << 16, BEGIN = 0, SNAPSHOTS = 4 };
+enum {
+    WINDOWS_MOST = 1 << 16,
+    BEGIN = 0,
+    SNAPSHOTS = 4,
+    WRITE_WAIT_MS = 1000, /* for somebody to read what is in a pipe */
+};
 
 struct monitor_window {
     MPIX_Monitor_request request; /* 0: it is not open */
@@ -30,6 +35,7 @@ struct monitor_window {
     bool delivering; /* a period's report is on its way, */
     bool ended;      /* and meanwhile it was ended: who delivers goes on with the last report */
     pthread_t deliverer;
+    int cancel; /* whether who delivers could be cancelled when it came: so it is while the function runs */
     enum MPIX_Monitor_reason ended_reason;
     MPIX_Monitor_request done;   /* of the last one whose last report was delivered by another thread */
     struct monitor_window *next; /* of those that are open, or free */
@@ -37,10 +43,13 @@ struct monitor_window {
 
 static pthread_mutex_t lock; /* set up with the inheritance of priorities */
 static pthread_cond_t changed, delivered;
+static pthread_once_t once = PTHREAD_ONCE_INIT; /* windows_prepare */
 static struct monitor_window *windows[WINDOWS_MOST], *open_windows, *free_windows;
 static uint32_t window_count;
 static uint64_t generation;
 static bool has_thread;
+static bool telling; /* that thread has a report under way, */
+static pthread_t teller;
 
 static void lock_take(void)
 {
@@ -52,19 +61,7 @@ static void lock_give(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The child of a fork: the lock was taken for it. */
-static void fork_child(void)
-{
-    for (uint32_t i = 0; i < window_count; i++)
-        windows[i]->request = 0;
-    open_windows = free_windows = NULL;
-    window_count = 0;
-    has_thread = false;
-    snapshots_forget();
-    lock_give();
-}
-
-static void windows_prepare(void)
+static void locks_make(void)
 {
     pthread_mutexattr_t mutex;
     pthread_condattr_t condition;
@@ -77,6 +74,24 @@ static void windows_prepare(void)
     pthread_cond_init(&changed, &condition);
     pthread_cond_init(&delivered, &condition);
     pthread_condattr_destroy(&condition);
+}
+
+/* The child of a fork. The lock was taken for it, but by the thread of the parent: that of the child, which has another
+ * number, could not give it back. Of those who waited none is here. */
+static void fork_child(void)
+{
+    for (uint32_t i = 0; i < window_count; i++)
+        windows[i]->request = 0;
+    open_windows = free_windows = NULL;
+    window_count = 0;
+    has_thread = telling = false;
+    snapshots_forget();
+    locks_make();
+}
+
+static void windows_prepare(void)
+{
+    locks_make();
     pthread_atfork(lock_take, lock_give, fork_child);
 }
 
@@ -84,7 +99,7 @@ bool monitor_is_time(void)
 {
     const struct run_header *header = book.run.header;
     return header && !book.run.detached && __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) == RUN_RUNNING &&
-           !__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE);
+           !__atomic_load_n(&native.ending, __ATOMIC_ACQUIRE) && !__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE);
 }
 
 static uint64_t monotonic_ns(void)
@@ -97,22 +112,29 @@ static uint64_t monotonic_ns(void)
 /* ---- delivering ---------------------------------------------------------------------------------------------------
  */
 
-/* In one write: lines of several processes in one file do not mix. What is left when the disk is full is not tried. */
 static void text_write(int descriptor, char *text, size_t bytes)
 {
-    int error = errno;
-    ssize_t written = text ? write(descriptor, text, bytes) : -1;
-    if (written < 0 || (size_t)written < bytes)
-        native_say("mpit: MPIX_End_monitor: a report could not be written: %s", text ? strerror(errno) : "no memory");
+    int before = errno, error = text ? native_output(descriptor, text, bytes, WRITE_WAIT_MS) : ENOMEM;
+    if (error)
+        native_say("mpit: MPIX_End_monitor: a report could not be written: %s",
+                   error == EAGAIN ? "nobody reads it" : strerror(error));
     free(text);
-    errno = error;
+    errno = before;
+}
+
+/* The program's, which may cancel its thread there as it may anywhere else. */
+static void function_call(const struct monitor_window *window, const MPIX_Monitor_report *report)
+{
+    pthread_setcancelstate(window->cancel, NULL);
+    window->order.function(report, window->order.own);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 
 static void report_deliver(const struct monitor_window *window, const MPIX_Monitor_report *report)
 {
     size_t bytes = 0;
     if (window->order.function)
-        window->order.function(report, window->order.own);
+        function_call(window, report);
     if (window->order.file >= 0) {
         char *line = monitor_json(report, &bytes);
         text_write(window->order.file, line, bytes);
@@ -224,8 +246,9 @@ static struct monitor_window *window_take(void)
     return window;
 }
 
-static void window_free(struct monitor_window *window)
+static void window_free(void *argument)
 {
+    struct monitor_window *window = argument;
     if (window->order.only)
         comm_unbind(window->order.only);
     if (window->order.file >= 0)
@@ -278,7 +301,6 @@ static void window_begin(struct monitor_window *window, const struct monitor_ord
 
 int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request *request)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int result = MPIX_MONITOR_OK;
     pthread_once(&once, windows_prepare);
     window_demand(order->options, 1);
@@ -288,7 +310,11 @@ int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request 
     if (order->period_ns && thread_make() != 0)
         result = MPIX_MONITOR_ERR_THREAD;
     struct monitor_window *window = result == MPIX_MONITOR_OK ? window_take() : NULL;
-    if (window) {
+    if (window && !monitor_is_time()) { /* the run has come to its end since that was asked; partner: run_ends */
+        window->next = free_windows;
+        free_windows = window;
+        result = MPIX_MONITOR_ERR_TIME;
+    } else if (window) {
         window_begin(window, order);
         *request = window->request;
         if (order->period_ns)
@@ -335,16 +361,18 @@ static void window_finish(struct monitor_window *window, MPIX_Monitor_request re
     window->reason = reason;
     window->latest = window->final;
     window_demand(window->order.options, -1);
+    pthread_cleanup_push(window_free, window); /* also when the thread ends in the program's function */
     window_deliver(window, request);
-    window_free(window);
+    pthread_cleanup_pop(1);
 }
 
-/* Under the lock, which it gives back. */
-static void window_end(struct monitor_window *window, enum MPIX_Monitor_reason reason)
+/* Under the lock, which it gives back. The thread cannot be cancelled; `cancel`: whether it could. */
+static void window_end(struct monitor_window *window, enum MPIX_Monitor_reason reason, int cancel)
 {
     MPIX_Monitor_request request = window->request;
     window_shut(window);
     if (!window->delivering) {
+        window->cancel = cancel;
         lock_give();
         window_finish(window, request, reason);
         return;
@@ -356,7 +384,7 @@ static void window_end(struct monitor_window *window, enum MPIX_Monitor_reason r
     lock_give();
 }
 
-int monitor_window_close(MPIX_Monitor_request request)
+int monitor_window_close(MPIX_Monitor_request request, int cancel)
 {
     uint32_t place = (uint32_t)(request & (WINDOWS_MOST - 1));
     lock_take();
@@ -365,20 +393,25 @@ int monitor_window_close(MPIX_Monitor_request request)
         lock_give();
         return MPIX_MONITOR_ERR_REQUEST;
     }
-    window_end(window, MPIX_MONITOR_AT_END);
+    window_end(window, MPIX_MONITOR_AT_END, cancel);
     return MPIX_MONITOR_OK;
 }
 
+/* native.ending is set: who comes for the lock later opens no window. */
 static void run_ends(void)
 {
-    if (!window_count)
-        return;
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_once(&once, windows_prepare);
     lock_take();
     while (open_windows) {
-        window_end(open_windows, MPIX_MONITOR_AT_FINALIZE);
+        window_end(open_windows, MPIX_MONITOR_AT_FINALIZE, cancel);
         lock_take();
     }
+    while (telling && !pthread_equal(teller, pthread_self())) /* a window that was ended from within its function */
+        pthread_cond_wait(&delivered, &lock);
     lock_give();
+    pthread_setcancelstate(cancel, NULL);
 }
 
 __attribute__((constructor)) static void monitor_hook(void)
@@ -391,7 +424,10 @@ __attribute__((constructor)) static void monitor_hook(void)
 
 static uint64_t window_due(const struct monitor_window *window)
 {
-    return window->begin_monotonic_ns + (window->number + 1) * window->order.period_ns;
+    uint64_t after, due;
+    bool never = __builtin_mul_overflow(window->number + 1, window->order.period_ns, &after) ||
+                 __builtin_add_overflow(window->begin_monotonic_ns, after, &due);
+    return never ? UINT64_MAX : due;
 }
 
 static struct monitor_window *window_earliest(void)
@@ -418,6 +454,7 @@ static void window_tick(struct monitor_window *window, uint64_t now)
     window->reason = MPIX_MONITOR_AT_PERIOD;
     window->delivering = true;
     window->deliverer = pthread_self();
+    window->cancel = PTHREAD_CANCEL_DISABLE;
 }
 
 /* Under the lock, which it gives and takes. */
@@ -425,17 +462,19 @@ static void window_period(struct monitor_window *window, uint64_t now)
 {
     MPIX_Monitor_request request = window->request;
     window_tick(window, now);
+    telling = true;
     lock_give();
     window_deliver(window, request);
     lock_take();
     window->previous = window->latest;
     window->delivering = false;
-    if (!window->ended)
-        return;
-    lock_give();
-    window_finish(window, request, window->ended_reason);
-    lock_take();
-    window->done = request;
+    if (window->ended) {
+        lock_give();
+        window_finish(window, request, window->ended_reason);
+        lock_take();
+        window->done = request;
+    }
+    telling = false;
     pthread_cond_broadcast(&delivered);
 }
 
@@ -444,7 +483,9 @@ static void *periods_deliver(void *unused)
     (void)unused;
     prctl(PR_SET_NAME, "mpit-monitor");
     prctl(PR_SET_TIMERSLACK, 1);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     lock_take();
+    teller = pthread_self();
     for (;;) {
         struct monitor_window *window = window_earliest();
         if (!window) {

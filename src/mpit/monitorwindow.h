@@ -14,6 +14,9 @@
  * for memory nor the system for anything. The lock is held for snapshots and lists, never while the program's function
  * runs or something is written, and no MPI call looks at it.
  *
+ * The end of the run: native.ending is set, then all are ended under the lock; opening looks at native.ending under the
+ * lock. So a window is either ended there or not opened.
+ *
  * Always: a window that is open has its request and is in the list; one that is closed is its closer's, after a report
  * of a period that is under way has been delivered. Of the function of the window itself, that is its thread, later.
  *
@@ -41,8 +44,10 @@ struct monitor_order {
 
 /* May windows be open now? */
 bool monitor_is_time(void);
+/* Both with cancellation disabled: who waits in there takes the lock, and who writes must come back. */
 int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request *request);
-int monitor_window_close(MPIX_Monitor_request request);
+/* `cancel`: the state of cancellation that the thread came with. */
+int monitor_window_close(MPIX_Monitor_request request, int cancel);
 
 /* A report as a line of JSON, with its newline, or as text for people. NULL without memory; the caller frees it. */
 char *monitor_json(const MPIX_Monitor_report *report, size_t *bytes);

@@ -1,80 +1,17 @@
 #define _GNU_SOURCE
 #include "native.h"
 
-#include <signal.h>
-#include <errno.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <sys/resource.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct native native;
 
 static void *library; /* where the MPI was loaded out of the global scope (a Python extension, say) */
-
-static struct stat output; /* where lines go to, as the program found it */
-
-__attribute__((constructor)) static void output_note(void)
-{
-    if (fstat(STDERR_FILENO, &output) != 0)
-        output = (struct stat){0};
-}
-
-/* Not into a file that has got the number since then: that may be anything of the program's. A line that would have to
- * wait for a reader is not worth it. Going over the limit of a file's size would raise SIGXFSZ in the program. */
-static bool output_takes(size_t bytes)
-{
-    enum { WAIT_MS = 50 };
-    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
-    struct rlimit limit;
-    struct stat st;
-    if (fstat(STDERR_FILENO, &st) != 0 || st.st_dev != output.st_dev || st.st_ino != output.st_ino ||
-        (!S_ISREG(st.st_mode) && poll(&ready, 1, WAIT_MS) <= 0))
-        return false;
-    if (!S_ISREG(st.st_mode) || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return true;
-    off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
-    uint64_t end = (uint64_t)(at > st.st_size ? at : st.st_size) + bytes;
-    return end <= limit.rlim_cur;
-}
-
-/* To a pipe that nobody reads, without the signal that the program would get. */
-static void line_write(const char *line, size_t bytes)
-{
-    sigset_t pipe, before, pending;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    if (pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0)
-        return;
-    bool waits = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
-    if (write(STDERR_FILENO, line, bytes) < 0 && errno == EPIPE && !waits)
-        sigtimedwait(&pipe, NULL, &(struct timespec){0, 0});
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-void native_say(const char *format, ...)
-{
-    char line[1024];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line, sizeof line - 1, format, args);
-    va_end(args);
-    if (n < 0)
-        return;
-    if ((size_t)n > sizeof line - 2)
-        n = sizeof line - 2;
-    line[n] = '\n';
-    if (output_takes((size_t)n + 1))
-        line_write(line, (size_t)n + 1);
-}
 
 void *native_symbol(const char *name)
 {

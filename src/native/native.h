@@ -12,6 +12,7 @@
 #include <mpi-ext.h> /* persistent collectives of Open MPI 4 */
 #endif
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include MPIT_ABI_HEADER /* of the backend that this is compiled for: cmake/Backends.cmake */
@@ -71,6 +72,7 @@ struct native {
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
     MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
     bool finalizing; /* MPI_Finalize has begun, or that of the last session */
+    bool ending;     /* before that: windows are being ended, and none is opened any more */
     bool world;      /* MPI_Init has returned, and MPI_Finalize has not begun: there is MPI_COMM_WORLD */
     MPI_Info info_null;
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
@@ -173,6 +175,13 @@ static inline uint64_t native_bytes(int64_t count, MPI_Datatype type)
         return count > 0 ? (uint64_t)count * size : 0;
     return native_bytes_slow(count, type);
 }
+
+/*
+ * Writes all of it, in one write if it can be; 0 or an error number. It raises no signal in the program (a pipe without
+ * a reader, the limit of a file's size), and waits no longer than that for a reader to make room: EAGAIN. A pipe that
+ * blocks and has room for a part alone is waited for. Changes errno. Thread-safe; not for signal handlers.
+ */
+int native_output(int descriptor, const char *text, size_t bytes, int wait_ms);
 
 /* One line on stderr, once for each text; MPIT_QUIET does not silence it. */
 void native_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

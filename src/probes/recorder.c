@@ -215,13 +215,27 @@ static bool world_is_over(void)
     return !world_begun || (world_ended && !world_ending);
 }
 
+/* Whoever opens a window meanwhile has it ended here, or is refused. */
+static void windows_end(void)
+{
+    __atomic_store_n(&native.ending, true, __ATOMIC_RELEASE);
+    if (snapshot_run_ends)
+        snapshot_run_ends();
+}
+
+static void ending_revoke(void)
+{
+    __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&native.ending, false, __ATOMIC_RELEASE);
+}
+
 /* All had been closed, and one is opened again. The caller holds the lock. */
 static void run_go_on(void)
 {
     if (!ended)
         return;
     ended = false;
-    __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
+    ending_revoke();
     if (!run_reopen(&book.run) && book.run.header && book.run.header->world_rank == 0)
         native_say("mpit: a session was opened when MPI_Finalize had ended the run, of which the summary is written; "
                    "what comes now is in the performance variables alone (MPIT_REDUCE=0 keeps the run files)");
@@ -476,8 +490,8 @@ bool recorder_finish(struct probe *probe)
     pthread_mutex_unlock(&lifetime);
     if (!mine)
         return false;
-    if (recorded && world_is_last && snapshot_run_ends)
-        snapshot_run_ends();
+    if (recorded && world_is_last)
+        windows_end();
     if (recorded) {
         if (world_is_last)
             book.run.header->finalize_ticks = clock_now();
@@ -604,9 +618,8 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
         return false;
     struct log *log = log_get();
     if (session->edge) {
-        if (log && snapshot_run_ends)
-            snapshot_run_ends();
         if (log) {
+            windows_end();
             instrument_publish();
             instruments_sample(log);
         }
@@ -625,7 +638,7 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
     if (result != MPI_SUCCESS)
         native_session_add(handle);
     if (session->edge && (session_is_open() || !world_is_over()))
-        __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
+        ending_revoke();
     else if (session->edge)
         run_end(RUN_CLOSED, true); /* there is no communicator of all processes to make a summary with */
     pthread_mutex_unlock(&lifetime);

@@ -4,7 +4,7 @@
       include 'mpif.h'
       include 'mpit/mpitf.h'
       integer handle(MPIX_MONITOR_HANDLE)
-      integer ierr, rank, i, started, values(100)
+      integer ierr, rank, i, started, refused, values(100)
       integer*8 request
       integer*8 seen(MPIX_MONITOR_VALUES)
       integer reports
@@ -18,6 +18,10 @@
       call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
       call MPIX_MONITOR_DEFAULT(handle)
       handle(MPIX_H_COMMUNICATOR) = MPI_COMM_WORLD
+      handle(MPIX_H_PERIOD_US) = -1
+      call MPIX_START_MONITOR(request, handle, told, refused)
+      call MPIX_END_MONITOR(request, handle, ierr)
+      handle(MPIX_H_PERIOD_US) = 0
       call MPIX_START_MONITOR(request, handle, told, started)
       do i = 1, 6
         if (rank .eq. 0) then
@@ -36,6 +40,7 @@
      &    reports .eq. 0) then
         print '(a)', 'absent'
       else if (started .eq. MPIX_MONITOR_OK .and.
+     &         refused .eq. MPIX_MONITOR_ERR_PERIOD .and.
      &         ierr .eq. MPIX_MONITOR_OK .and.
      &         reports .eq. 1 .and.
      &         seen(MPIX_V_LAST) .eq. 1 .and.
@@ -47,7 +52,7 @@
      &         handle(MPIX_H_TRAFFIC) .eq. 1) then
         print '(a)', 'right'
       else
-        print *, 'wrong', started, ierr, reports, seen
+        print *, 'wrong', started, refused, ierr, reports, seen
       end if
       call MPI_FINALIZE(ierr)
       end

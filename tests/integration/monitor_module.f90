@@ -32,7 +32,7 @@ program monitor_module
   implicit none
   type(MPIX_Monitorhandle) :: handle
   integer(MPIX_Monitor_request) :: request
-  integer :: ierr, rank, i, started
+  integer :: ierr, rank, i, started, refused
   integer, target :: mark = 7
   integer :: data(100)
   data = 0
@@ -41,6 +41,10 @@ program monitor_module
   handle%own = c_loc(mark)
   handle%communicator = MPI_COMM_WORLD
   handle%name = 'module'
+  handle%period_ns = -1
+  call MPIX_Start_monitor(request, handle, told, refused)
+  call MPIX_End_monitor(request, handle, ierr)
+  handle%period_ns = 0
   handle%coll = 1
   handle%other = 0
   call MPIX_Start_monitor(request, handle, told, started)
@@ -53,12 +57,13 @@ program monitor_module
   call MPIX_End_monitor(request, handle, ierr)
   if (started == MPIX_MONITOR_ABSENT .and. ierr == MPIX_MONITOR_ABSENT .and. reports == 0) then
     print '(a)', 'absent'
-  else if (started == MPIX_MONITOR_OK .and. ierr == MPIX_MONITOR_OK .and. completed == 5 .and. collectives == 1 .and. &
+  else if (started == MPIX_MONITOR_OK .and. refused == MPIX_MONITOR_ERR_PERIOD .and. ierr == MPIX_MONITOR_OK .and. &
+           completed == 5 .and. collectives == 1 .and. &
            bytes == 2000 .and. comms == 1 .and. reports == 7 .and. size_of_comm == 2 .and. spans > 0 .and. &
            handle%coll == 1 .and. request == MPIX_MONITOR_REQUEST_NULL) then
     print '(a)', 'right'
   else
-    print *, 'wrong', started, ierr, completed, collectives, bytes, comms, reports, size_of_comm, spans, handle%coll
+    print *, 'wrong', started, refused, ierr, completed, collectives, bytes, comms, reports, size_of_comm, spans, handle%coll
   end if
   call MPI_Finalize(ierr)
 end program

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <mpit/monitor.h>
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -44,6 +45,14 @@ static void world_use(void)
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static int reports;
+
+static void told(const MPIX_Monitor_report *report, void *own)
+{
+    (void)report, (void)own;
+    reports++;
+}
+
 static void during(void)
 {
     int (**call)(MPI_Info, MPI_Errhandler, MPI_Session *) = NULL;
@@ -56,6 +65,10 @@ static void during(void)
     *call = MPI_Session_init;
     MPI_Finalize();
     MPI_Session session = held(); /* it is open: the run goes on */
+    MPIX_Monitor_request request;
+    if (MPIX_Start_monitor(&request, NULL, told) != MPIX_MONITOR_OK ||
+        MPIX_End_monitor(&request, NULL) != MPIX_MONITOR_OK || reports != 1)
+        exit(3); /* and so do windows */
     MPI_Session_finalize(&session);
 }
 

@@ -2,7 +2,8 @@
 # test_monitor.sh BUILD_DIR
 #
 # Monitor windows (monitor.c): what the program counts itself is what its windows report, to a function and as JSON, on
-# both MPIs, with and without MPI_THREAD_MULTIPLE; the same binary without mpit; in C, C++ and Fortran.
+# both MPIs, with and without MPI_THREAD_MULTIPLE; the same binary without mpit; in C, C++ and Fortran. And what is in a
+# window's way leaves the program alone (monitor_trouble.c).
 # shellcheck disable=SC2317 # functions that check() calls
 . "$(dirname "$0")/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,6 +52,24 @@ example() {
     rm -rf "$work/phases"
 }
 
+trouble() {
+    local mpi=$1 mode text
+    for mode in here renew late owned; do
+        if record="$build/bin/mpit-run --quiet --output $work/trouble" launch "$mpi" 1 \
+            "$build/tests/monitor_trouble-$mpi" $mode "$work/trouble.json" >"$work/said" 2>"$work/err" </dev/null; then
+            ok "$mpi, trouble $mode: the program goes on"
+        else
+            not_ok "$mpi, trouble $mode: the program goes on (status $?)" "$work/err"
+        fi
+        [ $mode = here ] && cp "$work/err" "$work/told"
+        rm -rf "$work/trouble"
+    done
+    for text in 'written: Broken pipe' 'written: nobody reads it' 'written: File too large' \
+        'opened for appending: nobody reads it' 'period_ns is -1; a period is 0'; do
+        says "  and says: $text" "$text" "$work/told"
+    done
+}
+
 # both forms on each MPI
 fortran() {
     local mpi=$1 form library=$build/lib/libmpit-monitor.so
@@ -95,6 +114,7 @@ for mpi in openmpi mpich; do
         $mpi "$program" below "$work/below.json"
     check "$mpi: and so they are as JSON" python3 "$here/monitor.py" "$work/below.json" "$work/said"
     rm -rf "$work/run" "$work/below.json"
+    trouble $mpi
     headers $mpi
     example $mpi
     modules=("$root/include/mpit/mpix_monitor.f90")

@@ -1,0 +1,126 @@
+/* What mpit says and reports: without a signal to the program, and without waiting for good. */
+#define _GNU_SOURCE
+#include "native.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct stat output; /* where lines go to, as the program found it */
+
+__attribute__((constructor)) static void output_note(void)
+{
+    if (fstat(STDERR_FILENO, &output) != 0)
+        output = (struct stat){0};
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Somebody reads what is no file, soon enough. */
+static int output_wait(int descriptor, int64_t until_ms)
+{
+    struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
+    for (;;) {
+        int64_t rest = until_ms - now_ms();
+        int there = rest < 0 ? 0 : poll(&ready, 1, (int)rest);
+        if (there >= 0 || errno != EINTR)
+            return there > 0 ? 0 : there == 0 ? EAGAIN : errno;
+    }
+}
+
+/* Going over the limit of a file's size would leave half a line. */
+static int output_takes(int descriptor, const struct stat *st, size_t bytes)
+{
+    struct rlimit limit;
+    if (!S_ISREG(st->st_mode) || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    off_t at = lseek(descriptor, 0, SEEK_CUR);
+    uint64_t end = (uint64_t)(at > st->st_size ? at : st->st_size) + bytes;
+    return end <= limit.rlim_cur ? 0 : EFBIG;
+}
+
+/* In one write if it is taken so: lines of several processes in one file do not mix. What is left is tried, too, which
+ * says why it was. */
+static int text_write(int descriptor, bool waits, const char *text, size_t bytes, int wait_ms)
+{
+    int64_t until_ms = now_ms() + wait_ms;
+    for (size_t done = 0; done < bytes;) {
+        int error = waits ? output_wait(descriptor, until_ms) : 0;
+        if (error)
+            return error;
+        ssize_t written = write(descriptor, text + done, bytes - done);
+        if (written > 0)
+            done += (size_t)written;
+        else if (written == 0)
+            return EIO;
+        else if (errno == EAGAIN && !waits)
+            return EAGAIN;
+        else if (errno != EINTR && errno != EAGAIN)
+            return errno;
+    }
+    return 0;
+}
+
+/* What is said of the descriptor by a signal would end the program. */
+int native_output(int descriptor, const char *text, size_t bytes, int wait_ms)
+{
+    sigset_t quiet, before, pending;
+    struct stat st;
+    int error = fstat(descriptor, &st) != 0 ? errno : output_takes(descriptor, &st, bytes);
+    if (error)
+        return error;
+    sigemptyset(&quiet);
+    sigaddset(&quiet, SIGPIPE);
+    sigaddset(&quiet, SIGXFSZ);
+    error = pthread_sigmask(SIG_BLOCK, &quiet, &before);
+    if (error)
+        return error;
+    if (sigpending(&pending) != 0)
+        sigemptyset(&pending);
+    error = text_write(descriptor, !S_ISREG(st.st_mode), text, bytes, wait_ms);
+    int raised = error == EPIPE ? SIGPIPE : error == EFBIG ? SIGXFSZ : 0;
+    if (raised && sigismember(&pending, raised) == 0) {
+        sigemptyset(&quiet);
+        sigaddset(&quiet, raised);
+        sigtimedwait(&quiet, NULL, &(struct timespec){0, 0});
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+/* Not into a file that has got the number since then: that may be anything of the program's. A line that would have to
+ * wait for a reader is not worth it. */
+static void line_write(const char *line, size_t bytes)
+{
+    enum { WAIT_MS = 50 };
+    struct stat st;
+    if (fstat(STDERR_FILENO, &st) == 0 && st.st_dev == output.st_dev && st.st_ino == output.st_ino)
+        (void)native_output(STDERR_FILENO, line, bytes, WAIT_MS);
+}
+
+void native_say(const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line - 1, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    if ((size_t)n > sizeof line - 2)
+        n = sizeof line - 2;
+    line[n] = '\n';
+    line_write(line, (size_t)n + 1);
+}

@@ -303,6 +303,7 @@ static int variables_read(struct observation *observation, struct reading *readi
     for (bool steady = true; *next < run->variable_count; ++*next) {
         const struct variable_record *record = &run->variables[*next];
         int number = metric_number(&observation->metrics, run, record, observation->choice.patterns);
+        observation->refused_now += number == METRIC_REFUSED;
         if (number < 0 || seen[number]) /* a damaged file may have a variable twice */
             continue;
         cells_take(reading, record, record->count);

@@ -339,6 +339,32 @@ static void a_file_that_is_written_over_harms_nobody(void **state)
     assert_string_equal(run_reader_call_name(run, CALL_MPI_Init), "MPI_Init");
 }
 
+/* Its variables find no place, which is told, until those go that no job has. */
+static void variables_find_place_in_a_full_table(void **state)
+{
+    (void)state;
+    fixture.run.header->world_size = 2;
+    open_named(fixture.run.path);
+    struct observation *observation = calloc(1, sizeof *observation);
+    observation->choice.named = true;
+    for (int i = 0; i < METRICS_MOST; i++) {
+        struct variable_record record = {.class = VARIABLE_COUNTER, .count = 1, .combine = COMBINE_SUM};
+        snprintf(record.name, sizeof record.name, "mpit_old_%d", i);
+        assert_int_equal(metric_number(&observation->metrics, &look()->run, &record, NULL), i);
+    }
+    assert_int_equal(observation_take(observation, &live), 0);
+    assert_true(observation->refused_now > 20);
+    assert_int_equal(observation->metrics.count, 0);
+    assert_int_equal(observation_take(observation, &live), 0);
+    assert_int_equal(observation->refused_now, 0);
+    assert_true(observation->metrics.count > 20);
+    size_t count = observation->metrics.count;
+    assert_int_equal(observation_take(observation, &live), 0);
+    assert_int_equal(observation->metrics.count, count);
+    observation_free(observation);
+    free(observation);
+}
+
 static void a_process_with_a_directory_is_found(void **state)
 {
     (void)state;
@@ -376,6 +402,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(what_there_is_not_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_whose_program_was_replaced_lives, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_written_over_harms_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(variables_find_place_in_a_full_table, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_with_a_directory_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_with_its_run_in_memory_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_that_has_closed_the_descriptor_is_found, setup, teardown),

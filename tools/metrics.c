@@ -387,6 +387,10 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
     gauge_add(emission, "mpit_exporter_processes_late",
               "Processes that made and freed communicators so fast that those were not told one by one now.",
               observation->late_now);
+    gauge_add(
+        emission, "mpit_exporter_variables_left_out",
+        "Variables of processes that are not told now, as their name is that of another one or there are too many.",
+        observation->refused_now);
     counter_add(emission, "mpit_exporter_errors", "Run files that could not be read, and looks that failed.",
                 observation->unreadable + observation->looks_failed);
     counter_add(emission, "mpit_exporter_scrapes", "Times that metrics were asked for.", facts->scrapes);

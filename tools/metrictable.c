@@ -253,7 +253,8 @@ static void sums_find(struct metric_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         struct metric *metric = &table->list[i];
-        if (metric->shape != SHAPE_HISTOGRAM)
+        metric->sum = -1; /* what it was may have been let go */
+        if (metric->shape != SHAPE_HISTOGRAM || !metric->variable[0])
             continue;
         int stem = (int)(strlen(metric->variable) - strlen(size_suffix));
         char by_size[METRIC_NAME_BYTES + 16], all[METRIC_NAME_BYTES + 16];
@@ -278,14 +279,19 @@ int metric_number(struct metric_table *table, const struct run_reader *run, cons
     struct metric metric;
     if (record->combine == COMBINE_NONE || record->combine > COMBINE_NONE || record->count == 0 ||
         record->count > METRIC_SLOTS_MOST || record->class == VARIABLE_STATE || record->class == VARIABLE_PERCENTAGE)
-        return -1;
+        return METRIC_NONE;
     metric_make(&metric, run, record);
     /* a histogram needs its sum, whether that is wanted or not */
     if (metric.shape != SHAPE_PART && !name_matches(metric.variable, patterns))
-        return -1;
-    bool taken = name_is_reserved(metric.name);
+        return METRIC_NONE;
+    bool taken = name_is_reserved(metric.name) || !metric.variable[0];
+    size_t place = table->count;
     for (size_t i = 0; i < table->count; i++) {
         struct metric *has = &table->list[i];
+        if (!has->variable[0]) {
+            place = i < place ? i : place;
+            continue;
+        }
         if (is_same(has, &metric)) {
             if (metric.slots > has->slots)
                 has->slots = metric.slots;
@@ -293,11 +299,26 @@ int metric_number(struct metric_table *table, const struct run_reader *run, cons
         }
         taken |= strcmp(has->name, metric.name) == 0 && has->shape != SHAPE_PART && metric.shape != SHAPE_PART;
     }
-    if (taken || table->count == METRICS_MOST)
-        return -1;
-    table->list[table->count++] = metric;
+    if (taken || place == METRICS_MOST)
+        return METRIC_REFUSED;
+    table->list[place] = metric;
+    table->count += place == table->count;
     sums_find(table);
-    return (int)table->count - 1;
+    return (int)place;
+}
+
+void metric_table_keep(struct metric_table *table, const bool used[METRICS_MOST])
+{
+    bool gone = false;
+    for (size_t i = 0; i < table->count; i++)
+        if (!used[i] && table->list[i].variable[0]) {
+            table->list[i] = (struct metric){.sum = -1};
+            gone = true;
+        }
+    while (table->count && !table->list[table->count - 1].variable[0])
+        table->count--;
+    if (gone)
+        sums_find(table);
 }
 
 bool metric_grows(const struct metric *metric)

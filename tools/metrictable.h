@@ -6,7 +6,8 @@
  * whether a variable's slots are sizes of messages. Only texts and names of slots come from this version's own
  * catalogue, for variables that are in it.
  *
- * A table holds each metric that was met, whichever process has it. Its number does not change.
+ * A table holds each metric that was met, whichever process has it. Its number does not change, until nobody has
+ * figures of it any more: then the table lets it go, and its number and its name are free for another one.
  */
 #ifndef MPIT_TOOLS_METRICTABLE_H
 #define MPIT_TOOLS_METRICTABLE_H
@@ -47,14 +48,19 @@ struct metric {
 
 struct metric_table {
     struct metric list[METRICS_MOST];
-    size_t count;
+    size_t count;                   /* those that were let go, whose `variable` is "", too */
     char (*calls)[CALL_NAME_BYTES]; /* the slots of NAMES_CALL: functions by name, since runs may number them in
                                        another way */
     size_t call_count;
 };
 
-/* The number of a variable's metric; -1: it is none, as it has no cells, is about peers, or its name is taken by
- * another one. A pattern that it does not match (NULL: all) makes it none, too. */
+/* Instead of a number. */
+enum {
+    METRIC_NONE = -1,    /* it has no cells, is about peers, or does not match the pattern */
+    METRIC_REFUSED = -2, /* its name is taken by another one, or the table is full */
+};
+
+/* The number of a variable's metric, or why there is none. Patterns: NULL is all. */
 int metric_number(struct metric_table *table, const struct run_reader *run, const struct variable_record *record,
                   const char *patterns);
 /* Values only grow as long as the process lives. */
@@ -73,6 +79,8 @@ bool name_matches(const char *name, const char *patterns);
 /* What the catalogue says of a variable, without what only holds for MPI_T. */
 void help_shorten(char help[METRIC_HELP_BYTES], const char *description);
 
+/* Lets those go that are not `used`. */
+void metric_table_keep(struct metric_table *table, const bool used[METRICS_MOST]);
 void metric_table_free(struct metric_table *table);
 
 #endif

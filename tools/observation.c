@@ -272,13 +272,38 @@ static void job_free(struct observed_job *job)
     figure_set_free(&job->total);
 }
 
+static void set_note(bool used[METRICS_MOST], const struct figure_set *set)
+{
+    for (size_t i = 0; i < set->count && i < METRICS_MOST; i++)
+        used[i] = used[i] || set->rows[i].values;
+}
+
+/* Of weeks of jobs, each with variables of its own, the table keeps those of the jobs that are told. */
+static void metrics_keep(struct observation *observation)
+{
+    bool used[METRICS_MOST] = {false};
+    for (size_t j = 0; j < observation->job_count; j++) {
+        const struct observed_job *job = &observation->jobs[j];
+        set_note(used, &job->ended);
+        set_note(used, &job->total);
+        for (size_t i = 0; i < job->count; i++) {
+            const struct observed_process *process = job->processes[i];
+            set_note(used, &process->whole);
+            set_note(used, &process->others);
+            for (size_t c = 0; c < process->comm_count; c++)
+                set_note(used, &process->comms[c].figures);
+        }
+    }
+    metric_table_keep(&observation->metrics, used);
+}
+
 int observation_take(struct observation *observation, struct live *live)
 {
     uint64_t now = monotonic_ns();
     int result = 0;
     size_t kept = 0;
     observation->looks++;
-    observation->unreadable_now = observation->rankless_now = observation->late_now = 0;
+    observation->unreadable_now = observation->rankless_now = observation->late_now = observation->refused_now = 0;
     for (size_t i = 0; i < live->job_count; i++)
         for (size_t k = 0; k < live->jobs[i].count; k++) {
             const struct live_process *process = &live->jobs[i].processes[k];
@@ -300,6 +325,7 @@ int observation_take(struct observation *observation, struct live *live)
             job_free(job);
     }
     observation->job_count = kept;
+    metrics_keep(observation);
     return result ? -1 : 0;
 }
 

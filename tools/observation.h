@@ -100,6 +100,7 @@ struct observation {
     uint64_t looks, looks_failed;
     uint64_t unreadable_now, unreadable; /* processes whose files could not be read: at this look, at all */
     uint64_t rankless_now;               /* processes that had not got as far as having a rank */
+    uint64_t refused_now;                /* their variables for which there was no metric (metrictable.h) */
     uint64_t late_now;                   /* whose communicators changed too often to be seen one by one */
     uint64_t begin_ns;
     char problem[512]; /* of the last look */

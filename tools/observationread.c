@@ -57,7 +57,7 @@ static size_t comm_find(const struct observed_process *process, const char *name
 static bool comm_is_used(const struct run_reader *run, uint32_t slot)
 {
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++)
-        if (run->blocks[i]->kind == BLOCK_COMM)
+        if (run->blocks[i].kind == BLOCK_COMM)
             return true;
     return false;
 }
@@ -117,7 +117,7 @@ static void slot_take(const struct reading *reading, const struct variable_recor
     const struct run_reader *run = reading->run;
     uint64_t *values = reading->values + (slot ? reading->part[slot] : reading->parts - 1) * reading->room;
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++) {
-        const struct tally_block *block = run->blocks[i];
+        const struct run_block *block = &run->blocks[i];
         variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
     }
     if (slot == 0)
@@ -303,6 +303,7 @@ static int variables_read(struct observation *observation, struct reading *readi
     for (bool steady = true; *next < run->variable_count; ++*next) {
         const struct variable_record *record = &run->variables[*next];
         int number = metric_number(&observation->metrics, run, record, observation->choice.patterns);
+        observation->refused_now += number == METRIC_REFUSED;
         if (number < 0 || seen[number]) /* a damaged file may have a variable twice */
             continue;
         cells_take(reading, record, record->count);

@@ -9,7 +9,7 @@ static uint32_t counters_of(const struct run_reader *run)
     uint32_t has = 0;
     uint64_t any = 0;
     for (size_t i = 0; i < run->block_count; i++) {
-        const struct tally_block *block = run->blocks[i];
+        const struct run_block *block = &run->blocks[i];
         const uint64_t *cells = tally_cells(block);
         for (size_t at = 0; block->kind == BLOCK_COUNTERS && at < COUNTER_OS_END * PLACE_COUNT && at < block->cells;
              at++)

@@ -98,7 +98,7 @@ static int fabric_add(struct trace_instruments *instruments, const struct run_re
     bool called[FABRIC_FUNCTION_COUNT] = {false};
     int result = 0;
     for (size_t i = 0; i < run->block_count; i++) {
-        const struct tally_block *block = run->blocks[i];
+        const struct run_block *block = &run->blocks[i];
         const struct fabric_cells *cells = (const struct fabric_cells *)(const void *)tally_cells(block);
         bool whole = block->kind == BLOCK_FABRIC && block->cells >= sizeof *cells / sizeof(uint64_t);
         for (unsigned f = 0; whole && f < FABRIC_FUNCTION_COUNT; f++)

@@ -61,7 +61,7 @@ static int pair_add(struct matrix *matrix, int32_t from, int32_t to, uint64_t me
 static bool has_peers(const struct run_reader *run, uint32_t slot)
 {
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++)
-        if (run->blocks[i]->kind == BLOCK_PEERS)
+        if (run->blocks[i].kind == BLOCK_PEERS)
             return true;
     return false;
 }

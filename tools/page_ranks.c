@@ -50,8 +50,9 @@ struct rank_table {
 
 struct page_rows page_rows_of(uint32_t ranks)
 {
-    uint32_t per_row = ranks > PAGE_ROWS ? (ranks + PAGE_ROWS - 1) / PAGE_ROWS : 1;
-    return (struct page_rows){ranks, per_row, (ranks + per_row - 1) / per_row};
+    uint64_t all = ranks; /* a damaged summary may say 2^32 - 1 */
+    uint64_t per_row = all > PAGE_ROWS ? (all + PAGE_ROWS - 1) / PAGE_ROWS : 1;
+    return (struct page_rows){ranks, (uint32_t)per_row, (uint32_t)((all + per_row - 1) / per_row)};
 }
 
 /* What MPI_Init, MPI_Finalize and the like were stalled is in no share of the run. */

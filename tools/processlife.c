@@ -23,6 +23,15 @@ bool process_is_here(const struct run_header *header)
     return boot[0] && header->boot[0] && strncmp(boot, header->boot, strnlen(header->boot, sizeof header->boot)) == 0;
 }
 
+/* Of a program that was replaced or removed while it runs, the kernel says so behind its name. */
+static bool is_program(const char *now, const struct run_header *header)
+{
+    size_t length = strnlen(header->program, sizeof header->program - 1);
+    if (strncmp(now, header->program, length) != 0)
+        return false;
+    return length == sizeof header->program - 1 || !now[length] || strcmp(now + length, " (deleted)") == 0;
+}
+
 bool process_lives(const struct run_header *header)
 {
     char path[64], program[PATH_MAX];
@@ -31,7 +40,7 @@ bool process_lives(const struct run_header *header)
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
     ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
     program[n > 0 ? n : 0] = '\0';
-    return n > 0 && strncmp(program, header->program, sizeof header->program - 1) == 0;
+    return n > 0 && is_program(program, header);
 }
 
 uint64_t realtime_now(void)

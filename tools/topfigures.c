@@ -80,7 +80,7 @@ static uint64_t sum_blocks(const struct top_reading *reading, enum wanted which,
     if (have)
         variable_clear(record, own, have);
     for (size_t i = first; have && i < end; i++) {
-        const struct tally_block *block = reading->run->blocks[i];
+        const struct run_block *block = &reading->run->blocks[i];
         if (thread == ANY || block->thread == thread)
             variable_take(record, block->kind, block->page, tally_cells(block), block->cells, own, have);
     }
@@ -321,7 +321,7 @@ static void totals_read(const struct top_reading *reading, struct top_figures *n
     now->fabric_ns = ns_of(reading, sum_blocks(reading, WANT_FABRIC_TIME, 0, own, ANY, NULL, 0));
     now->fabric_pending = sum_blocks(reading, WANT_FABRIC_PENDING, 0, own, ANY, NULL, 0);
     for (size_t i = 0; i < own; i++) {
-        const struct tally_block *block = run->blocks[i];
+        const struct run_block *block = &run->blocks[i];
         size_t count = block->kind == BLOCK_COUNTERS ? block->cells / PLACE_COUNT : 0;
         for (size_t k = 0; k < count && k < COUNTER_COUNT; k++)
             for (int place = 0; place < PLACE_COUNT; place++)

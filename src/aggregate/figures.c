@@ -25,7 +25,7 @@ static void run_values(const struct run_reader *run, const struct variable_recor
     variable_clear(record, values, count);
     uint32_t slot = comm ? comm->slot : 0;
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++) {
-        const struct tally_block *block = run->blocks[i];
+        const struct run_block *block = &run->blocks[i];
         variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
     }
     if (!comm)

@@ -181,8 +181,7 @@ static bool event_take(struct replay *replay, struct event_cursor *cursor, const
     return true;
 }
 
-static void cells_compare(struct replay *replay, const struct tally_block *block, const uint64_t *replayed,
-                          size_t count)
+static void cells_compare(struct replay *replay, const struct run_block *block, const uint64_t *replayed, size_t count)
 {
     const uint64_t *live = tally_cells(block);
     for (size_t i = 0; i < count && i < block->cells; i++) {
@@ -223,12 +222,13 @@ static void segments_clear(struct comm_cells *cells)
     cells->span_first_segment = cells->message_low_segment = cells->message_high_segment = 0;
 }
 
-static void comm_compare(struct replay *replay, const struct tally_block *block, const struct replayed_comm *comm)
+static void comm_compare(struct replay *replay, const struct run_block *block, const struct replayed_comm *comm)
 {
     struct {
-        struct tally_block block;
+        struct run_block block;
         struct comm_cells cells;
     } live = {.block = *block};
+    live.block.at = (const uint64_t *)&live.cells;
     struct comm_cells replayed = {0};
     struct extremes *extremes = &replay->extremes[block->comm];
     size_t bytes = block->cells * sizeof(uint64_t);
@@ -250,7 +250,7 @@ static void thread_compare(struct replay *replay, uint32_t thread)
 {
     static const uint64_t zeros[sizeof(struct peer_cells) / sizeof(uint64_t)];
     for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct tally_block *block = replay->reader->blocks[i];
+        const struct run_block *block = &replay->reader->blocks[i];
         struct replayed_comm *comm = block->comm ? replay->comms[block->comm] : NULL;
         if (block->thread != thread || block->kind == BLOCK_SHARED || block->kind == BLOCK_FABRIC_LEVEL)
             continue;
@@ -277,7 +277,7 @@ static void thread_compare(struct replay *replay, uint32_t thread)
     }
 }
 
-static const struct shared_cells *shared_of(const struct tally_block *block)
+static const struct shared_cells *shared_of(const struct run_block *block)
 {
     bool whole = block->kind == BLOCK_SHARED && block->cells >= sizeof(struct shared_cells) / sizeof(uint64_t);
     return whole ? (const struct shared_cells *)tally_cells(block) : NULL;
@@ -286,7 +286,7 @@ static const struct shared_cells *shared_of(const struct tally_block *block)
 static void extremes_look(struct replay *replay)
 {
     for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct tally_block *block = replay->reader->blocks[i];
+        const struct run_block *block = &replay->reader->blocks[i];
         const struct shared_cells *shared = shared_of(block);
         if (shared && (shared->closed[EXTREME_MESSAGE_HIGH] || shared->closed[EXTREME_MESSAGE_LOW] != LOW_NEUTRAL ||
                        shared->closed[EXTREME_SPAN_FIRST] != LOW_NEUTRAL))
@@ -298,7 +298,7 @@ static void extremes_look(struct replay *replay)
 static void extremes_compare(struct replay *replay)
 {
     for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct tally_block *block = replay->reader->blocks[i];
+        const struct run_block *block = &replay->reader->blocks[i];
         const struct shared_cells *shared = shared_of(block);
         if (!shared)
             continue;
@@ -309,9 +309,10 @@ static void extremes_compare(struct replay *replay)
                                                             .message_low = shared->closed[EXTREME_MESSAGE_LOW],
                                                             .span_first = shared->closed[EXTREME_SPAN_FIRST]});
         struct {
-            struct tally_block block;
+            struct run_block block;
             struct comm_cells cells;
         } live = {.block = *block, .cells = extremes->live};
+        live.block.at = (const uint64_t *)&live.cells;
         live.block.cells = sizeof live.cells / sizeof(uint64_t);
         cells_compare(replay, &live.block, (const uint64_t *)&extremes->replayed, live.block.cells);
     }
@@ -321,13 +322,14 @@ static void shared_compare(struct replay *replay)
 {
     bool single = replay->reader->thread_count == 1;
     for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct tally_block *block = replay->reader->blocks[i];
+        const struct run_block *block = &replay->reader->blocks[i];
         if (!shared_of(block))
             continue;
         struct {
-            struct tally_block block;
+            struct run_block block;
             struct shared_cells cells;
         } live = {.block = *block};
+        live.block.at = (const uint64_t *)&live.cells;
         memcpy(&live.cells, tally_cells(block), sizeof live.cells);
         struct shared_cells *replayed = &replay->shared[block->comm];
         struct level_cells *pairs[][2] = {{&live.cells.sends, &replayed->sends},
@@ -351,7 +353,7 @@ static void shared_compare(struct replay *replay)
 static void pending_compare(struct replay *replay)
 {
     for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct tally_block *block = replay->reader->blocks[i];
+        const struct run_block *block = &replay->reader->blocks[i];
         if (block->kind != BLOCK_FABRIC_LEVEL)
             continue;
         struct level_cells *replayed = &replay->pending[block->page], live = {0};

@@ -351,7 +351,7 @@ static uint64_t last_ticks(const struct run_reader *reader)
 {
     uint64_t last = reader->header.init_ticks;
     for (size_t i = 0; i < reader->block_count; i++) {
-        const struct tally_block *block = reader->blocks[i];
+        const struct run_block *block = &reader->blocks[i];
         size_t at = offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
         if (block->kind == BLOCK_COMM && at < block->cells && tally_cells(block)[at] > last)
             last = tally_cells(block)[at];

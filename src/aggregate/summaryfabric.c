@@ -97,7 +97,7 @@ static void run_fill(struct summary *summary, const struct run_reader *run)
         if (!run_reader_provider(run, number))
             continue;
         for (size_t i = 0; i < run->block_count; i++) {
-            const struct tally_block *block = run->blocks[i];
+            const struct run_block *block = &run->blocks[i];
             if (block->page != number)
                 continue;
             if (block->kind == BLOCK_FABRIC && block->cells >= sizeof(struct fabric_cells) / sizeof(uint64_t))

@@ -180,7 +180,7 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
         return values ? numbers_add(&source, record->class, record->classes, values) : 0;
     struct region_cells sum = {0};
     for (size_t i = 0; i < run->block_count; i++) {
-        const struct tally_block *block = run->blocks[i];
+        const struct run_block *block = &run->blocks[i];
         if (block->kind != BLOCK_REGION || block->page != record->id || block->cells < sizeof sum / sizeof(uint64_t))
             continue;
         sum.count += tally_cells(block)[0];

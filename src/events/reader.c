@@ -36,7 +36,7 @@ const void *reader_object(const struct run_reader *reader, uint64_t offset, uint
     return reader->base + offset;
 }
 
-static bool text_ends(const char *text, size_t size)
+bool reader_text_ends(const char *text, size_t size)
 {
     return memchr(text, '\0', size) != NULL;
 }
@@ -61,15 +61,16 @@ int reader_header_check(struct run_reader *reader)
                            (unsigned long long)header->file_bytes);
     if (header->clock_kind != CLOCK_KIND_MONOTONIC && header->clock_kind != CLOCK_KIND_TSC)
         return reader_fail(reader, "has an unknown clock (%u)", header->clock_kind);
-    if (!text_ends(header->host, sizeof header->host) || !text_ends(header->mpi, sizeof header->mpi) ||
-        !text_ends(header->boot, sizeof header->boot) || !text_ends(header->program, sizeof header->program) ||
-        !text_ends(header->filter, sizeof header->filter))
+    if (!reader_text_ends(header->host, sizeof header->host) || !reader_text_ends(header->mpi, sizeof header->mpi) ||
+        !reader_text_ends(header->boot, sizeof header->boot) ||
+        !reader_text_ends(header->program, sizeof header->program) ||
+        !reader_text_ends(header->filter, sizeof header->filter))
         return reader_fail(reader, "has a damaged header (a text does not end)");
     reader->bytes = header->file_bytes; /* what lies behind was allocated and never published */
     return 0;
 }
 
-static void *grow(void *array, size_t count, size_t element)
+void *reader_grow(void *array, size_t count, size_t element)
 {
     if (count & (count - 1)) /* doubles at the powers of two */
         return array;
@@ -90,9 +91,9 @@ bool reader_chunk_fits(const struct chunk_header *chunk)
 /* `taken`: a copy of its header. */
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken)
 {
-    const struct chunk_header **chunks = grow(reader->chunks, reader->chunk_count, sizeof *chunks);
+    const struct chunk_header **chunks = reader_grow(reader->chunks, reader->chunk_count, sizeof *chunks);
     reader->chunks = chunks ? chunks : reader->chunks;
-    uint32_t *threads = chunks ? grow(reader->chunk_threads, reader->chunk_count, sizeof *threads) : NULL;
+    uint32_t *threads = chunks ? reader_grow(reader->chunk_threads, reader->chunk_count, sizeof *threads) : NULL;
     reader->chunk_threads = threads ? threads : reader->chunk_threads;
     if (!threads)
         return reader_fail(reader, "has more chunks than memory can hold");
@@ -101,7 +102,7 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
     bool lasts = taken->kind == CHUNK_TRACE || taken->kind == CHUNK_PACKED || taken->kind == CHUNK_COLUMNS;
     if (lasts && reader->header.trace_policy != TRACE_RING)
         return 0;
-    const struct chunk_header **rare = grow(reader->rare, reader->rare_count, sizeof *rare);
+    const struct chunk_header **rare = reader_grow(reader->rare, reader->rare_count, sizeof *rare);
     if (!rare)
         return reader_fail(reader, "has more chunks than memory can hold");
     reader->rare = rare;
@@ -201,9 +202,9 @@ static bool instrument_is_sound(const struct run_reader *reader, const struct in
         return false;
     if (record->comm && (record->comm >= reader->slot_count || !reader->comms[record->comm]))
         return false;
-    return text_ends(record->name, sizeof record->name) && text_ends(record->unit, sizeof record->unit) &&
-           text_ends(record->component, sizeof record->component) &&
-           text_ends(record->description, sizeof record->description);
+    return reader_text_ends(record->name, sizeof record->name) && reader_text_ends(record->unit, sizeof record->unit) &&
+           reader_text_ends(record->component, sizeof record->component) &&
+           reader_text_ends(record->description, sizeof record->description);
 }
 
 static bool instrument_is_whole(const struct run_reader *reader, const struct instrument_record *record)
@@ -218,7 +219,7 @@ static bool instrument_is_whole(const struct run_reader *reader, const struct in
             return false;
     }
     for (uint32_t i = 0; i < record->item_count; i++)
-        if (!text_ends(items[i].name, sizeof items[i].name))
+        if (!reader_text_ends(items[i].name, sizeof items[i].name))
             return false;
     return true;
 }
@@ -255,7 +256,7 @@ static int providers_find(struct run_reader *reader)
     while (offset) {
         const struct provider_record *record = reader_object(reader, offset, sizeof *record);
         if (!record || record->number < 1 || record->number > FABRIC_PROVIDERS_MOST ||
-            !text_ends(record->name, sizeof record->name) || reader->providers[record->number])
+            !reader_text_ends(record->name, sizeof record->name) || reader->providers[record->number])
             return reader_fail(reader, "is damaged: provider at byte %llu", (unsigned long long)offset);
         reader->providers[record->number] = record;
         offset = record->next;
@@ -269,45 +270,6 @@ const char *run_reader_provider(const struct run_reader *reader, uint32_t number
     return record ? record->name : NULL;
 }
 
-static bool block_kind_is_known(uint32_t kind)
-{
-    return (kind >= BLOCK_THREAD && kind <= BLOCK_SHARED) || kind == BLOCK_REGION ||
-           (kind >= BLOCK_FABRIC && kind <= BLOCK_COUNTERS);
-}
-
-static int blocks_find(struct run_reader *reader)
-{
-    uint64_t offset = reader->header.first_block;
-    size_t most = reader->written / sizeof(struct tally_block);
-    while (offset) {
-        const struct tally_block *block = reader_object(reader, offset, sizeof *block);
-        if (!block || !block_kind_is_known(block->kind) ||
-            !reader_object(reader, offset + sizeof *block, block->cells * UINT64_C(8)) || reader->block_count >= most)
-            return reader_fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
-        if (block->thread >= reader->thread_count ||
-            (block->comm && (block->comm >= reader->slot_count || !reader->comms[block->comm])))
-            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to nobody",
-                               (unsigned long long)offset);
-        const struct instrument_record *region =
-            block->kind == BLOCK_REGION ? run_reader_instrument(reader, block->page) : NULL;
-        if (block->kind == BLOCK_REGION &&
-            (!region || region->kind != INSTRUMENT_REGION || region->comm != block->comm))
-            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to no region",
-                               (unsigned long long)offset);
-        if ((block->kind == BLOCK_FABRIC || block->kind == BLOCK_FABRIC_LEVEL) &&
-            (block->comm || !run_reader_provider(reader, block->page)))
-            return reader_fail(reader, "is damaged: tally block at byte %llu belongs to no provider",
-                               (unsigned long long)offset);
-        const struct tally_block **blocks = grow(reader->blocks, reader->block_count, sizeof *blocks);
-        if (!blocks)
-            return reader_fail(reader, "has more tally blocks than memory can hold");
-        reader->blocks = blocks;
-        reader->blocks[reader->block_count++] = block;
-        offset = block->next;
-    }
-    return 0;
-}
-
 static int stretches_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.traced == TRACED_IN_PART ? reader->header.first_stretch : 0;
@@ -318,7 +280,8 @@ static int stretches_find(struct run_reader *reader)
         if (!stretch || stretch->begin_ticks > stretch->end_ticks || stretch->end_ticks > later ||
             reader->stretch_count >= most)
             return reader_fail(reader, "is damaged: stretch of the trace at byte %llu", (unsigned long long)offset);
-        const struct trace_stretch **stretches = grow(reader->stretches, reader->stretch_count, sizeof *stretches);
+        const struct trace_stretch **stretches =
+            reader_grow(reader->stretches, reader->stretch_count, sizeof *stretches);
         if (!stretches)
             return reader_fail(reader, "has more stretches of a trace than memory can hold");
         reader->stretches = stretches;
@@ -327,78 +290,6 @@ static int stretches_find(struct run_reader *reader)
         offset = stretch->next;
     }
     return 0;
-}
-
-static int tables_check(struct run_reader *reader)
-{
-    uint64_t offset = reader->header.clock_syncs;
-    if (offset && !reader_object(reader, offset, sizeof(struct clock_syncs)))
-        return reader_fail(reader, "is damaged: its measurements of the clock lie outside of it");
-    offset = reader->header.gaps;
-    if (offset && !reader_object(reader, offset, sizeof(struct gap_table)))
-        return reader_fail(reader, "is damaged: its causes of gaps lie outside of it");
-    offset = reader->header.counters;
-    reader->counters = offset ? reader_object(reader, offset, sizeof *reader->counters) : NULL;
-    if (offset && !reader->counters)
-        return reader_fail(reader, "is damaged: its table of counters lies outside of it");
-    if (reader->counters && reader->counters->count > COUNTERS_NAMED_MOST)
-        return reader_fail(reader, "is damaged: its table of counters is too long");
-    for (size_t i = 0; reader->counters && i < COUNTERS_NAMED_MOST; i++)
-        if (!text_ends(reader->counters->list[i].name, COUNTER_NAME_BYTES) ||
-            !text_ends(reader->counters->list[i].unit, VARIABLE_UNIT_BYTES))
-            return reader_fail(reader, "is damaged: the name of counter %zu does not end", i);
-    return 0;
-}
-
-/* By communicator, and else in the order of the list, so that those of one lie together. */
-static int blocks_sort(struct run_reader *reader)
-{
-    size_t slots = reader->slot_count ? reader->slot_count : 1, *first = calloc(slots + 1, sizeof *first);
-    const struct tally_block **sorted = malloc((reader->block_count + 1) * sizeof *sorted);
-    reader->comm_blocks = first;
-    if (!first || !sorted) {
-        free(sorted);
-        return reader_fail(reader, "has more tally blocks than memory can hold");
-    }
-    for (size_t i = 0; i < reader->block_count; i++)
-        first[reader->blocks[i]->comm + 1]++;
-    for (size_t slot = 0; slot < slots; slot++)
-        first[slot + 1] += first[slot];
-    for (size_t i = 0; i < reader->block_count; i++)
-        sorted[first[reader->blocks[i]->comm]++] = reader->blocks[i];
-    memmove(first + 1, first, slots * sizeof *first); /* each has come to where the next one begins */
-    first[0] = 0;
-    free(reader->blocks);
-    reader->blocks = sorted;
-    return 0;
-}
-
-static int tables_find(struct run_reader *reader)
-{
-    const struct run_header *header = &reader->header;
-    if (header->variable_count > 10000 || header->call_count > EVENT_KIND_MASK)
-        return reader_fail(reader, "is damaged: its tables have impossible lengths");
-    if (header->variable_count) {
-        reader->variables =
-            reader_object(reader, header->variables, header->variable_count * sizeof *reader->variables);
-        if (!reader->variables)
-            return reader_fail(reader, "is damaged: its table of variables lies outside of it");
-        reader->variable_count = header->variable_count;
-    }
-    for (size_t i = 0; i < reader->variable_count; i++)
-        if (!text_ends(reader->variables[i].name, VARIABLE_NAME_BYTES) ||
-            !text_ends(reader->variables[i].unit, VARIABLE_UNIT_BYTES))
-            return reader_fail(reader, "is damaged: the name of variable %zu does not end", i);
-    if (header->call_count) {
-        reader->calls = reader_object(reader, header->calls, header->call_count * sizeof *reader->calls);
-        if (!reader->calls)
-            return reader_fail(reader, "is damaged: its table of calls lies outside of it");
-        reader->call_count = header->call_count;
-    }
-    for (size_t i = 0; i < reader->call_count; i++)
-        if (!text_ends(reader->calls[i].name, CALL_NAME_BYTES))
-            return reader_fail(reader, "is damaged: the name of call %zu does not end", i);
-    return reader_calls_check(reader);
 }
 
 static int file_map(struct run_reader *reader, const char *path)
@@ -488,8 +379,8 @@ static int objects_find(struct run_reader *reader, bool chunks)
 {
     if (reader_header_check(reader) != 0 || (chunks && chunks_find(reader) != 0) || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || providers_find(reader) != 0 ||
-        reader_objects_find(reader) != 0 || blocks_find(reader) != 0 || blocks_sort(reader) != 0 ||
-        stretches_find(reader) != 0 || tables_check(reader) != 0 || tables_find(reader) != 0)
+        reader_objects_find(reader) != 0 || reader_blocks_find(reader) != 0 || stretches_find(reader) != 0 ||
+        reader_tables_find(reader, !chunks || reader->header.phase != RUN_FINALIZED) != 0)
         return -1;
     return 0;
 }
@@ -559,9 +450,7 @@ void run_reader_close(struct run_reader *reader)
     chunks_release(reader);
     free(reader->threads);
     reader_comms_release(reader);
-    free(reader->blocks);
-    free(reader->comm_blocks);
-    reader->comm_blocks = NULL;
+    reader_tables_release(reader);
     free(reader->instruments);
     reader->instruments = NULL;
     free(reader->objects);
@@ -573,8 +462,7 @@ void run_reader_close(struct run_reader *reader)
     reader->stretch_count = 0;
     reader->base = NULL;
     reader->threads = NULL;
-    reader->blocks = NULL;
-    reader->chunk_count = reader->rare_count = reader->thread_count = reader->block_count = 0;
+    reader->chunk_count = reader->rare_count = reader->thread_count = 0;
 }
 
 struct clock_scale run_reader_scale(const struct run_reader *reader)
@@ -588,11 +476,6 @@ size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync
         return 0;
     const struct clock_syncs *syncs = (const void *)(reader->base + reader->header.clock_syncs);
     return clock_syncs_copy(syncs, list);
-}
-
-const uint64_t *tally_cells(const struct tally_block *block)
-{
-    return (const uint64_t *)(block + 1);
 }
 
 const char *run_reader_counter_name(const struct run_reader *reader, unsigned counter)

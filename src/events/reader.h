@@ -27,6 +27,16 @@ enum { RUN_MAPS_MOST = 4096 }; /* of files at rest; Linux allows a process 65,53
 
 struct run_map;
 
+/* A block of cells: a copy of its header, and where its cells are. */
+struct run_block {
+    const uint64_t *at;
+    uint32_t kind; /* enum block_kind */
+    uint32_t thread;
+    uint32_t comm;
+    uint32_t page;
+    uint32_t cells;
+};
+
 struct run_reader {
     const char *base;    /* the run file, mapped read-only; of a compact one (compact.h) its image */
     size_t bytes;        /* of it that are in use */
@@ -48,9 +58,9 @@ struct run_reader {
      * these records slot and parent are such numbers. NULL where there is none. */
     const struct comm_record **comms;
     size_t comm_count, slot_count;
-    struct comm_record *comm_records;  /* copies: a living process uses its records again */
-    size_t *past_of_slot;              /* by slot: the first of those that had it before; one more behind the last */
-    const struct tally_block **blocks; /* by communicator */
+    struct comm_record *comm_records; /* copies: a living process uses its records again */
+    size_t *past_of_slot;             /* by slot: the first of those that had it before; one more behind the last */
+    struct run_block *blocks;         /* by communicator */
     size_t block_count;
     size_t *comm_blocks;                    /* by slot: index of its first block; one more behind the last */
     const struct trace_stretch **stretches; /* of a trace that was switched; the latest first, none overlaps another */
@@ -65,6 +75,8 @@ struct run_reader {
     const struct provider_record *providers[FABRIC_PROVIDERS_MOST + 1]; /* by number; NULL: none */
     const struct object_record **objects;                               /* the latest first */
     size_t object_count;
+    /* What the three tables point to where a living process could change them; else NULL, and they lie in the file. */
+    void *variables_copy, *calls_copy, *counters_copy;
     char error[512];
 };
 
@@ -109,7 +121,7 @@ extern const struct compact_codec *reader_compact;
 struct clock_scale run_reader_scale(const struct run_reader *reader);
 /* Of a file that is awake: measurements of this kernel's clock, in no order that can be relied upon; how many. */
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST]);
-const uint64_t *tally_cells(const struct tally_block *block);
+const uint64_t *tally_cells(const struct run_block *block);
 /* "?" for a kind that the file does not name. */
 const char *run_reader_call_name(const struct run_reader *reader, unsigned kind);
 

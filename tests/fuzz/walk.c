@@ -38,9 +38,9 @@ static void texts_walk(const struct run_reader *reader)
 static void tallies_walk(const struct run_reader *reader)
 {
     for (size_t i = 0; i < reader->block_count; i++) {
-        const uint64_t *cells = tally_cells(reader->blocks[i]);
-        require(reader->blocks[i]->thread < reader->thread_count);
-        for (size_t cell = 0; cell < reader->blocks[i]->cells; cell++)
+        const uint64_t *cells = tally_cells(&reader->blocks[i]);
+        require(reader->blocks[i].thread < reader->thread_count);
+        for (size_t cell = 0; cell < reader->blocks[i].cells; cell++)
             sink += cells[cell];
     }
     for (size_t i = 0; i < reader->object_count; i++)

@@ -334,6 +334,7 @@ def part_limits():
     compare_sums(found, number, counts)
     told("few communicators, few series", found.one("mpit_exporter_series") < 2000, found.one("mpit_exporter_series"))
     equal("nothing is left out", found.one("mpit_exporter_series_left_out"), 0)
+    equal("and no variable", found.one("mpit_exporter_variables_left_out"), 0)
     chosen.job(job)
     found = chosen.scrape()
     names_found = {name for name, labels in found.samples if name.startswith("mpit_") and dict(labels).get("rank") == "0"

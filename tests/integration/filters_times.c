@@ -67,7 +67,7 @@ int main(int argc, char *argv[])
         if (reader.header.sampling != n)
             bad += printf("%s: timing %llu\n", argv[i], (unsigned long long)reader.header.sampling);
         for (size_t b = 0; b < reader.block_count; b++) {
-            const struct tally_block *block = reader.blocks[b];
+            const struct run_block *block = &reader.blocks[b];
             if (block->kind == BLOCK_THREAD)
                 thread_check(argv[i], (const struct thread_cells *)tally_cells(block));
             else if (block->kind == BLOCK_COMM)

@@ -389,8 +389,8 @@ static void file_holds_what_the_book_holds(void **state)
     assert_string_equal(reader.comms[common->slot]->name, common->name);
     uint64_t sum = 0;
     for (size_t i = 0; i < reader.block_count; i++)
-        if (reader.blocks[i]->kind == BLOCK_COMM && reader.blocks[i]->comm == common->slot)
-            sum += ((const struct comm_cells *)tally_cells(reader.blocks[i]))->p2p_done;
+        if (reader.blocks[i].kind == BLOCK_COMM && reader.blocks[i].comm == common->slot)
+            sum += ((const struct comm_cells *)tally_cells(&reader.blocks[i]))->p2p_done;
     assert_int_equal(sum, WRITERS * ROUNDS);
     run_reader_close(&reader);
 }

@@ -1,4 +1,5 @@
 /* Running jobs are found and looked at, whatever happens to their processes and files meanwhile. */
+#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,14 +8,20 @@
 
 #include "figures.h"
 #include "live.h"
+#include "calls.h"
+#include "observation.h"
+#include "processlife.h"
+#include "variables.h"
 #include "runmap.h"
 #include "runfixture.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -245,6 +252,119 @@ static void processes_are_found(const char *directory, bool closes)
     close(ready[1]);
 }
 
+/* A program is installed anew, and one that is running was the old one. */
+static void a_process_whose_program_was_replaced_lives(void **state)
+{
+    char program[96], command[PATH_MAX];
+    (void)state;
+    snprintf(program, sizeof program, "%s/program", fixture.directory);
+    snprintf(command, sizeof command, "cp \"$(command -v sleep)\" %s", program);
+    assert_int_equal(system(command), 0);
+    int ready[2];
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0); /* the child's end is closed when the program has begun */
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(program, program, "600", (char *)NULL);
+        _exit(1);
+    }
+    close(ready[1]);
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 0);
+    close(ready[0]);
+    struct run_header header = *fixture.run.header;
+    header.pid = (uint32_t)pid;
+    memset(header.program, 0, sizeof header.program);
+    assert_non_null(realpath(program, command));
+    snprintf(header.program, sizeof header.program, "%.*s", (int)sizeof header.program - 1, command);
+    bool before = process_lives(&header);
+    unlink(program);
+    bool removed = process_lives(&header);
+    header.program[strlen(header.program) - 1] = '\0'; /* another one, whose name goes on in another way */
+    bool shorter = process_lives(&header);
+    strcat(header.program, "m2");
+    bool longer = process_lives(&header);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(before && removed);
+    assert_false(shorter || longer);
+}
+
+/* What was checked at the first look is written over before the next one. */
+static void a_file_that_is_written_over_harms_nobody(void **state)
+{
+    (void)state;
+    fixture_comm_add(&fixture, 1, 2, "world");
+    fixture_instruments_add(&fixture);
+    fixture.run.header->world_size = 2;
+    open_named(fixture.run.path);
+    const struct run_reader *run = &look()->run;
+    int fd = open(fixture.run.path, O_RDWR);
+    char *file = mmap(NULL, run->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(file != MAP_FAILED);
+    size_t blocks = 0;
+    for (uint64_t offset = fixture.run.header->first_block; offset; blocks++) {
+        struct tally_block *block = (void *)(file + offset);
+        offset = block->next;
+        *block = (struct tally_block){
+            .kind = BLOCK_THREAD, .thread = UINT32_MAX, .comm = UINT32_MAX, .page = UINT32_MAX, .cells = UINT32_MAX};
+    }
+    assert_true(blocks > 0 && blocks == run->block_count);
+    struct variable_record *records = (void *)(file + fixture.run.header->variables);
+    for (size_t i = 0; i < fixture.run.header->variable_count; i++) {
+        memset(records[i].name, 'n', sizeof records[i].name);
+        records[i].count = 4096;
+        for (size_t t = 0; t < VARIABLE_TERMS; t++)
+            records[i].terms[t].first = 0xfffffff0u;
+    }
+    struct call_record *calls = (void *)(file + fixture.run.header->calls);
+    memset(calls, 'n', fixture.run.header->call_count * sizeof *calls);
+    munmap(file, run->bytes);
+    close(fd);
+    assert_ptr_equal(&look()->run, run); /* its head has not changed, so it is not opened again */
+    struct observation *observation = calloc(1, sizeof *observation);
+    observation->choice = (struct observation_choice){.by_comm = true, .comms_most = 8, .named = true};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(observation_take(observation, &live), 0);
+    assert_int_equal(observation->job_count, 1);
+    assert_true(observation->metrics.count > 20);
+    observation_free(observation);
+    free(observation);
+    for (size_t i = 0; i < run->block_count; i++) {
+        assert_true(run->blocks[i].cells < 1 << 20 && run->blocks[i].thread < run->thread_count);
+        assert_true((const char *)(tally_cells(&run->blocks[i]) + run->blocks[i].cells) <= run->base + run->bytes);
+    }
+    for (size_t i = 0; i < run->variable_count; i++)
+        assert_string_equal(run->variables[i].name, variables[i].record.name);
+    assert_string_equal(run_reader_call_name(run, CALL_MPI_Init), "MPI_Init");
+}
+
+/* Its variables find no place, which is told, until those go that no job has. */
+static void variables_find_place_in_a_full_table(void **state)
+{
+    (void)state;
+    fixture.run.header->world_size = 2;
+    open_named(fixture.run.path);
+    struct observation *observation = calloc(1, sizeof *observation);
+    observation->choice.named = true;
+    for (int i = 0; i < METRICS_MOST; i++) {
+        struct variable_record record = {.class = VARIABLE_COUNTER, .count = 1, .combine = COMBINE_SUM};
+        snprintf(record.name, sizeof record.name, "mpit_old_%d", i);
+        assert_int_equal(metric_number(&observation->metrics, &look()->run, &record, NULL), i);
+    }
+    assert_int_equal(observation_take(observation, &live), 0);
+    assert_true(observation->refused_now > 20);
+    assert_int_equal(observation->metrics.count, 0);
+    assert_int_equal(observation_take(observation, &live), 0);
+    assert_int_equal(observation->refused_now, 0);
+    assert_true(observation->metrics.count > 20);
+    size_t count = observation->metrics.count;
+    assert_int_equal(observation_take(observation, &live), 0);
+    assert_int_equal(observation->metrics.count, count);
+    observation_free(observation);
+    free(observation);
+}
+
 static void a_process_with_a_directory_is_found(void **state)
 {
     (void)state;
@@ -280,6 +400,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_directory_gets_more_files, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_cut_reads_as_zeros_and_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_there_is_not_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_process_whose_program_was_replaced_lives, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_written_over_harms_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(variables_find_place_in_a_full_table, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_with_a_directory_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_with_its_run_in_memory_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_that_has_closed_the_descriptor_is_found, setup, teardown),

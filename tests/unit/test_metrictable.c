@@ -198,6 +198,48 @@ static void what_is_no_metric_is_left_out(void **state)
         metric_of(&many);
     }
     assert_int_equal(table.count, METRICS_MOST);
+    assert_int_equal(metric_number(&table, &run, &other, NULL), METRIC_REFUSED);
+    assert_int_equal(metric_number(&table, &run, &taken, NULL), METRIC_REFUSED);
+    assert_int_equal(metric_number(&table, &run, &peers, NULL), METRIC_NONE);
+    assert_int_equal(metric_number(&table, &run, &one, "mpit_b*"), METRIC_NONE);
+}
+
+/* Weeks of jobs with variables of their own, and one name that is of another class in each. */
+static void what_nobody_has_is_let_go(void **state)
+{
+    static const enum variable_class classes[] = {VARIABLE_COUNTER, VARIABLE_LEVEL};
+    struct variable_record lasting = record_of("mpit_lasting", VARIABLE_COUNTER, "", 1),
+                           bytes = record_of("mpit_x_size_bytes", VARIABLE_AGGREGATE, "bytes", BUCKET_COUNT),
+                           sizes = record_of("mpit_x_size_count", VARIABLE_COUNTER, "", BUCKET_COUNT);
+    (void)state;
+    assert_int_equal(metric_number(&table, &run, &bytes, NULL), 0);
+    int number = metric_number(&table, &run, &lasting, NULL);
+    int histogram = metric_number(&table, &run, &sizes, NULL);
+    assert_int_equal(table.list[histogram].sum, 0);
+    for (int job = 0; job < 2 * METRICS_MOST; job++) {
+        char name[VARIABLE_NAME_BYTES];
+        snprintf(name, sizeof name, "mpit_own_%d", job);
+        struct variable_record own = record_of(name, VARIABLE_COUNTER, "", 1),
+                               common = record_of("mpit_common", classes[job % 2], "", 1);
+        bool used[METRICS_MOST] = {false};
+        used[number] = used[histogram] = true;
+        int numbers[] = {metric_number(&table, &run, &own, NULL), metric_number(&table, &run, &common, NULL)};
+        for (int i = 0; i < 2; i++) {
+            assert_true(numbers[i] >= 0 && numbers[i] != number && numbers[i] != histogram);
+            used[numbers[i]] = true;
+        }
+        metric_table_keep(&table, used);
+        assert_int_equal(metric_number(&table, &run, &common, NULL), numbers[1]);
+        memset(used, 0, sizeof used); /* the job has gone */
+        used[number] = used[histogram] = true;
+        metric_table_keep(&table, used);
+        assert_int_equal(metric_number(&table, &run, &lasting, NULL), number);
+        assert_int_equal(table.list[histogram].sum, -1); /* not what has its number now */
+    }
+    assert_true(table.count <= 8);
+    assert_int_equal(table.list[metric_number(&table, &run, &sizes, NULL)].sum, -1);
+    number = metric_number(&table, &run, &bytes, NULL);
+    assert_int_equal(table.list[histogram].sum, number);
 }
 
 static void patterns_choose_by_name(void **state)
@@ -223,6 +265,7 @@ int main(void)
         cmocka_unit_test_setup(slots_are_told_apart_by_name, setup),
         cmocka_unit_test_setup(event_of_papi_has_its_whole_name, setup),
         cmocka_unit_test_setup(what_is_no_metric_is_left_out, setup),
+        cmocka_unit_test_setup(what_nobody_has_is_let_go, setup),
         cmocka_unit_test_setup(patterns_choose_by_name, setup),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);

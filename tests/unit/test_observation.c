@@ -20,7 +20,6 @@ enum { SLOTS = 5, CELLS = 4 };
 enum { COUNT, DIFFERENCE, LEVEL, MOST, LEAST, VARIABLES };
 
 struct fake_block {
-    struct tally_block head;
     uint64_t cells[CELLS];
 };
 
@@ -30,7 +29,7 @@ static struct {
     struct comm_record records[SLOTS];
     const struct comm_record *comms[SLOTS];
     struct fake_block list[SLOTS];
-    const struct tally_block *blocks[SLOTS];
+    struct run_block blocks[SLOTS];
     size_t comm_blocks[SLOTS + 1];
     struct variable_record variables[VARIABLES];
 } fake;
@@ -68,8 +67,8 @@ static int setup(void **state)
     variable_fill(MOST, "mpit_size", VARIABLE_HIGHWATERMARK, COMBINE_HIGH, 3);
     variable_fill(LEAST, "mpit_size", VARIABLE_LOWWATERMARK, COMBINE_LOW, 3);
     for (uint32_t slot = 1; slot < SLOTS; slot++) {
-        fake.list[slot] = (struct fake_block){.head = {.kind = BLOCK_COMM, .comm = slot, .cells = CELLS}};
-        fake.blocks[slot - 1] = &fake.list[slot].head;
+        fake.blocks[slot - 1] =
+            (struct run_block){.at = fake.list[slot].cells, .kind = BLOCK_COMM, .comm = slot, .cells = CELLS};
         fake.comm_blocks[slot] = slot - 1;
     }
     fake.comm_blocks[SLOTS] = SLOTS - 1;
@@ -214,7 +213,7 @@ static void unused_communicator_takes_no_place(void **state)
 {
     (void)state;
     observation.choice = (struct observation_choice){.by_comm = true, .comms_most = 1};
-    fake.list[1].head.kind = BLOCK_SHARED; /* of world there are no cells of a thread */
+    fake.blocks[0].kind = BLOCK_SHARED; /* of world there are no cells of a thread */
     look();
     assert_int_equal(process.comm_count, 1);
     assert_string_equal(process.comms[0].name, "a");

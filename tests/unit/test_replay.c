@@ -68,11 +68,11 @@ static void *changeable(const void *at)
     return file + ((const char *)at - reader.base);
 }
 
-static const struct tally_block *block_find(unsigned kind, uint32_t thread, uint32_t comm)
+static const struct run_block *block_find(unsigned kind, uint32_t thread, uint32_t comm)
 {
     for (size_t i = 0; i < reader.block_count; i++)
-        if (reader.blocks[i]->kind == kind && reader.blocks[i]->thread == thread && reader.blocks[i]->comm == comm)
-            return reader.blocks[i];
+        if (reader.blocks[i].kind == kind && reader.blocks[i].thread == thread && reader.blocks[i].comm == comm)
+            return &reader.blocks[i];
     fail_msg("no such block");
     return NULL;
 }
@@ -99,17 +99,17 @@ static void one_changed_cell_is_found(void **state)
 {
     (void)state;
     for (size_t i = 0; i < reader.block_count; i++) {
-        uint64_t *cells = changeable(tally_cells(reader.blocks[i]));
-        if (reader.blocks[i]->kind == BLOCK_SHARED)
+        uint64_t *cells = changeable(tally_cells(&reader.blocks[i]));
+        if (reader.blocks[i].kind == BLOCK_SHARED)
             continue;
-        for (size_t c = 0; c < reader.blocks[i]->cells; c++) {
-            if (reader.blocks[i]->kind == BLOCK_THREAD && c == offsetof(struct thread_cells, events) / 8)
+        for (size_t c = 0; c < reader.blocks[i].cells; c++) {
+            if (reader.blocks[i].kind == BLOCK_THREAD && c == offsetof(struct thread_cells, events) / 8)
                 continue; /* says how long the trace is */
-            if (cell_is_segment(reader.blocks[i]->kind, c))
+            if (cell_is_segment(reader.blocks[i].kind, c))
                 continue;
             cells[c] += 1000;
             if (replay_verify(&reader, report, sizeof report) != 1)
-                fail_msg("kind %u, cell %zu: %s", reader.blocks[i]->kind, c, report);
+                fail_msg("kind %u, cell %zu: %s", reader.blocks[i].kind, c, report);
             cells[c] -= 1000;
         }
     }
@@ -118,7 +118,7 @@ static void one_changed_cell_is_found(void **state)
 static void report_names_the_cell_and_both_values(void **state)
 {
     (void)state;
-    const struct tally_block *block = block_find(BLOCK_COMM, 1, 2);
+    const struct run_block *block = block_find(BLOCK_COMM, 1, 2);
     struct comm_cells *cells = changeable(tally_cells(block));
     cells->wait_time += 7;
     assert_int_equal(replay_verify(&reader, report, sizeof report), 1);

@@ -126,11 +126,11 @@ static void lists_are_read_and_blocks_lie_by_communicator(void **state)
     assert_int_equal(reader.thread_count, FIXTURE_THREADS);
     assert_int_equal(reader.comm_count, FIXTURE_COMMS);
     assert_int_equal(reader.block_count, FIXTURE_THREADS + FIXTURE_COMMS - 1);
-    assert_int_equal(reader.blocks[0]->kind, BLOCK_THREAD);
-    assert_int_equal(reader.blocks[0]->thread, FIXTURE_THREADS - 1);
+    assert_int_equal(reader.blocks[0].kind, BLOCK_THREAD);
+    assert_int_equal(reader.blocks[0].thread, FIXTURE_THREADS - 1);
     for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++) {
         assert_int_equal(reader.comm_blocks[slot + 1] - reader.comm_blocks[slot], 1);
-        assert_int_equal(reader.blocks[reader.comm_blocks[slot]]->comm, slot);
+        assert_int_equal(reader.blocks[reader.comm_blocks[slot]].comm, slot);
     }
     for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++)
         assert_int_equal(reader.comms[slot]->slot, slot);

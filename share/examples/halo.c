@@ -1,6 +1,6 @@
 /*
- * The tutorial's program: relaxation on a ring of processes, each with a strip of the field, which exchanges the borders of
- * its strip with its two neighbours before each step. The steps of rank 1 take longer than those of the others.
+ * The tutorial's program: relaxation on a ring of processes, each with a strip of the field, which exchanges the
+ * borders of its strip with its two neighbours before each step. The steps of rank 1 take longer than those of others.
  *
  *     mpicc -O2 halo.c -o halo -lm
  *     mpirun -n 4 ./halo [steps [--hang]]

@@ -114,6 +114,12 @@ for mpi in openmpi mpich; do
         $mpi "$program" below "$work/below.json"
     check "$mpi: and so they are as JSON" python3 "$here/monitor.py" "$work/below.json" "$work/said"
     rm -rf "$work/run" "$work/below.json"
+    record="$build/bin/mpit-run --quiet --output $work/run" runs "$mpi: a window asks the system for page faults" $mpi \
+        "$build/tests/monitor_pages-$mpi"
+    rm -rf "$work/run"
+    record="$build/bin/mpit-run --quiet --papi perf::PAGE-FAULTS --output $work/run" \
+        runs "$mpi: and has what was asked for by name" $mpi "$build/tests/monitor_pages-$mpi" named
+    rm -rf "$work/run"
     trouble $mpi
     headers $mpi
     example $mpi

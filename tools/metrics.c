@@ -23,11 +23,14 @@ struct emission {
 enum { PROCESS_SERIES = 8 };
 enum { SLOT_NAME_BYTES = 64 };
 
-static const char *phase_name(uint32_t phase)
+/* One that is gone without having told an end was killed, or ended by _exit(). */
+static const char *phase_name(uint32_t phase, bool gone)
 {
     static const char *const names[] = {
         [RUN_STARTING] = "starting",   [RUN_RUNNING] = "running", [RUN_ABORTED] = "aborted",
         [RUN_FINALIZED] = "finalized", [RUN_CLOSED] = "closed",   [RUN_EXITED] = "exited"};
+    if (gone && (phase == RUN_STARTING || phase == RUN_RUNNING))
+        return "killed";
     return phase >= RUN_STARTING && phase <= RUN_EXITED ? names[phase] : "unknown";
 }
 
@@ -297,7 +300,7 @@ static void process_add(struct emission *emission, const struct observed_job *jo
         labels->used = used;
     }
     number_label(labels, "pid", process->pid);
-    labels_add(labels, "phase", phase_name(process->phase));
+    labels_add(labels, "phase", phase_name(process->phase, process->gone_ns != 0));
     info_add(emission, "mpit_process", "How far the process has got.");
     labels->used = used;
     if (process->call_ns >= CALL_NAMED_NS) {

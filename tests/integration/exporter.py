@@ -299,7 +299,7 @@ def part_lives():
     gone = until(lambda: ended_metrics(exporter, two, 3), "the death is seen")
     expected = {key: value for key, value in counts[1][1].items() if key != "sizes"}
     equal("what the dead one had counted stays", rank_figures(gone, two, 1), expected)
-    equal("it has not got to its end", len(gone.get("mpit_process_info", job=two, rank="1", phase="running")), 1)
+    equal("it has not got to its end", len(gone.get("mpit_process_info", job=two, rank="1", phase="killed")), 1)
     until(lambda: not [key for key in exporter.scrape().samples if dict(key[1]).get("job") == two], "it goes, too")
     told("it goes after a while", True)
     counts = first.do("traffic 1")

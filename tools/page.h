@@ -29,6 +29,9 @@ struct page_rows {
 
 struct page_rows page_rows_of(uint32_t ranks);
 
+/* What the document calls a class of calls. */
+const char *page_class_key(unsigned call_class);
+
 /* An object of one member, "unknown": why it is not known, and what would help. */
 json_t *page_unknown(const char *why);
 /* The same for what stands in run files: there are none, or they do not say of which rank they are. */

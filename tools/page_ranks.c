@@ -149,22 +149,27 @@ static json_t *reals_json(const double *list, size_t count)
     return array;
 }
 
+const char *page_class_key(unsigned call_class)
+{
+    static const char *const keys[CLASS_COUNT] = {[CLASS_PROCESS] = "process",
+                                                  [CLASS_P2P] = "p2p",
+                                                  [CLASS_COMPLETION] = "completion",
+                                                  [CLASS_COLLECTIVE] = "collective",
+                                                  [CLASS_COMMUNICATOR] = "communicator",
+                                                  [CLASS_RMA] = "rma",
+                                                  [CLASS_IO] = "io",
+                                                  [CLASS_OTHER] = "other"};
+    return keys[call_class];
+}
+
 static json_t *function_json(const struct rank_table *table, size_t kind)
 {
-    static const char *const classes[CLASS_COUNT] = {[CLASS_PROCESS] = "process",
-                                                     [CLASS_P2P] = "p2p",
-                                                     [CLASS_COMPLETION] = "completion",
-                                                     [CLASS_COLLECTIVE] = "collective",
-                                                     [CLASS_COMMUNICATOR] = "communicator",
-                                                     [CLASS_RMA] = "rma",
-                                                     [CLASS_IO] = "io",
-                                                     [CLASS_OTHER] = "other"};
     const struct call_spread *spread = &table->spreads[kind];
     const uint64_t *cells = (const uint64_t *)table->calls[kind];
     size_t rows = table->rows.count;
     json_t *object = json_object();
     json_object_set_new(object, "name", json_string(call_table[kind].name));
-    json_object_set_new(object, "class", json_string(classes[call_table[kind].class]));
+    json_object_set_new(object, "class", json_string(page_class_key(call_table[kind].class)));
     json_object_set_new(object, "ranks", page_count(spread->ranks));
     json_object_set_new(object, "mean_ns", json_real((double)spread->sum_ns / (double)table->known));
     json_object_set_new(object, "min_ns", page_count(spread->min_ns));

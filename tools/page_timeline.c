@@ -20,17 +20,12 @@
 
 enum { STATE_STALL = CLASS_COUNT, STATE_NOT_IN_MPI, STATE_RECORDED, STATES };
 
-static const char *const state_keys[STATES] = {[CLASS_PROCESS] = "process",
-                                               [CLASS_P2P] = "p2p",
-                                               [CLASS_COMPLETION] = "completion",
-                                               [CLASS_COLLECTIVE] = "collective",
-                                               [CLASS_COMMUNICATOR] = "communicator",
-                                               [CLASS_RMA] = "rma",
-                                               [CLASS_IO] = "io",
-                                               [CLASS_OTHER] = "other",
-                                               [STATE_STALL] = "stall",
-                                               [STATE_NOT_IN_MPI] = "not_in_mpi",
-                                               [STATE_RECORDED] = "recorded"};
+static const char *state_key(unsigned state)
+{
+    static const char *const keys[STATES] = {
+        [STATE_STALL] = "stall", [STATE_NOT_IN_MPI] = "not_in_mpi", [STATE_RECORDED] = "recorded"};
+    return state < CLASS_COUNT ? page_class_key(state) : keys[state];
+}
 
 struct binned_row {
     double ns[STATES][PAGE_BINS];
@@ -303,8 +298,8 @@ static json_t *row_json(struct binning *binning, uint32_t first, double threads)
     for (unsigned state = 0; state < STATES; state++) {
         if (binning->row.totals[state] < 0.5)
             continue;
-        json_object_set_new(totals, state_keys[state], page_count((uint64_t)(binning->row.totals[state] + 0.5)));
-        json_object_set_new(shares, state_keys[state], shares_json(binning, state, threads));
+        json_object_set_new(totals, state_key(state), page_count((uint64_t)(binning->row.totals[state] + 0.5)));
+        json_object_set_new(shares, state_key(state), shares_json(binning, state, threads));
     }
     json_object_set_new(object, "rank", page_count(first));
     json_object_set_new(object, "totals_ns", totals);
@@ -375,7 +370,7 @@ static json_t *binning_json(struct binning *binning)
         return page_unknown(binning->report->error);
     }
     for (unsigned state = 0; state < STATES; state++)
-        json_array_append_new(states, json_string(state_keys[state]));
+        json_array_append_new(states, json_string(state_key(state)));
     return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o}", "ranks", page_count(binning->rows.ranks), "per_row",
                      page_count(binning->rows.per_row), "bins", page_count(binning->bins), "bin_ns", binning->bin_ns,
                      "end_ns", page_count(binning->end_ns), "untimed", page_count(binning->untimed), "states", states,

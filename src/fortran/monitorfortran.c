@@ -2,7 +2,7 @@
  * Monitor windows for Fortran (libmpit-monitor): finds mpit in the process and passes on to it, whatever the MPI.
  *
  *   mpix_monitor.f90   mpit_monitor_start, mpit_monitor_end              structures of C
- *   mpitf.h            mpix_start_monitor_, mpix_end_monitor_, ...       arrays of integers
+ *   mpitf.inc            mpix_start_monitor_, mpix_end_monitor_, ...       arrays of integers
  *
  * It links neither MPI nor mpit, so that one library serves all of them. A report goes to a subroutine as an array of
  * integers of 8 bytes; what is not known (MPIX_MONITOR_UNKNOWN) is -1 there.
@@ -19,7 +19,7 @@
 
 #define SHOWN __attribute__((visibility("default")))
 
-/* Places in the array that is the handle; mpitf.h has the same numbers, counted from 1. */
+/* Places in the array that is the handle; mpitf.inc has the same numbers, counted from 1. */
 enum { PROFILE, OTHER, PTTOPT, COLL, COMM, MSGSIZE, TRAFFIC, COMMUNICATOR, PERIOD_US };
 enum { VALUES = 48 };
 
@@ -63,7 +63,7 @@ int mpit_monitor_end(MPIX_Monitor_request *request)
     return MPIX_MONITOR_ABSENT;
 }
 
-/* ---- mpitf.h ------------------------------------------------------------------------------------------------------
+/* ---- mpitf.inc ------------------------------------------------------------------------------------------------------
  */
 
 SHOWN void mpix_monitor_default_(int32_t *handle);

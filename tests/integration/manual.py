@@ -117,7 +117,7 @@ def references_judge():
 
 def headers_judge():
     own = {"instrument_declare.h": "instrument", "instrument_interface.h": "instrument", # parts of instrument.h,
-           "monitor_interface.h": "monitor", "monitor_report.h": "monitor", "mpitf.h": "monitor"} # and of monitor.h
+           "monitor_interface.h": "monitor", "monitor_report.h": "monitor"} # and of monitor.h
     for name in sorted(os.listdir(os.path.join(SOURCE, "include", "mpit"))):
         stem = own.get(name, re.sub(r"\.h(\.in)?$", "", name))
         page = os.path.join(MANUAL, "man3", f"mpit-{stem}.3")

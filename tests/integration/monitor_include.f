@@ -2,7 +2,7 @@
       program monitor_include
       implicit none
       include 'mpif.h'
-      include 'mpit/mpitf.h'
+      include 'mpit/mpitf.inc'
       integer handle(MPIX_MONITOR_HANDLE)
       integer ierr, rank, i, started, refused, values(100)
       integer*8 request
@@ -59,7 +59,7 @@
 
       subroutine told(values)
       implicit none
-      include 'mpit/mpitf.h'
+      include 'mpit/mpitf.inc'
       integer*8 values(MPIX_MONITOR_VALUES)
       integer*8 seen(MPIX_MONITOR_VALUES)
       integer reports, i

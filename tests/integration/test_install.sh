@@ -62,7 +62,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter l
     share/bash-completion/completions/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter} share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
-    include/mpit/mpitf.h include/mpit/mpix_monitor.f90 "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
+    include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
     share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc share/mpit/examples/halo.c share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml)

@@ -1,35 +1,15 @@
 #include "difference.h"
 
+#include "changes.h"
 #include "knobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)MPIX_MONITOR_BUCKETS == (int)BUCKET_COUNT, "a slot for each bucket");
 _Static_assert(PLACE_COUNT == 6, "MPIX_Monitor_counter has a place for each");
 
 #define UNKNOWN MPIX_MONITOR_UNKNOWN
-
-/* Where the halves of a communicator's snapshot lie. */
-struct record_parts {
-    const struct message_cells *sends, *receives; /* of bucket `low` on */
-    const uint64_t *coll_time, *coll_count, *coll_sizes;
-};
-
-static struct record_parts parts_of(const struct comm_snapshot *record)
-{
-    const uint64_t *at = (const uint64_t *)(record + 1);
-    size_t words = (size_t)2 * (record->high - record->low);
-    struct record_parts parts = {.sends = (const struct message_cells *)at,
-                                 .receives = (const struct message_cells *)(at + words)};
-    if (record->collectives) {
-        parts.coll_time = at + 2 * words;
-        parts.coll_count = parts.coll_time + COLLECTIVE_COUNT;
-        parts.coll_sizes = parts.coll_count + COLLECTIVE_COUNT;
-    }
-    return parts;
-}
 
 unsigned difference_parts(unsigned options)
 {
@@ -39,113 +19,11 @@ unsigned difference_parts(unsigned options)
            (options & MPIX_MONITOR_OTHER ? SNAPSHOT_OTHER : 0);
 }
 
-static uint64_t ns_of(uint64_t ticks)
-{
-    return clock_ns(book.scale, ticks);
-}
-
 static uint64_t epoch_ns(uint64_t ticks)
 {
     const struct run_header *header = book.run.header;
-    return ticks < header->begin_ticks ? header->begin_realtime_ns - ns_of(header->begin_ticks - ticks)
-                                       : header->begin_realtime_ns + ns_of(ticks - header->begin_ticks);
-}
-
-/* ---- figures ------------------------------------------------------------------------------------------------------
- */
-
-/* Times become nanoseconds before they are subtracted, so that the differences of several intervals add up. */
-static void figures_add_sums(MPIX_Monitor_figures *figures, const struct comm_snapshot *record, uint64_t sign)
-{
-    const uint64_t *sum = record->sum;
-    figures->p2p_time_ns += sign * ns_of(sum[SUM_P2P_TIME]);
-    figures->wait_time_ns += sign * ns_of(sum[SUM_WAIT_TIME]);
-    figures->comm_time_ns += sign * ns_of(sum[SUM_COMM_TIME]);
-    figures->rma_time_ns += sign * ns_of(sum[SUM_RMA_TIME]);
-    figures->io_time_ns += sign * ns_of(sum[SUM_IO_TIME]);
-    figures->transfer_time_ns += sign * ns_of(sum[SUM_TRANSFER_TIME]);
-    figures->coll_transfer_time_ns += sign * ns_of(sum[SUM_TRANSFER_SPAN]);
-    figures->stall_time_ns += sign * ns_of(sum[SUM_STALL_TIME]);
-    figures->fabric_time_ns += sign * ns_of(sum[SUM_FABRIC_TIME]);
-    figures->completed += sign * sum[SUM_P2P_DONE];
-    figures->timeouts += sign * sum[SUM_TIMEOUTS];
-    figures->coll_transfers += sign * sum[SUM_TRANSFERS];
-    figures->coll_bytes += sign * sum[SUM_COLL_BYTES];
-    figures->rma_bytes += sign * sum[SUM_RMA_BYTES];
-    figures->io_bytes += sign * sum[SUM_IO_BYTES];
-    figures->large += sign * sum[SUM_LARGE];
-}
-
-/* `sign`: 1 or -1 modulo 2^64. */
-static void figures_add(MPIX_Monitor_figures *figures, const struct comm_snapshot *record, uint64_t sign)
-{
-    struct record_parts parts = parts_of(record);
-    figures_add_sums(figures, record, sign);
-    for (uint32_t bucket = record->low; bucket < record->high; bucket++) {
-        const struct message_cells *sent = &parts.sends[bucket - record->low];
-        const struct message_cells *received = &parts.receives[bucket - record->low];
-        figures->sent_size_count[bucket] += sign * sent->count;
-        figures->sent_size_bytes[bucket] += sign * sent->bytes;
-        figures->received_size_count[bucket] += sign * received->count;
-        figures->received_size_bytes[bucket] += sign * received->bytes;
-        figures->sent += sign * sent->count;
-        figures->sent_bytes += sign * sent->bytes;
-        figures->received += sign * received->count;
-        figures->received_bytes += sign * received->bytes;
-    }
-    for (unsigned i = 0; parts.coll_time && i < COLLECTIVE_COUNT; i++) {
-        figures->coll_time_ns += sign * ns_of(parts.coll_time[i]);
-        figures->collectives += sign * parts.coll_count[i];
-    }
-    for (unsigned i = 0; parts.coll_time && i < BUCKET_COUNT; i++)
-        figures->coll_size_count[i] += sign * parts.coll_sizes[i];
-}
-
-/* The recorder counts what is large first, and another thread may have been between the two at a look. */
-static void figures_finish(MPIX_Monitor_figures *figures)
-{
-    uint64_t messages = figures->sent + figures->received;
-    figures->small = messages > figures->large ? messages - figures->large : 0;
-}
-
-static bool figures_are_zero(const MPIX_Monitor_figures *figures)
-{
-    static const MPIX_Monitor_figures none;
-    return memcmp(figures, &none, sizeof none) == 0;
-}
-
-#define OFF(field) figures->field = 0
-#define OFF_UNLESS(wanted, field)                                                                                      \
-    if (!(options & (wanted)))                                                                                         \
-    OFF(field)
-
-static void figures_limit(MPIX_Monitor_figures *figures, unsigned options, bool fabric, bool stall)
-{
-    enum { PTTOPT = MPIX_MONITOR_PTTOPT, COLL = MPIX_MONITOR_COLL, COMM = MPIX_MONITOR_COMM };
-    OFF_UNLESS(PTTOPT, p2p_time_ns);
-    OFF_UNLESS(PTTOPT, wait_time_ns);
-    OFF_UNLESS(PTTOPT, transfer_time_ns);
-    OFF_UNLESS(COLL, coll_time_ns);
-    OFF_UNLESS(PTTOPT | COMM, completed);
-    OFF_UNLESS(PTTOPT | COMM, timeouts);
-    OFF_UNLESS(PTTOPT | COMM | MPIX_MONITOR_TRAFFIC, sent);
-    OFF_UNLESS(PTTOPT | COMM | MPIX_MONITOR_TRAFFIC, received);
-    OFF_UNLESS(COLL | COMM, collectives);
-    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, sent_bytes);
-    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, received_bytes);
-    OFF_UNLESS(COLL | MPIX_MONITOR_TRAFFIC, coll_bytes);
-    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, rma_bytes);
-    OFF_UNLESS(MPIX_MONITOR_TRAFFIC, io_bytes);
-    OFF_UNLESS(MPIX_MONITOR_MSGSIZE, small);
-    OFF_UNLESS(MPIX_MONITOR_MSGSIZE, large);
-    if (!(options & MPIX_MONITOR_MSGSIZE))
-        memset(figures->sent_size_count, 0,
-               sizeof *figures - offsetof(MPIX_Monitor_figures, sent_size_count)); /* and what lies behind */
-    figures->fabric_time_ns = !(options & MPIX_MONITOR_OTHER) ? 0 : fabric ? figures->fabric_time_ns : UNKNOWN;
-    figures->coll_transfers = !(options & COLL) ? 0 : fabric ? figures->coll_transfers : UNKNOWN;
-    figures->coll_transfer_time_ns = !(options & COLL) ? 0 : fabric ? figures->coll_transfer_time_ns : UNKNOWN;
-    if (!stall)
-        figures->stall_time_ns = UNKNOWN;
+    return ticks < header->begin_ticks ? header->begin_realtime_ns - change_ns(header->begin_ticks - ticks)
+                                       : header->begin_realtime_ns + change_ns(ticks - header->begin_ticks);
 }
 
 /* ---- what was under way -------------------------------------------------------------------------------------------
@@ -153,7 +31,7 @@ static void figures_limit(MPIX_Monitor_figures *figures, unsigned options, bool 
 
 static void pending_add_call(MPIX_Monitor_pending *pending, const struct call_snapshot *call)
 {
-    uint64_t ns = ns_of(call->ticks);
+    uint64_t ns = change_ns(call->ticks);
     unsigned class = call_table[call->call < CALL_COUNT ? call->call : CALL_NONE].class;
     pending->calls++;
     pending->call_time_ns += ns;
@@ -220,21 +98,24 @@ static MPIX_Monitor_coll *coll_find(struct difference *difference, const char *k
     return coll;
 }
 
-static void colls_add(struct difference *difference, const struct comm_snapshot *record, int32_t processes,
-                      uint64_t sign)
+static void colls_add(struct difference *difference, const struct comm_snapshot *before,
+                      const struct comm_snapshot *after, int32_t processes)
 {
-    struct record_parts parts = parts_of(record);
-    for (unsigned i = 0; parts.coll_time && i < COLLECTIVE_COUNT; i++) {
-        MPIX_Monitor_coll *coll =
-            parts.coll_time[i] || parts.coll_count[i] ? coll_find(difference, collective_names[i], processes) : NULL;
+    struct change_collectives all;
+    if (!change_collectives(before, after, &all))
+        return;
+    for (unsigned i = 0; i < COLLECTIVE_COUNT; i++) {
+        uint64_t count = all.count_after[i] - all.count_before[i];
+        uint64_t time_ns = change_time(all.time_before[i], all.time_after[i]);
+        MPIX_Monitor_coll *coll = count || time_ns ? coll_find(difference, collective_names[i], processes) : NULL;
         if (coll) {
-            coll->count += sign * parts.coll_count[i];
-            coll->time_ns += sign * ns_of(parts.coll_time[i]);
+            coll->count += count;
+            coll->time_ns += time_ns;
         }
     }
 }
 
-/* Those that were there before the interval alone. */
+/* What the sums of freed ones had before the interval is zero by now. */
 static void colls_clean(struct difference *difference)
 {
     uint32_t kept = 0;
@@ -251,9 +132,13 @@ static void colls_clean(struct difference *difference)
 
 static void words_set(struct comm_words *words, const struct comm *comm, uint32_t lives)
 {
+    static const char gone[sizeof words->name] = "(freed communicator)";
     bool same = comm->lives == lives;
-    snprintf(words->name, sizeof words->name, "%s", same ? comm->name : "(freed communicator)");
-    snprintf(words->label, sizeof words->label, "%.*s", COMM_LABEL_BYTES - 1, same ? comm->record->label : "");
+    memcpy(words->name, same ? comm->name : gone, sizeof words->name);
+    words->label[0] = '\0';
+    if (same)
+        memcpy(words->label, comm->record->label, sizeof words->label);
+    words->label[sizeof words->label - 1] = '\0'; /* the program may be writing it */
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -278,27 +163,35 @@ static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, con
     entry->span_ns = entry->last_ns - entry->first_ns;
 }
 
-/* `before`: of the same one, or NULL: it had counted nothing. */
+static bool has_calls(const struct snapshot *at, uint32_t slot)
+{
+    for (uint32_t i = 0; i < at->process.calls; i++)
+        if (at->calls[i].charged && at->calls[i].slot == slot)
+            return true;
+    return false;
+}
+
+/* `before`: of the same one, or NULL: it had counted nothing. Without `always` nothing is told of silent ones. */
 static void comm_add(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
                      const struct comm_snapshot *before, const struct comm_snapshot *after, struct comm *comm,
                      bool always)
 {
     MPIX_Monitor_interval *interval = &difference->interval;
+    if (before)
+        pending_add(&interval->before, before);
+    pending_add(&interval->after, after);
+    bool busy = after->pending[0] || after->pending[1] || has_calls(begin, after->slot) || has_calls(end, after->slot);
+    if (!always && !busy && before && change_none(before, after))
+        return;
     MPIX_Monitor_comm *entry = &difference->comms[interval->comm_count];
     memset(entry, 0, sizeof *entry);
-    figures_add(&entry->figures, after, 1);
-    colls_add(difference, after, after->size, 1);
-    if (before) {
-        figures_add(&entry->figures, before, UINT64_MAX);
-        colls_add(difference, before, after->size, UINT64_MAX);
-        pending_take(&entry->before, begin, before);
-        pending_add(&interval->before, before);
-    }
-    pending_take(&entry->after, end, after);
-    pending_add(&interval->after, after);
-    bool quiet = !entry->before.calls && !entry->after.calls && !after->pending[0] && !after->pending[1];
-    if (!always && quiet && figures_are_zero(&entry->figures))
+    change_add(&entry->figures, before, after);
+    if (!always && !busy && change_is_zero(&entry->figures))
         return;
+    colls_add(difference, before, after, after->size);
+    if (before)
+        pending_take(&entry->before, begin, before);
+    pending_take(&entry->after, end, after);
     entry->bytes = sizeof *entry;
     bool gone = after->freed || comm->freed || comm->lives != after->lives;
     entry->flags = (before ? 0 : MPIX_MONITOR_COMM_CREATED) | (gone ? MPIX_MONITOR_COMM_FREED : 0);
@@ -313,7 +206,7 @@ static void comm_add(struct difference *difference, const struct snapshot *begin
 static void freed_add(struct difference *difference, const MPIX_Monitor_figures *freed)
 {
     MPIX_Monitor_interval *interval = &difference->interval;
-    if (figures_are_zero(freed))
+    if (change_is_zero(freed))
         return;
     MPIX_Monitor_comm *entry = &difference->comms[interval->comm_count];
     struct comm_words *words = &difference->words[interval->comm_count++];
@@ -325,11 +218,11 @@ static void freed_add(struct difference *difference, const MPIX_Monitor_figures 
     snprintf(words->name, sizeof words->name, "(freed communicators)");
 }
 
-static void freed_take(struct difference *difference, MPIX_Monitor_figures *freed, const struct comm_snapshot *record,
-                       uint64_t sign)
+static void freed_take(struct difference *difference, MPIX_Monitor_figures *freed, const struct comm_snapshot *before,
+                       const struct comm_snapshot *after)
 {
-    figures_add(freed, record, sign);
-    colls_add(difference, record, 0, sign);
+    change_add(freed, before, after);
+    colls_add(difference, before, after, 0);
 }
 
 static void comms_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
@@ -343,13 +236,12 @@ static void comms_make(struct difference *difference, const struct snapshot *beg
         if (!after)
             continue;
         if (after->is_sum) {
-            freed_take(difference, &freed, after, 1);
-            if (before)
-                freed_take(difference, &freed, before, UINT64_MAX);
+            if (!before || !change_none(before, after))
+                freed_take(difference, &freed, before, after);
             continue;
         }
         if (before && before->lives != after->lives) {
-            freed_take(difference, &freed, before, UINT64_MAX);
+            freed_take(difference, &freed, before, NULL);
             pending_add(&difference->interval.before, before);
             before = NULL;
         }
@@ -366,26 +258,18 @@ static uint32_t records_of(const struct snapshot *snapshot)
     return count;
 }
 
-static void figures_sum(MPIX_Monitor_figures *to, const MPIX_Monitor_figures *from)
-{
-    uint64_t *into = (uint64_t *)to;
-    const uint64_t *words = (const uint64_t *)from;
-    for (size_t i = 0; i < sizeof *to / sizeof *into; i++)
-        into[i] += words[i];
-}
-
 static void comms_finish(struct difference *difference, unsigned options, bool fabric, bool stall)
 {
     MPIX_Monitor_interval *interval = &difference->interval;
     for (uint32_t i = 0; i < interval->comm_count; i++) {
         MPIX_Monitor_comm *entry = &difference->comms[i];
-        figures_finish(&entry->figures);
-        figures_sum(&interval->sum, &entry->figures);
-        figures_limit(&entry->figures, options, fabric, stall);
+        change_finish(&entry->figures);
+        change_sum(&interval->sum, &entry->figures);
+        change_limit(&entry->figures, options, fabric, stall);
         entry->name = difference->words[i].name;
         entry->label = difference->words[i].label;
     }
-    figures_limit(&interval->sum, options, fabric, stall);
+    change_limit(&interval->sum, options, fabric, stall);
     interval->comms = difference->comms;
     interval->comm_bytes = sizeof *difference->comms;
     if (!(options & MPIX_MONITOR_COMM))
@@ -436,7 +320,7 @@ static void calls_make(struct difference *difference, const struct snapshot *beg
                                     .function = call_table[call->call < CALL_COUNT ? call->call : CALL_NONE].name,
                                     .comm = call_comm(difference, edges[edge], call, word + made),
                                     .since_ns = epoch_ns(edges[edge]->ticks - call->ticks),
-                                    .inside_ns = ns_of(call->ticks)};
+                                    .inside_ns = change_ns(call->ticks)};
         }
     interval->calls_before = difference->calls;
     interval->calls_after = difference->calls + begin->process.calls;
@@ -475,10 +359,10 @@ static void other_make(struct difference *difference, const struct process_snaps
 {
     MPIX_Monitor_other *other = &difference->interval.other;
     bool os = a->counters_known && b->counters_known;
-    other->fabric_time_ns = fabric ? ns_of(b->fabric[0]) - ns_of(a->fabric[0]) : UNKNOWN;
+    other->fabric_time_ns = fabric ? change_ns(b->fabric[0]) - change_ns(a->fabric[0]) : UNKNOWN;
     other->fabric_polls = fabric ? b->fabric[1] - a->fabric[1] : UNKNOWN;
     other->fabric_empty_polls = fabric ? b->fabric[2] - a->fabric[2] : UNKNOWN;
-    other->fabric_poll_time_ns = fabric ? ns_of(b->fabric[3]) - ns_of(a->fabric[3]) : UNKNOWN;
+    other->fabric_poll_time_ns = fabric ? change_ns(b->fabric[3]) - change_ns(a->fabric[3]) : UNKNOWN;
     other->fabric_ops = fabric ? b->fabric[4] - a->fabric[4] : UNKNOWN;
     other->fabric_bytes = fabric ? b->fabric[5] - a->fabric[5] : UNKNOWN;
     const uint64_t(*before)[PLACE_COUNT] = a->counters, (*after)[PLACE_COUNT] = b->counters;
@@ -503,12 +387,12 @@ static void process_make(MPIX_Monitor_interval *interval, const struct snapshot 
     interval->duration_ns = interval->end_ns - interval->begin_ns;
     interval->events = b->events - a->events;
     /* a thread whose nested calls return faster than a look takes may have been seen with some of them too few */
-    interval->mpi_time_ns = b->folded > a->folded ? ns_of(b->folded) - ns_of(a->folded) : 0;
-    interval->begun_before_ns = ns_of(a->progress);
-    interval->unfinished_ns = ns_of(b->progress);
+    interval->mpi_time_ns = b->folded > a->folded ? change_ns(b->folded) - change_ns(a->folded) : 0;
+    interval->begun_before_ns = change_ns(a->progress);
+    interval->unfinished_ns = change_ns(b->progress);
     uint64_t inside = interval->mpi_time_ns + interval->unfinished_ns;
     interval->inside_ns = inside > interval->begun_before_ns ? inside - interval->begun_before_ns : 0;
-    interval->stall_time_ns = stall ? ns_of(b->stalled) - ns_of(a->stalled) : UNKNOWN;
+    interval->stall_time_ns = stall ? change_ns(b->stalled) - change_ns(a->stalled) : UNKNOWN;
 }
 
 /* Watched all the time, and there was something to watch at last: the libraries are known by their first operation. */
@@ -551,13 +435,13 @@ void difference_free(struct difference *difference)
 /* ---- warnings -----------------------------------------------------------------------------------------------------
  */
 
-static void warn(char warnings[WARNINGS_MOST][WARNING_BYTES], unsigned *count, const char *text)
+static void warn(const char *warnings[WARNINGS_MOST], unsigned *count, const char *text)
 {
     if (*count < WARNINGS_MOST)
-        snprintf(warnings[(*count)++], WARNING_BYTES, "%s", text);
+        warnings[(*count)++] = text;
 }
 
-static void warn_recording(char warnings[WARNINGS_MOST][WARNING_BYTES], unsigned *count)
+static void warn_recording(const char *warnings[WARNINGS_MOST], unsigned *count)
 {
     const struct run_header *header = book.run.header;
     uint64_t timing = knob_load(KNOB_TIMING);
@@ -574,7 +458,7 @@ static void warn_recording(char warnings[WARNINGS_MOST][WARNING_BYTES], unsigned
 }
 
 unsigned difference_warnings(const struct difference *difference, const struct snapshot *begin,
-                             const struct snapshot *end, unsigned options, char warnings[WARNINGS_MOST][WARNING_BYTES])
+                             const struct snapshot *end, unsigned options, const char *warnings[WARNINGS_MOST])
 {
     unsigned count = 0;
     bool watched = begin->process.fabric_watched && end->process.fabric_watched;

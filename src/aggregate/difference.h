@@ -14,7 +14,7 @@
 #include "mpit/monitor_report.h"
 #include "snapshot.h"
 
-enum { WARNINGS_MOST = 8, WARNING_BYTES = 256 };
+enum { WARNINGS_MOST = 8 };
 
 struct comm_words {
     char name[COMM_NAME_BYTES], label[COMM_LABEL_BYTES];
@@ -42,8 +42,8 @@ void difference_free(struct difference *difference);
 /* Which parts snapshots need for these options. */
 unsigned difference_parts(unsigned options);
 
-/* What cannot be told, and why. Returns how many. */
+/* What cannot be told, and why: texts that live as long as the library. Returns how many. */
 unsigned difference_warnings(const struct difference *difference, const struct snapshot *begin,
-                             const struct snapshot *end, unsigned options, char warnings[WARNINGS_MOST][WARNING_BYTES]);
+                             const struct snapshot *end, unsigned options, const char *warnings[WARNINGS_MOST]);
 
 #endif

@@ -36,7 +36,10 @@ typedef uint64_t word_pair __attribute__((vector_size(16), aligned(8), may_alias
 #define AT_ONCE 2
 static inline word_pair pair_of(const uint64_t *from)
 {
-    word_pair pair = *(const volatile word_pair *)from;
+    word_pair pair;
+    __asm__ volatile("movups %1, %0"
+                     : "=x"(pair)
+                     : "m"(*(const word_pair *)from)); /* what volatile costs an address more */
     return pair;
 }
 #else
@@ -50,35 +53,42 @@ static inline word_pair pair_of(const uint64_t *from)
 
 static inline __attribute__((always_inline)) void words_copy(uint64_t *to, const uint64_t *from, size_t count)
 {
-    for (; count >= (size_t)4 * AT_ONCE; count -= (size_t)4 * AT_ONCE, to += 4 * AT_ONCE, from += 4 * AT_ONCE) {
-        word_pair first = pair_of(from), second = pair_of(from + AT_ONCE);
-        word_pair third = pair_of(from + 2 * AT_ONCE), fourth = pair_of(from + 3 * AT_ONCE);
-        *(word_pair *)to = first;
-        *(word_pair *)(to + AT_ONCE) = second;
-        *(word_pair *)(to + 2 * AT_ONCE) = third;
-        *(word_pair *)(to + 3 * AT_ONCE) = fourth;
-    }
-    for (; count >= AT_ONCE; count -= AT_ONCE, to += AT_ONCE, from += AT_ONCE)
-        *(word_pair *)to = pair_of(from);
-    if (count)
-        *to = cell_load(from);
+    size_t i = 0;
+#pragma GCC unroll 8
+    for (; i + AT_ONCE <= count; i += AT_ONCE)
+        *(word_pair *)(to + i) = pair_of(from + i);
+    if (i < count)
+        to[i] = cell_load(from + i);
 }
 
 static inline void words_add(uint64_t *to, const uint64_t *from, size_t count)
 {
-    for (; count >= AT_ONCE; count -= AT_ONCE, to += AT_ONCE, from += AT_ONCE)
-        *(word_pair *)to += pair_of(from);
-    if (count)
-        *to += cell_load(from);
+    size_t i = 0;
+    for (; i + AT_ONCE <= count; i += AT_ONCE)
+        *(word_pair *)(to + i) += pair_of(from + i);
+    if (i < count)
+        to[i] += cell_load(from + i);
+}
+
+static inline uint64_t pair_any(word_pair pair)
+{
+    const uint64_t *halves = (const uint64_t *)&pair;
+    uint64_t any = 0;
+    for (size_t half = 0; half < AT_ONCE; half++)
+        any |= halves[half];
+    return any;
 }
 
 /* Is one of them not 0? Nearly always one of the first is, or none. */
 static inline bool words_any(const uint64_t *from, size_t count)
 {
+    size_t i = 0;
     uint64_t any = 0;
-    for (size_t i = 0; i < count && !any; i += 8)
-        for (size_t j = i; j < i + 8 && j < count; j++)
-            any |= cell_load(from + j);
+    for (; i + 4 * AT_ONCE <= count && !any; i += 4 * AT_ONCE)
+        any = pair_any(pair_of(from + i) | pair_of(from + i + AT_ONCE) | pair_of(from + i + 2 * AT_ONCE) |
+                       pair_of(from + i + 3 * AT_ONCE));
+    for (; i < count && !any; i++)
+        any = cell_load(from + i);
     return any != 0;
 }
 

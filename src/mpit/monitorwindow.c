@@ -169,7 +169,6 @@ static void report_fill(MPIX_Monitor_report *report, struct monitor_window *wind
 /* Between snapshots that are its own: without the lock. */
 static void window_deliver(struct monitor_window *window, MPIX_Monitor_request request)
 {
-    char texts[WARNINGS_MOST][WARNING_BYTES];
     const char *warnings[WARNINGS_MOST];
     const struct snapshot *begin = &window->snapshots[BEGIN], *previous = &window->snapshots[window->previous],
                           *latest = &window->snapshots[window->latest];
@@ -181,9 +180,7 @@ static void window_deliver(struct monitor_window *window, MPIX_Monitor_request r
     if (window->previous != BEGIN)
         difference_make(&window->whole, begin, latest, window->order.only, options);
     const struct difference *whole = window->previous != BEGIN ? &window->whole : &window->period;
-    report.warning_count = difference_warnings(whole, begin, latest, options, texts);
-    for (unsigned i = 0; i < report.warning_count; i++)
-        warnings[i] = texts[i];
+    report.warning_count = difference_warnings(whole, begin, latest, options, warnings);
     report.warnings = warnings;
     report.period = &window->period.interval;
     report.whole = &whole->interval;

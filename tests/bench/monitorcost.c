@@ -145,5 +145,10 @@ int main(int argc, char **argv)
     measure("open and close, all in use between", both, false, ledgers[0], pair, NULL);
     measure("open and close, cold", both, true, ledgers[0], pair, NULL);
     measure("the difference, for the report", deliver, false, NULL, pair, NULL);
+    window_open();
+    for (int i = 0; i < comm_count; i++)
+        comm_use(ledgers[0], comms[i]);
+    window_close();
+    measure("the same, all in use between", deliver, false, NULL, pair, NULL);
     return 0;
 }

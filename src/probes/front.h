@@ -13,8 +13,9 @@
  *
  * The plain bodies of messages (plain.h) complete these alone. Whatever else is in front is set apart: its variable
  * stands there as its complement, which no variable is, and the place counts as overflowed; so they leave it by the
- * comparison that they make for handles of several requests, to plain_other_completed. A persistent request stays in
- * its place from call to call and holds its communicator, since it may be started when that was freed long ago.
+ * comparison that they make for handles of several requests, to plain_other_completed. A receive from MPI_PROC_NULL is
+ * set apart, too: MPICH says in its status that a message of rank 0 has come. A persistent request stays
+ * in its place from call to call and holds its communicator, since it may be started when that was freed long ago.
  */
 #ifndef MPIT_PROBES_FRONT_H
 #define MPIT_PROBES_FRONT_H
@@ -209,7 +210,7 @@ HOT bool front_keep(const struct posted *posted, uint64_t handle)
     place->posted.tag = posted->tag;
     place->posted.kind = posted->kind;
     place->posted.type = posted->type;
-    if (posted->type > REQUEST_RECV) {
+    if (posted->type > REQUEST_RECV || (posted->type == REQUEST_RECV && posted->peer == PEER_PROC_NULL)) {
         place->posted.where = front_complement(posted->where);
         place->apart = 1;
     }

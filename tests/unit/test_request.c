@@ -485,6 +485,26 @@ static void persistent_request_holds_its_communicator(void **state)
     book.comms = NULL;
 }
 
+/* MPICH's status for it is that of a message of rank 0, which the plain bodies would believe. */
+static void receive_from_nobody_is_set_apart(void **state)
+{
+    (void)state;
+    struct view view = {.slot = 1};
+    MPI_Request variable;
+    uint64_t handle = 0xd000;
+    struct posted posted = {.view = &view, .where = &variable, .peer = PEER_PROC_NULL, .type = REQUEST_RECV};
+    assert_true(front_keep(&posted, handle));
+    struct front_place *place = front_place(handle);
+    assert_true(place->overflow && place->posted.where != &variable);
+    assert_ptr_equal(front_find(handle, &variable), place);
+    front_free(place);
+    assert_int_equal(place->overflow, 0);
+    posted.peer = 0;
+    assert_true(front_keep(&posted, handle));
+    assert_true(!place->overflow && place->posted.where == &variable);
+    front_free(place);
+}
+
 /* A nonblocking sendrecv has more to say than a place in front has room for: it lies beside, and comes along. */
 static void pair_in_front_comes_out_whole(void **state)
 {
@@ -557,6 +577,7 @@ int main(void)
         TEST(place_beside_is_given_back),
         TEST(request_set_apart_is_found),
         TEST(persistent_request_holds_its_communicator),
+        TEST(receive_from_nobody_is_set_apart),
         TEST(pair_in_front_comes_out_whole),
         TEST(request_made_again_does_not_stay),
         TEST(shared_handle_displaces_nothing),

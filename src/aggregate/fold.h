@@ -265,9 +265,15 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         fold_span(comm, event->begin, end);
 }
 
-FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+/* What all requests of one communicator that a call completed take of its time, if those are all that it completed. */
+FOLD void fold_wait_whole(struct comm_tally *comm, uint64_t duration)
 {
-    fold_wait(tally, comm);
+    cell_add(&comm->cells->wait_time, duration);
+}
+
+/* The records of messages; and, without the share of the call's time, for one who folds that by itself. */
+FOLD void fold_send_over(const struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
     if (event->peer < 0)
         return;
     level_subtract(tally->concurrent, &comm->shared->sends, 1);
@@ -277,9 +283,14 @@ FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const str
     fold_span_posted(tally, comm, event);
 }
 
-FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     fold_wait(tally, comm);
+    fold_send_over(tally, comm, event);
+}
+
+FOLD void fold_recv_over(const struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
     if (event->peer == PEER_PROC_NULL)
         return;
     level_subtract(tally->concurrent, &comm->shared->recvs, 1);
@@ -288,6 +299,12 @@ FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const str
         fold_transfer_posted(tally, comm, event);
     }
     fold_span_posted(tally, comm, event);
+}
+
+FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    fold_wait(tally, comm);
+    fold_recv_over(tally, comm, event);
 }
 
 /* What a call that does both receives. */

@@ -424,12 +424,9 @@ static void done_release(struct completion *c, int result)
 
 /* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
  * more. */
-void completion_flush(struct completion *c, int result)
+void completion_records(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
-    if (c->taken)
-        untaken_put_back(c);
-    flush_begin(c, result);
     int behind = 0;
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
@@ -445,6 +442,14 @@ void completion_flush(struct completion *c, int result)
     if (c->quiet_count)
         quiet_finish(c, result);
     completion_end(c);
+}
+
+void completion_flush(struct completion *c, int result)
+{
+    if (c->taken)
+        untaken_put_back(c);
+    flush_begin(c, result);
+    completion_records(c, result);
 }
 
 void completion_flush_rest(struct completion *c, int taken, struct request *const *done, const MPI_Status *statuses)

@@ -63,6 +63,9 @@ void completion_resume(struct completion *completion, enum call kind, int count,
 void completion_flush_rest(struct completion *completion, int taken, struct request *const *done,
                            const MPI_Status *statuses);
 
+/* Writes the records of what the call has completed, whose own event is written. */
+void completion_records(struct completion *completion, int result);
+
 /* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);
 

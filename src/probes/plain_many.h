@@ -3,7 +3,6 @@
  * frame; a call on more takes the general body, and the loops from here.
  *
  *   saved     the handles before the call, which MPI overwrites
- *   done      what the call has completed, as in struct completion: places in front, free already
  *
  * These bodies are for calls that are timed; one that is only counted takes the general body.
  */
@@ -17,7 +16,6 @@ enum { MANY_MOST = 32 };
 
 struct many {
     uint64_t saved[MANY_MOST];
-    struct request *done[MANY_MOST];
     MPI_Status statuses[MANY_MOST]; /* in place of MPI_STATUSES_IGNORE */
 };
 
@@ -47,11 +45,19 @@ HOT bool many_take_other(struct front_place *place, const MPI_Status *status)
 }
 
 /* A send that lies beside: libraries return one handle for all that are complete when they are posted. */
+HOT struct front_place *beside_sent(const struct front_place *front, uint64_t handle, const MPI_Request *where)
+{
+    struct front_place *place = front_kept(beside_place(where));
+    if (place->handle != handle || place->posted.where != where || place->posted.type != REQUEST_SEND ||
+        (front->apart && front->handle == handle))
+        return NULL;
+    return place;
+}
+
 HOT bool many_take_sent(struct front_place *front, uint64_t handle, const MPI_Request *where, uint32_t thread)
 {
-    struct front_place *place = beside_place(where);
-    if (place->handle != handle || place->posted.where != where || place->posted.type != REQUEST_SEND ||
-        place->posted.view->thread != thread || (front->apart && front->handle == handle))
+    struct front_place *place = beside_sent(front, handle, where);
+    if (!place || place->posted.view->thread != thread)
         return false;
     beside_free_of(front, place);
     return true;
@@ -166,12 +172,11 @@ HOT void many_records(struct log *log, bool stalled, int count, struct request *
 
 /* ---- several, all of them ---------------------------------------------------------------------------------------- */
 
-/* Leaves a call that has returned all of them complete. Returns how many it has taken, if those are not all: then
- * nothing was recorded, and they stand in `done`; else -1. */
-int plain_all_completed(struct log *log, uint64_t begin, enum call kind, int count, const MPI_Request *handles,
-                        struct many *many, const MPI_Status *statuses);
-void plain_all_rare(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles, struct many *many,
-                    int taken, int result, bool ended, const MPI_Status *statuses);
+/* Leaves a call that has returned all of them complete. False: nothing was recorded. */
+bool plain_all_completed(struct log *log, uint64_t begin, int count, MPI_Request *handles, const uint64_t *saved,
+                         const MPI_Status *statuses);
+void plain_all_rare(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles,
+                    const uint64_t *saved, int result, bool ended, const MPI_Status *statuses);
 /* One that has completed none. False: it is a rare one. */
 bool plain_none_completed(struct log *log, uint64_t begin, enum call kind, int count);
 
@@ -185,13 +190,11 @@ bool plain_none_completed(struct log *log, uint64_t begin, enum call kind, int c
         if (statuses == MPI_STATUSES_IGNORE)                                                                           \
             statuses = many.statuses;                                                                                  \
         uint64_t begin = plain_begin(true, log, kind, 0, PEER_NONE);                                                   \
-        int result = (*next.name)call, taken = 0;                                                                      \
-        if (result == MPI_SUCCESS && (ended))                                                                          \
-            taken = plain_all_completed(log, begin, kind, count, requests, &many, statuses);                           \
-        else if (result == MPI_SUCCESS && plain_none_completed(log, begin, kind, count))                               \
-            taken = -1;                                                                                                \
-        if (__builtin_expect(taken >= 0, 0))                                                                           \
-            plain_all_rare(log, begin, kind, count, requests, &many, taken, result, result != MPI_SUCCESS || (ended),  \
+        int result = (*next.name)call;                                                                                 \
+        if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
+            !((ended) ? plain_all_completed(log, begin, count, requests, many.saved, statuses)                         \
+                      : plain_none_completed(log, begin, kind, count)))                                                \
+            plain_all_rare(log, begin, kind, count, requests, many.saved, result, result != MPI_SUCCESS || (ended),    \
                            statuses);                                                                                  \
         return result;                                                                                                 \
     } while (0)

@@ -79,8 +79,8 @@ HOT void other_fold(struct tally *tally, struct view *view, unsigned type, const
 }
 
 /* The send of a pair goes before its receive. */
-static void pair_commit(struct log *log, struct tally *tally, const struct front_place *place, const struct event *call,
-                        const struct event *received)
+HOT void pair_commit(struct log *log, struct tally *tally, const struct front_place *place, const struct event *call,
+                     const struct event *received)
 {
     struct view *view = place->posted.view;
     const struct front_pair *pair = front_pair(place);
@@ -352,6 +352,18 @@ void plain_all_rare(struct log *log, uint64_t begin, enum call kind, int count, 
         completion_flush_all(&c, result, statuses);
     else
         completion_flush(&c, result);
+}
+
+bool plain_any_completed(struct log *log, uint64_t begin, enum call kind, const MPI_Request *where, uint64_t saved,
+                         int count, const MPI_Status *status)
+{
+    struct front_place *place = front_kept(front_place(saved));
+    if (kind >= CALL_COUNT) /* for the compiler */
+        __builtin_unreachable();
+    if (place->handle == saved && place->posted.where == where &&
+        plain_completed(true, log, begin, kind, count, where, saved, place, MPI_SUCCESS, status))
+        return true;
+    return plain_other_completed(log, begin, kind, where, saved, count, status);
 }
 
 void plain_any_rare(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles,

@@ -395,9 +395,10 @@ HOT bool plain_completed_receive(bool timed, struct log *log, struct tally *tall
     return true;
 }
 
-/* The call has returned its one request complete. */
-HOT bool plain_completed(bool timed, struct log *log, uint64_t begin, enum call kind, const MPI_Request *where,
-                         uint64_t saved, struct front_place *place, int result, const MPI_Status *status)
+/* The call has returned one request complete, of `count`. */
+HOT bool plain_completed(bool timed, struct log *log, uint64_t begin, enum call kind, int count,
+                         const MPI_Request *where, uint64_t saved, struct front_place *place, int result,
+                         const MPI_Status *status)
 {
     struct view *view = place->posted.view;
     struct tally tally = plain_tally(log);
@@ -416,7 +417,7 @@ HOT bool plain_completed(bool timed, struct log *log, uint64_t begin, enum call 
                          .duration = (uint32_t)(end - begin),
                          .kind = (uint16_t)kind,
                          .peer = 1,
-                         .tag = 1};
+                         .tag = count};
     struct event done = {.begin = posted,
                          .duration = place->posted.kind,
                          .peer = place->posted.peer,
@@ -452,7 +453,7 @@ void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_R
             status = &own;                                                                                             \
         uint64_t begin = plain_begin(timed, log, kind, 0, PEER_NONE);                                                  \
         int result = (*next.name)call;                                                                                 \
-        if (!plain_completed(timed, log, begin, kind, request, saved, place, result, status))                          \
+        if (!plain_completed(timed, log, begin, kind, 1, request, saved, place, result, status))                       \
             plain_completed_rare(log, begin, kind, request, saved, result, true, status);                              \
         return result;                                                                                                 \
     } while (0)
@@ -490,7 +491,7 @@ HOT bool plain_tested(bool timed, struct log *log, uint64_t begin, enum call kin
         uint64_t begin = plain_begin(timed, log, kind, 0, PEER_NONE);                                                  \
         int result = (*next.name)call;                                                                                 \
         bool ended = result != MPI_SUCCESS || *flag;                                                                   \
-        if (ended ? !plain_completed(timed, log, begin, kind, request, saved, place, result, status)                   \
+        if (ended ? !plain_completed(timed, log, begin, kind, 1, request, saved, place, result, status)                \
                   : !plain_tested(timed, log, begin, kind, saved, place))                                              \
             plain_completed_rare(log, begin, kind, request, saved, result, ended, status);                             \
         return result;                                                                                                 \

@@ -206,6 +206,9 @@ bool plain_none_completed(struct log *log, uint64_t begin, enum call kind, int c
 
 /* ---- one of several ---------------------------------------------------------------------------------------------- */
 
+/* Leaves one that has returned this request complete. False: it is a rare one. */
+bool plain_any_completed(struct log *log, uint64_t begin, enum call kind, const MPI_Request *where, uint64_t saved,
+                         int count, const MPI_Status *status);
 void plain_any_rare(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles,
                     const uint64_t *saved, int result, bool ended, const int *index, const MPI_Status *status);
 
@@ -224,7 +227,7 @@ void plain_any_rare(struct log *log, uint64_t begin, enum call kind, int count, 
         bool over = result != MPI_SUCCESS || (ended);                                                                  \
         if (result != MPI_SUCCESS ||                                                                                   \
             !(over ? index && (unsigned)*index < (unsigned)count &&                                                    \
-                         plain_other_completed(log, begin, kind, &requests[*index], many.saved[*index], count, status) \
+                         plain_any_completed(log, begin, kind, &requests[*index], many.saved[*index], count, status)   \
                    : plain_none_completed(log, begin, kind, count)))                                                   \
             plain_any_rare(log, begin, kind, count, requests, many.saved, result, over, index, status);                \
         return result;                                                                                                 \

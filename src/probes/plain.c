@@ -122,13 +122,16 @@ bool plain_other_completed(struct log *log, uint64_t begin, enum call kind, cons
     if (done.begin == 0) /* for the compiler: one that was not timed was posted too long ago */
         __builtin_unreachable();
     fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, 1);
-    if ((place->posted.type & POSTED_TYPE) == REQUEST_PAIR)
-        pair_commit(log, &tally, place, &call, &done);
-    else
-        other_fold(&tally, view, place->posted.type & POSTED_TYPE, &done);
     plain_folded(log, &tally);
-    if ((place->posted.type & POSTED_TYPE) != REQUEST_PAIR)
+    /* A copy that no store is made to, so that the compiler need not keep it in memory. */
+    struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1};
+    unsigned type = place->posted.type & POSTED_TYPE;
+    if (type == REQUEST_PAIR) {
+        pair_commit(log, &known, place, &call, &done);
+    } else {
+        other_fold(&known, view, type, &done);
         log_commit_two(log, &call, &done);
+    }
     front_end(place);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;

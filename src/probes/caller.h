@@ -30,6 +30,14 @@ static inline bool caller_is_fortran(const void *return_address)
     return __builtin_expect((uintptr_t)return_address - first->begin < size, 1) || caller_look(return_address);
 }
 
+/* Is it in the first other library that has called, mostly the program? False: caller_is_fortran knows. */
+static inline bool caller_is_program(const void *return_address)
+{
+    const struct caller_library *program = &caller_libraries[1];
+    uintptr_t size = __atomic_load_n(&program->size, __ATOMIC_ACQUIRE);
+    return (uintptr_t)return_address - program->begin < size && !program->fortran;
+}
+
 /*
  * Does the call of the function `name` (MPI_Comm_rank) come from where the program's does? Not if it is one of the
  * Fortran layer's own, which it makes to do something else: there the calling function has another name. Thread-safe;

@@ -16,6 +16,7 @@
 #ifndef MPIT_PROBES_PLAIN_H
 #define MPIT_PROBES_PLAIN_H
 
+#include "caller.h"
 #include "shapes_collective.h"
 #include "shapes_completion.h"
 #include "shapes_message.h"
@@ -529,5 +530,30 @@ HOT bool plain_collected(bool timed, struct log *log, uint64_t begin, enum call 
 
 #define PLAIN_COLL(timed, kind, name, detail, large, call, comm, ...)                                                  \
     PLAIN_COLL_OF(COLL_OF_ALL, timed, kind, name, detail, large, call, comm __VA_OPT__(, ) __VA_ARGS__)
+
+/* ---- local functions, in their only body (shapes.h) -------------------------------------------------------------- */
+
+/* `caller`: as LOCAL_CALLER. */
+HOT bool local_is_plain(const struct log *log, enum call kind, const void *caller)
+{
+    return plain_log(log) &&
+           __builtin_expect(knob_load(KNOB_RECORD_LOCAL_CALLS) && clock_is_counter &&
+                                RELAXED_LOAD(&call_modes[kind]) == 0 && (caller == NULL || caller_is_program(caller)),
+                            1);
+}
+
+HOT bool plain_local(struct log *log, uint64_t begin, enum call kind)
+{
+    struct tally tally = plain_tally(log);
+    uint64_t duration = clock_counter() - begin;
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
+        return false;
+    struct event event = {.begin = begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = PEER_NONE};
+    fold_call(FOLD_CALL, 0, &tally, NULL, &event, NULL, 1);
+    plain_end(log, &tally, &event);
+    return true;
+}
+
+void plain_local_rare(struct log *log, uint64_t begin, enum call kind, int result);
 
 #endif

@@ -295,6 +295,12 @@ struct front_place *plain_place_rare(const MPI_Request *where)
     return beside_post(abi_handle_of_request(*where), where);
 }
 
+void plain_local_rare(struct log *log, uint64_t begin, enum call kind, int result)
+{
+    struct probe probe = PROBE_OF_PLAIN;
+    local_leave(&probe, kind, result);
+}
+
 void plain_sent_rare(struct log *log, uint64_t begin, enum call kind, MPI_Comm comm, struct view *view, int result,
                      int dest, int tag, int64_t count, MPI_Datatype type)
 {

@@ -116,6 +116,14 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
 /* A local function: counted only while that is wanted. Its gate leads past us else, but for the moment of a switch. */
 #define SHAPE_LOCAL(kind, name, detail, large, call)                                                                   \
     do {                                                                                                               \
+        if (local_is_plain(thread_log, kind, LOCAL_CALLER)) {                                                          \
+            struct log *log = thread_log;                                                                              \
+            uint64_t begin = plain_begin(true, log, kind, 0, PEER_NONE);                                               \
+            int result = (*next.name)call;                                                                             \
+            if (__builtin_expect(result != MPI_SUCCESS, 0) || !plain_local(log, begin, kind))                          \
+                plain_local_rare(log, begin, kind, result);                                                            \
+            return result;                                                                                             \
+        }                                                                                                              \
         struct probe probe;                                                                                            \
         wrapper_entered();                                                                                             \
         if (!local_enter(&probe, kind, #name, LOCAL_CALLER))                                                           \

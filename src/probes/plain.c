@@ -109,6 +109,8 @@ bool plain_other_completed(struct log *log, uint64_t begin, enum call kind, cons
         return false;
     struct view *view = place->posted.view;
     struct tally tally = plain_tally(log);
+    if (kind >= CALL_COUNT) /* for the compiler */
+        __builtin_unreachable();
     uint64_t end = clock_counter();
     struct event call = plain_call(kind, begin, end - begin, 1, count);
     struct event done = {.begin = place->posted.begin,
@@ -383,6 +385,8 @@ bool plain_all_started(struct log *log, uint64_t begin, enum call kind, int coun
                        const uint64_t *saved)
 {
     uint64_t duration;
+    if (count <= 0 || kind >= CALL_COUNT) /* for the compiler */
+        __builtin_unreachable();
     if (!plain_lasted(log, begin, &duration))
         return false;
     for (int i = 0; i < count; i++)
@@ -393,9 +397,11 @@ bool plain_all_started(struct log *log, uint64_t begin, enum call kind, int coun
     fold_call(FOLD_START, 0, &tally, NULL, &call, NULL, 1);
     plain_folded(log, &tally);
     log_commit(log, &call);
+    struct tally known = {
+        .end = tally.end, .share = tally.share, .remainder = tally.remainder, .message_weight = 1}; /* as above */
     for (int i = 0; i < count; i++) {
         struct event posted;
-        plain_start_record(&tally, &front_place(saved[i])->posted, begin, &posted);
+        plain_start_record(&known, &front_place(saved[i])->posted, begin, &posted);
         log_commit(log, &posted);
     }
     RELAXED_STORE(&log->state->call, CALL_NONE);

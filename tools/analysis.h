@@ -84,7 +84,8 @@ enum { WORST_KEPT = 10 };
 
 /* A message that was received, for who draws it. */
 struct analysis_flow {
-    uint64_t begun_ns, done_ns; /* when the call that sends it began, and the one that got it returned */
+    uint64_t begun_ns;        /* when the call that sends it began */
+    uint64_t got_ns, done_ns; /* when the call that got it began and returned */
     uint64_t bytes;
     int32_t source, dest; /* world ranks */
     uint32_t source_thread, dest_thread;

@@ -393,6 +393,7 @@ void analysis_flow_tell(void *data, const struct receive *receive)
     const struct analysis *analysis = data;
     if (receive->begun.shown && receive->done_shown)
         analysis->flow(analysis->flow_data, &(struct analysis_flow){.begun_ns = receive->begun.ns,
+                                                                    .got_ns = receive->got_ns,
                                                                     .done_ns = receive->done_ns,
                                                                     .bytes = receive->bytes,
                                                                     .source = receive->envelope.source,
@@ -418,6 +419,7 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
         matching_gone(&analysis->matching, receive, false);
         return;
     }
+    receive->got_ns = lane->begin_ns;
     receive->done_thread = lane->thread;
     receive->done_shown = lane_is_shown(analysis, lane);
     matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);

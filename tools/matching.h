@@ -61,6 +61,7 @@ struct receive {
     bool matched;
     struct moment begun; /* the message that it got */
     /* the call that got it, for who draws messages; late: its message was not known yet when that returned */
+    uint64_t got_ns; /* when that began */
     uint32_t done_thread;
     bool done_shown, late;
     unsigned references;

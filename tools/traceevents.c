@@ -21,6 +21,8 @@ struct view {
     struct otf2_report *report;
     char **regions, **metrics; /* names as JSON, by their numbers in job.instruments */
     uint64_t untimed;
+    int64_t mark_tid; /* the last mark of an arrow: its thread, and when the call returned that it is in */
+    uint64_t mark_ns;
 };
 
 /* A thread on its way. */
@@ -133,7 +135,8 @@ static void metric_write(struct track *track, const struct scheduled *sample, ui
     else if (record->type == MPIT_TYPE_INT)
         fprintf(out, "%" PRId64 "}}", (int64_t)sample->value);
     else
-        fprintf(out, "%" PRIu64 "}}", sample->value);
+        fprintf(out, "%" PRIu64 "%s}}", sample->value,
+                sample->value > INT64_MAX ? ".0" : ""); /* Perfetto takes an integer from there on for a negative one */
 }
 
 /* The name stands at the end, too: speedscope compares them. */
@@ -413,19 +416,32 @@ static int process_write(struct view *view, int32_t world_rank)
  * The arrow's ends lie inside of the two calls, or a reader binds it to none: these lines stand behind all of the
  * calls, and at the same time the line that comes first counts. So it begins with the one call, and ends a nanosecond
  * before the other.
+ *
+ * Perfetto turns an arrow round whose last call began before its first one, as those do that were waited for. There the
+ * arrow ends at a mark inside of the call, which begins later: without bp it is bound to what begins next. With bp it
+ * is bound to a mark of that time that is there: one is enough for a call, and more would be drawn below each other.
  */
 static void flow_write(void *data, const struct analysis_flow *flow)
 {
     struct view *view = data;
     FILE *out = view->events->out;
     uint64_t id = ++view->events->flows;
+    int64_t dest = tid_of(view, flow->dest, flow->dest_thread);
+    bool is_marked = view->mark_tid == dest && view->mark_ns == flow->done_ns;
+    bool needs_mark = flow->got_ns < flow->begun_ns && !is_marked;
     event_begin(view->events, 's', pid_of(view, flow->source), tid_of(view, flow->source, flow->source_thread),
                 flow->begun_ns);
     fprintf(out, ",\"id\":%" PRIu64 ",\"name\":\"message\",\"cat\":\"message\",\"args\":{\"bytes\":%" PRIu64 "}}", id,
             flow->bytes);
-    event_begin(view->events, 'f', pid_of(view, flow->dest), tid_of(view, flow->dest, flow->dest_thread),
-                flow->done_ns - 1);
-    fprintf(out, ",\"bp\":\"e\",\"id\":%" PRIu64 ",\"name\":\"message\",\"cat\":\"message\"}", id);
+    event_begin(view->events, 'f', pid_of(view, flow->dest), dest, flow->done_ns - 1);
+    fprintf(out, "%s,\"id\":%" PRIu64 ",\"name\":\"message\",\"cat\":\"message\"}", needs_mark ? "" : ",\"bp\":\"e\"",
+            id);
+    if (!needs_mark)
+        return;
+    event_begin(view->events, 'i', pid_of(view, flow->dest), dest, flow->done_ns - 1);
+    fputs(",\"s\":\"t\",\"name\":\"message\",\"cat\":\"message\"}", out);
+    view->mark_tid = dest;
+    view->mark_ns = flow->done_ns;
 }
 
 static int flows_write(struct view *view, const struct run_job *job)

@@ -2,10 +2,13 @@
 
 #include "calls.h"
 #include "counter.h"
+#include "label.h"
 #include "units.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { TEXT_BYTES = 1024 }; /* more than any name has */
 
 /* What stands in a line; "" or a negative number: nothing. */
 struct row {
@@ -26,19 +29,22 @@ void csv_head(FILE *out)
           out);
 }
 
-/* A comma, and the text, in quotes where it needs them. */
-static void text_put(FILE *out, const char *text)
+/* A comma, and the text, in quotes where it needs them. Names are anybody's bytes: they are cleaned as in all outputs.
+ */
+static void text_put(FILE *out, const char *given)
 {
+    char text[TEXT_BYTES];
+    label_clean(text, sizeof text, given, sizeof text - 1);
     fputc(',', out);
     if (!text[strcspn(text, ",\"\r\n")]) {
         fputs(text, out);
         return;
     }
     fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
+    for (const char *at = text; *at; at++) {
+        if (*at == '"')
             fputc('"', out);
-        fputc(*text, out);
+        fputc(*at, out);
     }
     fputc('"', out);
 }

@@ -344,10 +344,18 @@ uint64_t metric_joined(const struct metric *metric, uint64_t one, uint64_t other
 static size_t call_slot(struct metric_table *table, const char *raw)
 {
     char name[CALL_NAME_BYTES];
-    label_clean(name, sizeof name, raw, CALL_NAME_BYTES);
-    for (size_t i = 0; i < table->call_count; i++)
+    label_clean(name, sizeof name, raw[0] ? raw : "?", CALL_NAME_BYTES);
+    size_t place = table->call_count;
+    for (size_t i = 0; i < table->call_count; i++) {
         if (strncmp(table->calls[i], name, CALL_NAME_BYTES) == 0)
             return i;
+        if (!table->calls[i][0] && i < place)
+            place = i;
+    }
+    if (place < table->call_count) {
+        memcpy(table->calls[place], name, sizeof *table->calls);
+        return place;
+    }
     char(*calls)[CALL_NAME_BYTES] =
         table->call_count < CALLS_MOST ? realloc(table->calls, (table->call_count + 1) * sizeof *calls) : NULL;
     if (!calls)
@@ -357,12 +365,21 @@ static size_t call_slot(struct metric_table *table, const char *raw)
     return table->call_count++;
 }
 
+void metric_calls_keep(struct metric_table *table, const bool used[METRIC_SLOTS_MOST])
+{
+    for (size_t i = 0; i < table->call_count; i++)
+        if (!used[i])
+            memset(table->calls[i], 0, sizeof table->calls[i]);
+    while (table->call_count && !table->calls[table->call_count - 1][0])
+        table->call_count--;
+}
+
 size_t metric_slot(struct metric_table *table, const struct metric *metric, const struct run_reader *run, size_t i)
 {
     if (metric->names != NAMES_CALL)
         return i;
     const char *name = run_reader_call_name(run, (unsigned)i);
-    if (i < table->call_count && strncmp(table->calls[i], name, CALL_NAME_BYTES) == 0)
+    if (i < table->call_count && name[0] && strncmp(table->calls[i], name, CALL_NAME_BYTES) == 0)
         return i;
     return call_slot(table, name);
 }

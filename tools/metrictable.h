@@ -50,7 +50,7 @@ struct metric_table {
     struct metric list[METRICS_MOST];
     size_t count;                   /* those that were let go, whose `variable` is "", too */
     char (*calls)[CALL_NAME_BYTES]; /* the slots of NAMES_CALL: functions by name, since runs may number them in
-                                       another way */
+                                       another way; "": that slot is free */
     size_t call_count;
 };
 
@@ -81,6 +81,8 @@ void help_shorten(char help[METRIC_HELP_BYTES], const char *description);
 
 /* Lets those go that are not `used`. */
 void metric_table_keep(struct metric_table *table, const bool used[METRICS_MOST]);
+/* Lets those names of functions go whose slots nobody has figures in; their slots are free for others. */
+void metric_calls_keep(struct metric_table *table, const bool used[METRIC_SLOTS_MOST]);
 void metric_table_free(struct metric_table *table);
 
 #endif

@@ -178,6 +178,13 @@ static bool mode_selects(enum mode mode)
            mode == MODE_PERFETTO || mode_has_stacks(mode);
 }
 
+/* Made of cells, whose sums have forgotten the times of what they count. A page of which only some figures were of what
+ * is asked for would mislead. */
+static bool mode_is_whole(enum mode mode)
+{
+    return mode == MODE_HTML || mode == MODE_JSON || mode == MODE_SUMMARY || mode == MODE_NONE;
+}
+
 static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
@@ -234,6 +241,13 @@ static struct request request_read(int argc, char *argv[])
         if (mode_has_target((enum mode)option))
             request.target = target_read(argv);
     }
+    if (selection_is_given(&request.selection) && mode_is_whole(request.mode))
+        usage_reject(
+            "%s shows what was counted while the job ran, which cannot be taken apart; --ranks, --window, --comm and "
+            "--functions go with --analyze, --events, --csv, --profile and others, which look at every event or sample",
+            request.mode == MODE_HTML   ? "--html"
+            : request.mode == MODE_JSON ? "--json"
+                                        : "the summary");
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
             "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2, --perfetto, "

@@ -348,6 +348,7 @@ int main(int argc, char *argv[])
                               .choice = &choice,
                               .library = path_name(library),
                               .status = status,
+                              .asked = request.abi != ABI_NONE,
                               .disabled = recording_disabled(request.words),
                               .summary = request.summary,
                               .otf2 = request.otf2,

@@ -7,6 +7,7 @@
 #include "ranklist.h"
 #include "topjson.h"
 #include "topscreen.h"
+#include "ward.h"
 
 #include <err.h>
 #include <errno.h>
@@ -146,6 +147,23 @@ static void json_say(const struct top_model *model, const struct looker *looker,
     json_decref(document);
 }
 
+/* What was asked for and is not there would make an empty output. One look decides, or there may come others. */
+static void ranks_check(const struct top_model *model, const struct request *request)
+{
+    char here[RANKS_TEXT_BYTES] = "";
+    for (size_t i = 0; i < model->job_count; i++) {
+        if (!top_ranks_missed(&model->jobs[i], request->ranks))
+            return;
+        top_ranks_here(here, &model->jobs[i]);
+    }
+    if (!here[0])
+        return;
+    if (model->job_count > 1)
+        errx(EXIT_USAGE, "none of --ranks %s is seen in any of %zu jobs; in the last one %s", request->ranks,
+             model->job_count, here);
+    errx(EXIT_USAGE, "none of --ranks %s is seen here, but %s", request->ranks, here);
+}
+
 /* Some process lives, or none can be read yet: a run file is nothing for a moment when it is made. */
 static bool goes_on(const struct top_model *model)
 {
@@ -169,6 +187,8 @@ static int json_run(struct looker *looker, struct top_view *view, struct top_mod
     do {
         interval_pass(request->interval);
         look_or_end(looker, view, model);
+        if (request->once)
+            ranks_check(model, request);
         json_say(model, looker, request);
     } while (!request->once && (!request->path_count || goes_on(model)));
     output_close();
@@ -199,13 +219,15 @@ static void job_print(struct top_view *view, struct top_model *model, const stru
     top_page_clear(&page);
 }
 
-static int text_run(struct looker *looker, struct top_view *view, struct top_model *model)
+static int text_run(struct looker *looker, struct top_view *view, struct top_model *model,
+                    const struct request *request)
 {
     look_or_end(looker, view, model);
     interval_pass(view->interval);
     look_or_end(looker, view, model);
     if (view->message || !model->job_count)
         errx(1, "%s", view->message ? view->message : "no job of yours runs with mpit on this node");
+    ranks_check(model, request);
     for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* those that run come first */
         const struct top_job *job = &model->jobs[i % model->job_count];
         if ((job->running != 0) != (i < model->job_count))
@@ -233,7 +255,7 @@ int main(int argc, char *argv[])
     if (request.json)
         status = json_run(&looker, &view, &model, &request);
     else if (request.once || !top_screen_open())
-        status = text_run(&looker, &view, &model);
+        status = text_run(&looker, &view, &model, &request);
     else {
         number = top_screen_run(&view, &model, look, &looker);
         top_screen_close();

@@ -272,29 +272,47 @@ static void job_free(struct observed_job *job)
     figure_set_free(&job->total);
 }
 
-static void set_note(bool used[METRICS_MOST], const struct figure_set *set)
+/* What of the table is in use. */
+struct table_use {
+    bool metrics[METRICS_MOST], calls[METRIC_SLOTS_MOST];
+};
+
+static void row_note(struct table_use *use, const struct metric *metric, const struct figure_row *row)
 {
-    for (size_t i = 0; i < set->count && i < METRICS_MOST; i++)
-        used[i] = used[i] || set->rows[i].values;
+    uint64_t neutral = figure_neutral(metric);
+    for (size_t i = 0; i < row->count && i < METRIC_SLOTS_MOST; i++)
+        use->calls[i] = use->calls[i] || row->shown[i] || row->values[i] != neutral;
 }
 
-/* Of weeks of jobs, each with variables of its own, the table keeps those of the jobs that are told. */
+static void set_note(const struct observation *observation, struct table_use *use, const struct figure_set *set)
+{
+    for (size_t i = 0; i < set->count && i < METRICS_MOST; i++) {
+        if (!set->rows[i].values)
+            continue;
+        use->metrics[i] = true;
+        if (observation->metrics.list[i].names == NAMES_CALL)
+            row_note(use, &observation->metrics.list[i], &set->rows[i]);
+    }
+}
+
+/* Of weeks of jobs, each with variables and functions of its own, the table keeps those of the jobs that are told. */
 static void metrics_keep(struct observation *observation)
 {
-    bool used[METRICS_MOST] = {false};
+    struct table_use use = {0};
     for (size_t j = 0; j < observation->job_count; j++) {
         const struct observed_job *job = &observation->jobs[j];
-        set_note(used, &job->ended);
-        set_note(used, &job->total);
+        set_note(observation, &use, &job->ended);
+        set_note(observation, &use, &job->total);
         for (size_t i = 0; i < job->count; i++) {
             const struct observed_process *process = job->processes[i];
-            set_note(used, &process->whole);
-            set_note(used, &process->others);
+            set_note(observation, &use, &process->whole);
+            set_note(observation, &use, &process->others);
             for (size_t c = 0; c < process->comm_count; c++)
-                set_note(used, &process->comms[c].figures);
+                set_note(observation, &use, &process->comms[c].figures);
         }
     }
-    metric_table_keep(&observation->metrics, used);
+    metric_table_keep(&observation->metrics, use.metrics);
+    metric_calls_keep(&observation->metrics, use.calls);
 }
 
 int observation_take(struct observation *observation, struct live *live)

@@ -15,6 +15,7 @@ struct outcome {
     const char *summary; /* a file, "-", or NULL: standard error */
     int status;          /* the command's */
     bool disabled;       /* MPIT_DISABLE was set */
+    bool asked;          /* --mpi says which MPI */
     bool otf2, compact, quiet;
 };
 

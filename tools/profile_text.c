@@ -162,6 +162,24 @@ static struct keyed **table_sort(const struct keytable *table, int (*order)(cons
     return list;
 }
 
+/* What stands for mpit itself, at the first table that has it. */
+struct recorder_note {
+    bool seen, told;
+};
+
+static void recorder_see(struct recorder_note *note, const struct frame *frame)
+{
+    note->seen = note->seen || (frame && frame->kind == FRAME_RECORDER);
+}
+
+static void recorder_explain(struct recorder_note *note, const struct profile *profile, FILE *out)
+{
+    if (note->seen && !note->told)
+        fprintf(out, "  [mpit] is time in mpit itself, which records%s\n",
+                profile->stacks.internal ? "" : "; --internal shows in which of its functions");
+    note->told = note->seen;
+}
+
 static void more_print(size_t count, FILE *out)
 {
     if (count > ROWS_MOST)
@@ -274,7 +292,7 @@ static void threads_print(const struct profile *profile, FILE *out)
     free(list);
 }
 
-static void sites_print(const struct profile *profile, FILE *out)
+static void sites_print(const struct profile *profile, struct recorder_note *note, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
     struct keyed **list = table_sort(&profile->sites, site_order);
@@ -284,6 +302,7 @@ static void sites_print(const struct profile *profile, FILE *out)
     for (size_t i = 0; i < profile->sites.count && i < ROWS_MOST; i++) {
         const struct profile_site *site = (const struct profile_site *)list[i];
         const char *where = place_text(place, site->file, site->line);
+        recorder_see(note, site->caller);
         fprintf(out, "  %-28s%9s%9s  %s%s%s%s\n", site->call->name,
                 text_of_share(a, (double)site->sum.ns, (double)profile->sum.ns),
                 share_or_none(b, profile_stall_ns(site->sum.state_ns), site->sum.ns),
@@ -291,10 +310,11 @@ static void sites_print(const struct profile *profile, FILE *out)
                 where[0] ? ")" : "");
     }
     more_print(profile->sites.count, out);
+    recorder_explain(note, profile, out);
     free(list);
 }
 
-static void functions_print(const struct profile *profile, FILE *out)
+static void functions_print(const struct profile *profile, struct recorder_note *note, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], name[UNIT_NAME_BYTES];
     struct keyed **list = table_sort(&profile->functions, function_order);
@@ -303,6 +323,7 @@ static void functions_print(const struct profile *profile, FILE *out)
     fprintf(out, "\nfunctions            self  MPI called    total\n");
     for (size_t i = 0; i < profile->functions.count && i < ROWS_MOST; i++) {
         const struct profile_function *function = (const struct profile_function *)list[i];
+        recorder_see(note, function->frame);
         fprintf(out, "  %23s%12s%9s  %s%s%s%s\n", share_or_none(a, function->self_ns, profile->sum.ns),
                 share_or_none(b, function->mpi_ns, profile->sum.ns),
                 share_or_none(c, function->total_ns, profile->sum.ns), text_of_name(name, function->frame->name),
@@ -311,10 +332,11 @@ static void functions_print(const struct profile *profile, FILE *out)
                 function->frame->kind == FRAME_PROGRAM && function->frame->module[0] ? "]" : "");
     }
     more_print(profile->functions.count, out);
+    recorder_explain(note, profile, out);
     free(list);
 }
 
-static void lines_print(const struct profile *profile, FILE *out)
+static void lines_print(const struct profile *profile, struct recorder_note *note, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
     struct keyed **list = table_sort(&profile->lines, line_order);
@@ -324,11 +346,13 @@ static void lines_print(const struct profile *profile, FILE *out)
     for (size_t i = 0; i < profile->lines.count && i < ROWS_MOST; i++) {
         const struct profile_line *line = (const struct profile_line *)list[i];
         const char *where = place_text(place, line->file, line->line);
+        recorder_see(note, line->frame);
         fprintf(out, "  %23s%12s  %s in %s\n", share_or_none(a, line->self_ns, profile->sum.ns),
                 share_or_none(b, line->mpi_ns, profile->sum.ns), where[0] ? where : "(no line)",
                 text_of_name(name, line->frame->name));
     }
     more_print(profile->lines.count, out);
+    recorder_explain(note, profile, out);
     free(list);
 }
 
@@ -345,6 +369,7 @@ static int node_order(const void *one, const void *other)
 
 struct paths_out {
     const struct profile *profile;
+    struct recorder_note *note;
     FILE *out;
     unsigned lines;
     uint64_t left_out; /* paths */
@@ -354,6 +379,7 @@ static void node_print(struct paths_out *paths, const struct profile_node *node,
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
     double whole = (double)paths->profile->sum.ns;
+    recorder_see(paths->note, node->frame);
     const char *where = place_text(place, node->file, node->several ? 0 : node->line);
     fprintf(paths->out, "  %8s%9s%9s  %*s%s%s%s%s\n", text_of_share(a, (double)node->sum.ns, whole),
             share_or_none(b, node->self.ns, paths->profile->sum.ns),
@@ -388,26 +414,28 @@ static int nodes_print(struct paths_out *paths, const struct profile_node *paren
     return result;
 }
 
-static int paths_print(const struct profile *profile, FILE *out)
+static int paths_print(const struct profile *profile, struct recorder_note *note, FILE *out)
 {
-    struct paths_out paths = {.profile = profile, .out = out};
+    struct paths_out paths = {.profile = profile, .note = note, .out = out};
     fprintf(out, "\ncall paths\n     total     self  stalled\n");
     int result = nodes_print(&paths, profile->root, 0);
     if (paths.left_out)
         fprintf(out, "  paths below %.1f %% are left out%s\n", PATH_SHARE_LEAST * 100,
                 paths.lines == PATH_LINES_MOST ? ", and more; --json and --folded have all" : "");
+    recorder_explain(note, profile, out);
     return result;
 }
 
 int profile_print(struct profile *profile, FILE *out)
 {
+    struct recorder_note note = {0};
     head_print(profile, out);
     states_print(profile, out);
     ranks_print(profile, out);
     threads_print(profile, out);
     calls_print(profile, out);
-    sites_print(profile, out);
-    functions_print(profile, out);
-    lines_print(profile, out);
-    return paths_print(profile, out);
+    sites_print(profile, &note, out);
+    functions_print(profile, &note, out);
+    lines_print(profile, &note, out);
+    return paths_print(profile, &note, out);
 }

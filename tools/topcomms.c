@@ -56,7 +56,7 @@ static double ranks_key(const void *item)
     return -(double)comm_of(item)->ranks;
 }
 
-static void ranks_text(const void *item, char *text, size_t bytes)
+static void comm_ranks_text(const void *item, char *text, size_t bytes)
 {
     snprintf(text, bytes, "%" PRIu32, comm_of(item)->ranks);
 }
@@ -86,11 +86,16 @@ static void name_text(const void *item, char *text, size_t bytes)
 }
 
 static const struct top_column comm_columns[] = {
-    {"time %", 6, 1, false, share_text, share_key}, {"stall", 6, 3, false, stalled_text, stalled_key},
-    {"", 12, 7, true, bar_text, share_key},         {"msg/s", 7, 2, false, messages_text, messages_key},
-    {"coll/s", 7, 2, false, colls_text, colls_key}, {"B/s", 6, 4, false, bytes_text, bytes_key},
-    {"time", 8, 6, false, time_text, time_key},     {"size", 6, 5, false, size_text, size_key},
-    {"seen", 6, 9, false, ranks_text, ranks_key},   {"communicator", 20, 1, true, name_text, NULL},
+    {"time %", 6, 1, false, share_text, share_key},
+    {"stall", 6, 3, false, stalled_text, stalled_key},
+    {"", 12, 7, true, bar_text, share_key},
+    {"msg/s", 7, 2, false, messages_text, messages_key},
+    {"coll/s", 7, 2, false, colls_text, colls_key},
+    {"B/s", 6, 4, false, bytes_text, bytes_key},
+    {"time", 8, 6, false, time_text, time_key},
+    {"size", 6, 5, false, size_text, size_key},
+    {"seen", 6, 9, false, comm_ranks_text, ranks_key},
+    {"communicator", 20, 1, true, name_text, NULL},
 };
 enum { COMM_COLUMNS = sizeof comm_columns / sizeof *comm_columns };
 

@@ -9,6 +9,7 @@
 #define MPIT_TOOLS_TOPPAGE_H
 
 #include "topmodel.h"
+#include "ward.h"
 
 #include <stdio.h>
 
@@ -95,6 +96,10 @@ void top_table_add(struct top_page *page, const struct top_view *view, const str
 
 /* topranks.c, topcomms.c, topdetail.c */
 void top_ranks_add(struct top_page *page, const struct top_view *view, const struct top_job *job);
+/* Ranks of the job are known, and none is in this list (NULL: all are). */
+bool top_ranks_missed(const struct top_job *job, const char *list);
+/* Those that are known: "ranks 0-3"; "": none. */
+void top_ranks_here(char text[RANKS_TEXT_BYTES], const struct top_job *job);
 void top_comms_add(struct top_page *page, const struct top_view *view, const struct top_job *job);
 void top_sizes_add(struct top_page *page, const struct top_job *job);
 void top_comm_add(struct top_page *page, const struct top_view *view, const struct top_job *job);

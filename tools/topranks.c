@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "toppage.h"
 
+#include "ranklist.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -227,4 +228,33 @@ void top_ranks_add(struct top_page *page, const struct top_view *view, const str
     if (items)
         top_table_add(page, view, columns, COLUMNS, items, count);
     free(items);
+    if (top_ranks_missed(job, view->ranks)) {
+        char here[RANKS_TEXT_BYTES];
+        top_ranks_here(here, job);
+        top_page_add(page, 0, 0, "  none of --ranks %s is seen here, but %s", view->ranks, here);
+    }
+}
+
+void top_ranks_here(char text[RANKS_TEXT_BYTES], const struct top_job *job)
+{
+    int32_t *ranks = calloc(job->rank_count + 1, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; ranks && i < job->rank_count; i++)
+        if (job->ranks[i]->rank >= 0)
+            ranks[count++] = job->ranks[i]->rank;
+    text[0] = '\0';
+    if (count)
+        ranks_text(text, ranks, count);
+    free(ranks);
+}
+
+bool top_ranks_missed(const struct top_job *job, const char *list)
+{
+    bool known = false;
+    for (size_t i = 0; list && i < job->rank_count; i++) {
+        if (rank_list_has(list, job->ranks[i]->rank))
+            return false;
+        known = known || job->ranks[i]->rank >= 0;
+    }
+    return known;
 }

@@ -58,9 +58,8 @@ int book_open(void)
     return book.comms && variables_write(&book.run) == 0 && calls_write(&book.run) == 0 ? 0 : -1;
 }
 
-/* Cells of the run, with their header in front; the block is linked once its cells have their first values. */
-static struct tally_block *block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
-                                      uint64_t *offset)
+struct tally_block *book_block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
+                                    uint64_t *offset)
 {
     struct tally_block *block = run_alloc(&book.run, sizeof *block + cells * sizeof(uint64_t), offset);
     if (block) {
@@ -73,7 +72,7 @@ static struct tally_block *block_make(enum block_kind kind, uint32_t thread, uin
     return block;
 }
 
-static void block_link(struct tally_block *block, uint64_t offset)
+void book_block_link(struct tally_block *block, uint64_t offset)
 {
     run_link(&book.run, &book.run.header->first_block, &block->next, offset);
 }
@@ -83,8 +82,8 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     pthread_mutex_lock(&book.lock);
     uint64_t record_offset, block_offset;
     struct thread_record *record = run_alloc(&book.run, sizeof *record, &record_offset);
-    struct tally_block *block = record ? block_make(BLOCK_THREAD, book.thread_count, 0, 0,
-                                                    sizeof(struct thread_cells) / sizeof(uint64_t), &block_offset)
+    struct tally_block *block = record ? book_block_make(BLOCK_THREAD, book.thread_count, 0, 0,
+                                                         sizeof(struct thread_cells) / sizeof(uint64_t), &block_offset)
                                        : NULL;
     if (!block) {
         pthread_mutex_unlock(&book.lock);
@@ -103,7 +102,7 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     record->events_cell = block_offset ? block_offset + sizeof *block : 0;
     if (record_offset && block_offset) {
         run_link(&book.run, &book.run.header->first_thread, &record->next, record_offset);
-        block_link(block, block_offset);
+        book_block_link(block, block_offset);
     }
     ledger->next = book.threads;
     __atomic_store_n(&book.threads, ledger, __ATOMIC_RELEASE);
@@ -146,8 +145,8 @@ static struct comm *slot_make(uint64_t *record_offset, uint64_t *block_offset)
 {
     struct comm *comm = calloc(1, sizeof *comm);
     struct comm_record *record = comm ? run_alloc(&book.run, sizeof *record, record_offset) : NULL;
-    struct tally_block *block = record ? block_make(BLOCK_SHARED, 0, book.comm_count, 0,
-                                                    sizeof(struct shared_cells) / sizeof(uint64_t), block_offset)
+    struct tally_block *block = record ? book_block_make(BLOCK_SHARED, 0, book.comm_count, 0,
+                                                         sizeof(struct shared_cells) / sizeof(uint64_t), block_offset)
                                        : NULL;
     if (!block) {
         __atomic_store_n(&book.full_limit, book.run.memory_limit, __ATOMIC_RELAXED);
@@ -206,7 +205,7 @@ struct comm *book_comm_make(const struct comm_facts *facts)
     comm_describe(comm, facts);
     if (offset) { /* in this order: at no moment may there be a block of a slot that there is not */
         run_link(&book.run, &book.run.header->first_comm, &comm->record->next, offset);
-        block_link((struct tally_block *)comm->shared - 1, block_offset);
+        book_block_link((struct tally_block *)comm->shared - 1, block_offset);
     }
     __atomic_store_n(&book.comms[comm->slot], comm, __ATOMIC_RELEASE);
     __atomic_store_n(&book.comm_count, comm->slot + 1, __ATOMIC_RELEASE);
@@ -326,8 +325,8 @@ struct view *book_view_make(struct ledger *ledger, struct comm *comm)
     uint64_t offset;
     struct view *view = calloc(1, sizeof *view);
     struct peer_leaf **root = calloc((size_t)1 << comm_room(comm->size, comm->remote_size), sizeof *root);
-    struct tally_block *block = view && root ? block_make(BLOCK_COMM, ledger->index, comm->slot, 0,
-                                                          sizeof(struct comm_cells) / sizeof(uint64_t), &offset)
+    struct tally_block *block = view && root ? book_block_make(BLOCK_COMM, ledger->index, comm->slot, 0,
+                                                               sizeof(struct comm_cells) / sizeof(uint64_t), &offset)
                                              : NULL;
     if (!block) {
         free(view);
@@ -346,7 +345,7 @@ struct view *book_view_make(struct ledger *ledger, struct comm *comm)
     view->tally.shared = comm->shared;
     view->tally.page_number = UINT32_MAX; /* no page yet */
     view->tally.peers = peers;
-    block_link(block, offset);
+    book_block_link(block, offset);
     view->next = comm->views;
     (void)__atomic_exchange_n(&comm->views, view, __ATOMIC_SEQ_CST); /* before windows_view_join looks at the segment */
     windows_view_join(view);
@@ -397,11 +396,11 @@ struct peer_cells *book_view_page(struct view *view, uint32_t number)
     struct peer_cells **page = &(*leaf)->pages[number % LEAF_PAGES];
     if (!*page) {
         uint64_t offset;
-        struct tally_block *block = block_make(BLOCK_PEERS, view->thread, view->comm->slot, number,
-                                               sizeof(struct peer_cells) / sizeof(uint64_t), &offset);
+        struct tally_block *block = book_block_make(BLOCK_PEERS, view->thread, view->comm->slot, number,
+                                                    sizeof(struct peer_cells) / sizeof(uint64_t), &offset);
         if (!block)
             return NULL;
-        block_link(block, offset);
+        book_block_link(block, offset);
         __atomic_store_n(page, (struct peer_cells *)(block + 1), __ATOMIC_RELEASE);
     }
     return *page;
@@ -441,10 +440,10 @@ struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t sl
     }
     uint64_t offset;
     struct tally_block *block =
-        block_make(BLOCK_REGION, ledger->index, slot, id, sizeof(struct region_cells) / sizeof(uint64_t), &offset);
+        book_block_make(BLOCK_REGION, ledger->index, slot, id, sizeof(struct region_cells) / sizeof(uint64_t), &offset);
     if (!block)
         return NULL;
-    block_link(block, offset);
+    book_block_link(block, offset);
     __atomic_store_n(&ledger->regions[id], (struct region_cells *)(block + 1), __ATOMIC_RELEASE);
     return ledger->regions[id];
 }
@@ -457,93 +456,16 @@ const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_
     return __atomic_load_n(&regions[id], __ATOMIC_ACQUIRE);
 }
 
-static char provider_names[FABRIC_PROVIDERS_MOST][PROVIDER_NAME_BYTES];
-
-const char *book_provider_name(uint32_t number)
-{
-    bool known = number >= 1 && number <= FABRIC_PROVIDERS_MOST &&
-                 __atomic_load_n(&book.pending[number], __ATOMIC_ACQUIRE) != NULL;
-    return known ? provider_names[number - 1] : NULL;
-}
-
-uint32_t book_provider(const char *name)
-{
-    char cut[PROVIDER_NAME_BYTES];
-    uint32_t number = 0, known = 0;
-    uint64_t offset, level_offset = 0;
-    snprintf(cut, sizeof cut, "%s", name);
-    pthread_mutex_lock(&book.lock);
-    for (; known < FABRIC_PROVIDERS_MOST && provider_names[known][0] && !number; known++)
-        if (strcmp(provider_names[known], cut) == 0)
-            number = known + 1;
-    struct provider_record *record = NULL;
-    struct tally_block *level = NULL;
-    if (!number && known < FABRIC_PROVIDERS_MOST) {
-        record = run_alloc(&book.run, sizeof *record, &offset);
-        level = record ? block_make(BLOCK_FABRIC_LEVEL, 0, 0, known + 1, sizeof(struct level_cells) / sizeof(uint64_t),
-                                    &level_offset)
-                       : NULL;
-    }
-    if (level) {
-        number = known + 1;
-        memcpy(provider_names[known], cut, sizeof cut);
-        record->number = number;
-        memcpy(record->name, cut, sizeof cut);
-        if (offset && level_offset) {
-            run_link(&book.run, &book.run.header->first_provider, &record->next, offset);
-            block_link(level, level_offset);
-        }
-        __atomic_store_n(&book.pending[number], (struct level_cells *)(level + 1), __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&book.lock);
-    if (!number)
-        run_lost(&book.run, LOSS_NO_MEMORY, 1);
-    return number;
-}
-
-bool book_fabric(struct ledger *ledger, uint32_t provider)
-{
-    uint64_t offset;
-    struct fabric_cells *cells = ledger->fabric[provider];
-    if (!cells) {
-        struct tally_block *block = block_make(BLOCK_FABRIC, ledger->index, 0, provider,
-                                               sizeof(struct fabric_cells) / sizeof(uint64_t), &offset);
-        if (!block)
-            return false;
-        cells = (struct fabric_cells *)(block + 1);
-        block_link(block, offset);
-        __atomic_store_n(&ledger->fabric[provider], cells, __ATOMIC_RELEASE);
-    }
-    ledger->tally.fabric = (struct fabric_tally){
-        .cells = cells, .pending = book.pending[provider], .pending_all = &book.own->shared->sends};
-    return true;
-}
-
-bool book_fabric_calls(struct ledger *ledger)
-{
-    uint64_t offset;
-    if (ledger->fabric_calls)
-        return true;
-    struct tally_block *block = block_make(BLOCK_FABRIC_CALLS, ledger->index, 0, 0,
-                                           sizeof(struct fabric_call_cells) / sizeof(uint64_t), &offset);
-    if (!block)
-        return false;
-    block_link(block, offset);
-    ledger->tally.fabric_calls = (struct fabric_call_cells *)(block + 1);
-    __atomic_store_n(&ledger->fabric_calls, ledger->tally.fabric_calls, __ATOMIC_RELEASE);
-    return true;
-}
-
 struct counter_cells *book_counters(struct ledger *ledger)
 {
     uint64_t offset;
     if (ledger->tally.counters)
         return ledger->tally.counters;
     struct tally_block *block =
-        block_make(BLOCK_COUNTERS, ledger->index, 0, 0, sizeof(struct counter_cells) / sizeof(uint64_t), &offset);
+        book_block_make(BLOCK_COUNTERS, ledger->index, 0, 0, sizeof(struct counter_cells) / sizeof(uint64_t), &offset);
     if (!block)
         return NULL;
-    block_link(block, offset);
+    book_block_link(block, offset);
     __atomic_store_n(&ledger->tally.counters, (struct counter_cells *)(block + 1), __ATOMIC_RELEASE);
     return ledger->tally.counters;
 }

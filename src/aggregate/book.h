@@ -215,6 +215,12 @@ static inline unsigned comm_room(int32_t size, int32_t remote_size)
 struct view *book_view_make(struct ledger *ledger, struct comm *comm);
 struct peer_cells *book_view_page(struct view *view, uint32_t page);
 
+/* Cells of the run, with their header in front, and its offset in the file; NULL: no memory (counted). The block is
+ * linked once its cells have their first values. For the book's own files. */
+struct tally_block *book_block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
+                                    uint64_t *offset);
+void book_block_link(struct tally_block *block, uint64_t offset);
+
 /* The thread's cells for the communicator; makes them at first use. NULL: counted as lost. */
 struct view *book_view(struct ledger *ledger, struct comm *comm);
 

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
+#include "copy.h"
 #include "moment.h"
-#include "recorder.h"
 
 #include "mpit/collector.h"
 
@@ -17,5 +17,5 @@ __attribute__((constructor)) static void behind_find(void)
 
 __attribute__((visibility("default"))) int mpi_collector_api(void *reserved)
 {
-    return behind && !recorder_is_here() ? behind(reserved) : (int)moment_state();
+    return behind && !copy_records() ? behind(reserved) : (int)moment_state();
 }

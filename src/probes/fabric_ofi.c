@@ -7,6 +7,7 @@
  * Providers lie above providers (rxm above tcp), and open those below while they are opened themselves: what is opened
  * inside of such a call is theirs and stays as it is, and so does all that comes of it. What is seen is the outermost.
  */
+#include "copy.h"
 #include "fabric_tables.h"
 #include "gate.h"
 #include "polling.h"
@@ -439,7 +440,7 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *con
     opening++;
     int result = behind(attr, fabric, context);
     opening--;
-    if (result != 0 || !outermost || !recorder_is_here())
+    if (result != 0 || !outermost || !copy_records())
         return result;
     struct fabric_kind_of kind = {
         .provider = fabric_provider(attr && attr->prov_name && attr->prov_name[0] ? attr->prov_name : "libfabric")};

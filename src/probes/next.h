@@ -20,6 +20,8 @@ extern LIBRARY_LOCAL struct next next;
 
 /* Finds all of them; ends the program with a message when there is none for a call that was made. */
 void next_find(const char *wanted);
+/* Steps aside for good: from the next call on the program reaches MPI as if nothing were between. */
+void next_pass(void);
 
 /* Two threads may make the program's first calls before MPI_Init. A pointer is written at once on the machines that
  * mpit runs on, and an atomic builtin would cost what it costs in cells.h; the thread sanitizer is told the truth. */

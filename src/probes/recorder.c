@@ -5,15 +5,14 @@
 #include "communicator.h"
 #include "commreuse.h"
 #include "fabric.h"
+#include "copy.h"
 #include "counters.h"
 #include "environment.h"
-#include "gate.h"
 #include "instruments.h"
 #include "job.h"
 #include "jobcomm.h"
 #include "next.h"
 #include "pcontrol.h"
-#include "profiled.h"
 #include "reduction.h"
 #include "request.h"
 #include "sampler.h"
@@ -24,13 +23,10 @@
 #include "tracing.h"
 #include "umq.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct next next;
 
 static char directory[4096]; /* MPIT_OUTPUT when the program started; "" = none */
 static bool kept, trace_asked, trace_refused, samples_refused;
@@ -49,52 +45,14 @@ static bool world_is_last; /* no session is open when MPI_Finalize begins */
 static bool below;         /* the process has begun without MPI */
 static unsigned opening;   /* calls of MPI_Session_init that have not returned */
 
-void next_find(const char *wanted)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    native_find();
-#define NEXT_FIND(name) __atomic_store_n(&next.name, (__typeof__(next.name))native_symbol(#name), __ATOMIC_RELEASE);
-    NEXT_CALLS(NEXT_FIND)
-#undef NEXT_FIND
-    profiled_find();
-    pthread_mutex_unlock(&lock);
-    if (wanted && !native_symbol(wanted)) {
-        native_say("mpit: the program calls %s, which no library in the process defines", wanted);
-        abort(); /* there is no call to pass this one on to */
-    }
-}
-
 const char *recorder_directory(void)
 {
     return directory[0] ? directory : NULL;
 }
 
-/* One for all copies of this library in a process, of every ABI: the loader takes the first one's for each. */
-__attribute__((visibility("default"))) const void *mpit_recorder_here;
-
-/* Is there another mpit before this one, which records already? Two would count each call twice. */
-static bool is_second(void)
-{
-    const void *first = NULL;
-    Dl_info one, two;
-    if (__atomic_compare_exchange_n(&mpit_recorder_here, &first, (const void *)&next, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE) ||
-        first == &next)
-        return false;
-    if (dladdr(first, &one) && dladdr(&next, &two))
-        native_say("mpit is loaded twice: %s records, and %s does not", one.dli_fname, two.dli_fname);
-    return true;
-}
-
-bool recorder_is_here(void)
-{
-    return __atomic_load_n(&mpit_recorder_here, __ATOMIC_ACQUIRE) == (const void *)&next;
-}
-
 bool recorder_came_by(void)
 {
-    return started || mpit_recorder_here;
+    return started || copy_any_records();
 }
 
 static void directory_read(void)
@@ -156,23 +114,12 @@ static bool run_start(void)
     return true;
 }
 
-/* Steps aside for good: from the next call on the program reaches MPI as if nothing were between. */
-static void gates_pass(void)
-{
-    profiled_pass();
-    switchboard_pass();
-#define NEXT_PASS(name) GATE_PASS(name);
-    NEXT_CALLS(NEXT_PASS)
-#undef NEXT_PASS
-    GATE_PASS(MPI_Pcontrol);
-}
-
 /* False: this process takes no part (other ABI, MPIT_DISABLE). */
 static bool takes_part(void)
 {
-    if (native.present && !getenv("MPIT_DISABLE") && !is_second())
+    if (native.present && !getenv("MPIT_DISABLE") && !copy_is_second())
         return true;
-    gates_pass();
+    next_pass();
     return false;
 }
 
@@ -181,7 +128,7 @@ static void below_stays(void)
 {
     native_say("mpit: MPI is initialized in a process that libfabric or UCX is recorded of already: its calls are not "
                "recorded; with MPIT_FABRIC=0 they are");
-    gates_pass();
+    next_pass();
 }
 
 static bool recording(void)
@@ -331,7 +278,7 @@ void recorder_start_below(void)
     char problem[KNOB_PROBLEM_BYTES];
     if (__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !getenv("MPIT_FABRIC") || getenv("MPIT_DISABLE") ||
         !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch ||
-        is_second())
+        copy_is_second())
         return;
     pthread_mutex_lock(&lifetime);
     if (!started)

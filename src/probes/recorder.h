@@ -42,7 +42,5 @@ void recorder_aborting(struct probe *probe);
 const char *recorder_directory(void);
 /* MPI_Init has come by. */
 bool recorder_came_by(void);
-/* Is it this copy of the library that records in this process? Async-signal-safe. */
-bool recorder_is_here(void);
 
 #endif

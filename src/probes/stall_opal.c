@@ -2,9 +2,9 @@
  * Open MPI: opal_progress returns nothing, but the components that it asks do. They register functions that return how
  * many things have moved on; each is registered here instead as one that asks it and notes the answer.
  */
+#include "copy.h"
 #include "gate.h"
 #include "polling.h"
-#include "recorder.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static int pass_on(struct native_behind *call, const void *caller, progress_func
     int (*behind)(progress_function) = (int (*)(progress_function))native_symbol_behind(call, caller);
     if (!behind) /* it is nowhere: a weak reference, which finds this one */
         return -1;
-    return behind(function ? relay_of(function, adds && recorder_is_here()) : NULL);
+    return behind(function ? relay_of(function, adds && copy_records()) : NULL);
 }
 
 GATE(opal_progress_register);

@@ -102,7 +102,12 @@ check "a wrong number would be seen" sh -c 'python3 "$1" judge "$2" planted wron
 refused "no place for a page" 1 'cannot be written' --html /nowhere/page.html planted
 refused "no file" 2 'needs a value' --html
 refused "an option for a file" 2 "'--html' needs a file" --html --json planted
-refused "a part of a run" 2 'go with' --html page.html --ranks 0 planted
+for part in "--ranks 0" "--window :1" "--comm MPI_COMM_WORLD" "--functions p2p"; do
+    # shellcheck disable=SC2086
+    refused "a part of a run ($part)" 2 '^mpit-dump: --html shows what was counted .*cannot be taken apart; .* go with --analyze' \
+        --html part.html $part planted
+    check "  and there is no page" test ! -e part.html
+done
 check "standard output" sh -c '"$1" --html - planted | cmp - planted.html' - "$dump"
 check "nothing half is left" sh -c '! ls -- *.partial.* 2>/dev/null'
 verdict

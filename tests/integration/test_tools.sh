@@ -194,7 +194,13 @@ check "  prints what it prints" test "$(cat out)" = ring.c
 gives "ls" 0 mpit-run ls ring.c
 says err "no MPI process recorded"
 check "  one line of it" test "$(wc -l <err)" -eq 1
-says err "ls is linked to no MPI library"
+says err "ls is linked to no MPI library, and nothing that ran here called MPI_Init"
+says_not err "libmpit"
+if [ -e "$build/lib/libmpit-openmpi.so" ] && [ -e "$build/lib/libmpit-mpich.so" ]; then
+    says err "nothing in the command says which MPI, so mpit was ready for .*; for programs of another, --mpi "
+    gives "ls, and the user says which MPI" 0 mpit-run --mpi mpich ls ring.c
+    says_not err "which MPI"
+fi
 says_not err "exit status"
 gives "exit status 7" 7 mpit-run sh -c 'exit 7'
 says err "no MPI process recorded: the command ended with exit status 7;"

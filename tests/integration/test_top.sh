@@ -30,6 +30,17 @@ check "the help fits a screen" bash -c '[ "$("$0" --help | wc -l)" -le 24 ] && "
 # shellcheck disable=SC2016
 check "a run that is not there" bash -c '! "$0" --once "$1/none" >"$1/said" 2>&1 && grep -q "there is no " "$1/said"' "$top" "$work"
 
+# a run of 4 ranks that has ended
+mkdir "$work/four"
+"$build/tests/pagejob" "$work/four" 4 5 >"$work/said" 2>&1 || not_ok "a job of 4 ranks" "$work/said"
+for how in --once "--once --json"; do
+    # shellcheck disable=SC2086
+    refused "ranks that the job has not ($how)" "none of --ranks 7,99- is seen here, but ranks 0-3" \
+        $how --interval 0.1 --ranks 7,99- "$work/four"
+    # shellcheck disable=SC2086
+    check "ranks of which it has one ($how)" "$top" $how --interval 0.1 --ranks 3,99 "$work/four"
+done
+
 # beside each other: most of the time they wait
 mpis=()
 for mpi in openmpi mpich; do

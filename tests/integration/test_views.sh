@@ -141,6 +141,14 @@ files() {
         '$dump' --perfetto files/old.json run && cmp files/old.json all.json"
 }
 
+# names that are no UTF-8, or would move a cursor, are in all outputs as they are in JSON
+names() {
+    mkdir planted && "$build/tests/pagejob" planted 2 3 --planted && "$dump" --json planted >planted.json &&
+        "$dump" --csv planted >planted.csv && "$dump" --events planted >planted.events &&
+        python3 "$views" names planted.json planted.csv planted.events
+}
+check "names that would do harm are the same in JSON, CSV and text" names
+
 any=
 for mpi in openmpi mpich; do
     [ -x "$build/tests/heat-$mpi" ] || continue

@@ -249,6 +249,18 @@ def part(path, left, option, text):
 
 # ---- interrupted -----------------------------------------------------------------------------------------------------
 
+def names(summary, path, events):
+    """What a program calls its communicators: each output is UTF-8, and CSV and text have what JSON has."""
+    labels = {c["label"] for job in exact(summary)["jobs"] for c in job["communicators"] if "label" in c}
+    shown = {row["label"] for row in rows_of(path)} - {""}
+    text = open(events, encoding="utf-8", newline="\n").read()
+    odd = [label for label in labels if "??" in label]
+    assert odd, f"no bytes that are no characters were planted: {labels}"
+    assert shown == labels, f"CSV has {shown}, JSON {labels}"
+    for label in labels:
+        assert label.replace("\\", "\\\\").replace('"', '\\"') in text, f"the text has no {label!r}"
+
+
 def interrupt(dump, run):
     stopped = 0
     for _ in range(20):
@@ -269,7 +281,7 @@ def interrupt(dump, run):
 
 
 def main():
-    commands = {"trace": trace, "csv": table, "part": part, "arrows": arrows, "interrupt": interrupt}
+    commands = {"trace": trace, "csv": table, "part": part, "arrows": arrows, "interrupt": interrupt, "names": names}
     try:
         commands[sys.argv[1]](*sys.argv[2:])
     except AssertionError as problem:

@@ -161,6 +161,36 @@ static void slots_are_told_apart_by_name(void **state)
     assert_string_equal(metric_slot_name(&table, things, 6, number), "6");
 }
 
+/* Weeks of jobs, each with functions that no other has. */
+static void functions_that_nobody_counts_are_forgotten(void **state)
+{
+    char number[24];
+    (void)state;
+    for (size_t i = 0; i < variable_count; i++)
+        metric_of(&variables[i].record);
+    const struct metric *count = metric_named("mpit_call_count");
+    bool used[METRIC_SLOTS_MOST] = {false};
+    size_t lasting = metric_slot(&table, count, &run, 2), most = 0;
+    used[lasting] = true;
+    for (int job = 0; job < 3 * METRIC_SLOTS_MOST; job++) {
+        struct call_record own[3] = {{.name = "none"}};
+        snprintf(own[1].name, sizeof own[1].name, "MPI_Own_%d", job);
+        struct run_reader other = {.calls = own, .call_count = 3}; /* the last has no name at all */
+        size_t a = metric_slot(&table, count, &other, 1), b = metric_slot(&table, count, &other, 2);
+        assert_true(a < METRIC_SLOTS_MOST && b < METRIC_SLOTS_MOST && a != b && a != lasting && b != lasting);
+        assert_string_equal(metric_slot_name(&table, count, a, number), own[1].name);
+        assert_string_equal(metric_slot_name(&table, count, lasting, number), run_reader_call_name(&run, 2));
+        used[a] = used[b] = true;
+        metric_calls_keep(&table, used);
+        assert_int_equal(metric_slot(&table, count, &other, 1), a); /* it is still told */
+        most = table.call_count > most ? table.call_count : most;
+        used[a] = used[b] = false;
+        metric_calls_keep(&table, used);
+    }
+    assert_true(most <= lasting + 3);
+    assert_int_equal(metric_slot(&table, count, &run, 2), lasting);
+}
+
 static void event_of_papi_has_its_whole_name(void **state)
 {
     struct variable_record record = record_of("mpit_papi_perf::PAG", VARIABLE_AGGREGATE, "", PLACE_COUNT);
@@ -263,6 +293,7 @@ int main(void)
         cmocka_unit_test_setup(catalogue_has_names_and_texts, setup),
         cmocka_unit_test_setup(sizes_are_histograms_with_their_bytes, setup),
         cmocka_unit_test_setup(slots_are_told_apart_by_name, setup),
+        cmocka_unit_test_setup(functions_that_nobody_counts_are_forgotten, setup),
         cmocka_unit_test_setup(event_of_papi_has_its_whole_name, setup),
         cmocka_unit_test_setup(what_is_no_metric_is_left_out, setup),
         cmocka_unit_test_setup(what_nobody_has_is_let_go, setup),

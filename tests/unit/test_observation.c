@@ -234,6 +234,95 @@ static void names_that_look_the_same_are_one_series(void **state)
     assert_int_equal(value(&process.others, COUNT), 2);
 }
 
+/* A process that counts two functions, of which the second has this name; its job has this number. */
+struct counting {
+    struct call_record calls[3];
+    uint64_t cells[3];
+    struct run_block block;
+    size_t comm_blocks[2];
+    struct variable_record variable;
+    struct run_header header;
+    struct live_process live;
+    struct live_job job;
+};
+
+static void counting_fill(struct counting *counting, uint64_t job, const char *function, uint64_t count)
+{
+    *counting = (struct counting){
+        .calls = {{.name = "none"}, {.name = "MPI_Common"}}, .cells = {0, 1, count}, .comm_blocks = {0, 1}};
+    snprintf(counting->calls[2].name, CALL_NAME_BYTES, "%s", function);
+    for (size_t i = 0; i < variable_count; i++)
+        if (strcmp(variables[i].record.name, "mpit_call_count") == 0 && !variables[i].record.bound)
+            counting->variable = variables[i].record;
+    counting->variable.count = 3;
+    memset(counting->variable.terms, 0, sizeof counting->variable.terms);
+    counting->variable.terms[0] =
+        (struct variable_term){.block = BLOCK_THREAD, .weight = 1, .run = 1, .step = 1, .stride = 1};
+    counting->block = (struct run_block){.at = counting->cells, .kind = BLOCK_THREAD, .cells = 3};
+    counting->header = (struct run_header){.job = job, .pid = (uint32_t)job, .world_size = 1};
+    counting->live = (struct live_process){.path = "/nowhere", .readable = true, .here = true, .alive = true};
+    counting->live.run = (struct run_reader){.base = (const char *)&counting->header,
+                                             .header = counting->header,
+                                             .blocks = &counting->block,
+                                             .block_count = 1,
+                                             .comm_blocks = counting->comm_blocks,
+                                             .slot_count = 1,
+                                             .calls = counting->calls,
+                                             .call_count = 3,
+                                             .variables = &counting->variable,
+                                             .variable_count = 1};
+    counting->job = (struct live_job){.job = job, .processes = &counting->live, .count = 1, .world_size = 1};
+}
+
+static void counts_of(uint64_t number, const char *function, uint64_t count)
+{
+    const struct metric_table *table = &observation.metrics;
+    for (size_t j = 0; j < observation.job_count; j++) {
+        struct figure_row *row = figure_row(&observation.jobs[j].processes[0]->whole, 0);
+        if (observation.jobs[j].job != number)
+            continue;
+        for (size_t slot = 0; slot < row->count; slot++) {
+            char text[24];
+            const char *name = metric_slot_name(table, &table->list[0], slot, text);
+            uint64_t wanted = strcmp(name, function) == 0 ? count : strcmp(name, "MPI_Common") == 0 ? 1 : 0;
+            assert_int_equal(row->values[slot], wanted);
+            count -= strcmp(name, function) == 0 ? count : 0;
+        }
+        assert_int_equal(count, 0); /* its name was there */
+        return;
+    }
+    fail_msg("no job %u", (unsigned)number);
+}
+
+static void functions_of_jobs_that_ended_are_forgotten(void **state)
+{
+    (void)state;
+    static struct counting lasting, passing;
+    struct live_job jobs[2];
+    struct live live = {.jobs = jobs};
+    char name[CALL_NAME_BYTES];
+    counting_fill(&lasting, 1, "MPI_Lasting", 7);
+    for (unsigned number = 2; number < 5000; number++) {
+        snprintf(name, sizeof name, "MPI_Own_%u", number);
+        counting_fill(&passing, number, name, 100);
+        jobs[number % 2] = lasting.job; /* either of them may be met first */
+        jobs[(number + 1) % 2] = passing.job;
+        live.job_count = 2;
+        assert_int_equal(observation_take(&observation, &live), 0);
+        counts_of(1, "MPI_Lasting", 7);
+        counts_of(number, name, 100);
+        passing.live.alive = false;
+        assert_int_equal(observation_take(&observation, &live), 0);
+        jobs[0] = lasting.job;
+        live.job_count = 1;
+        for (int i = 0; i < 1000000 && observation.job_count > 1; i++) /* until it has gone: it lingers for 0 ns */
+            assert_int_equal(observation_take(&observation, &live), 0);
+        assert_int_equal(observation.job_count, 1);
+        counts_of(1, "MPI_Lasting", 7);
+        assert_true(observation.metrics.call_count <= 3);
+    }
+}
+
 /* Nobody knows whose cells those are. */
 static void communicators_that_change_under_way_stay_what_they_were(void **state)
 {
@@ -261,6 +350,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(slot_that_is_used_again_does_not_mix, setup, teardown),
         cmocka_unit_test_setup_teardown(unused_communicator_takes_no_place, setup, teardown),
         cmocka_unit_test_setup_teardown(names_that_look_the_same_are_one_series, setup, teardown),
+        cmocka_unit_test_setup_teardown(functions_of_jobs_that_ended_are_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(communicators_that_change_under_way_stay_what_they_were, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,6 +207,45 @@ static void unknown_parts_are_told(void **state)
                                              "main;[[unknown]+0x123] 1000\n");
 }
 
+/* How often the profile as text says what [mpit] is. */
+static unsigned explained(bool internal)
+{
+    struct profile profile = {0};
+    char line[4096];
+    unsigned count = 0;
+    FILE *file = tmpfile();
+    assert_int_equal(profile_open(&profile, &dir.jobs[0], NULL, internal), 0);
+    assert_int_equal(profile_print(&profile, file), 0);
+    profile_release(&profile);
+    rewind(file);
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "  [mpit] is time in mpit itself", 31) == 0) {
+            count++;
+            assert_true((strstr(line, "--internal") == NULL) == internal);
+        }
+    fclose(file);
+    return count;
+}
+
+static void what_stands_for_mpit_is_explained_once(void **state)
+{
+    (void)state;
+    TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(compute), in(solve), in_main());
+    TAKE(MPIT_STATE_NOT_IN_MPI, 0, RECORDER + 2, in(solve), in_main());
+    TAKE(MPIT_STATE_WORK, CALL_MPI_Send, RECORDER + 1, RECORDER + 2, in(solve), in_main());
+    reading_begin();
+    assert_int_equal(explained(false), 1);
+    assert_int_equal(explained(true), 1);
+}
+
+static void where_nothing_stands_for_mpit_it_is_not_explained(void **state)
+{
+    (void)state;
+    TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(compute), in(solve), in_main());
+    reading_begin();
+    assert_int_equal(explained(false), 0);
+}
+
 static void filters_choose_samples(void **state)
 {
     (void)state;
@@ -422,6 +461,8 @@ int main(void)
         TEST(a_call_of_mpi_is_where_a_stack_ends),
         TEST(the_binding_for_fortran_belongs_to_the_call),
         TEST(time_in_mpit_is_seen),
+        TEST(what_stands_for_mpit_is_explained_once),
+        TEST(where_nothing_stands_for_mpit_it_is_not_explained),
         TEST(unknown_parts_are_told),
         TEST(filters_choose_samples),
         TEST(sums_are_those_of_the_samples),

@@ -60,6 +60,8 @@ class Bench:
     def extra(self, how):
         if how == "bare":
             return {}
+        if how == "clock":
+            return {"LD_PRELOAD": f"{self.build}/tests/clockreads-{self.mpi}.so"}
         run = tempfile.mkdtemp(dir=self.work)
         out = {"LD_PRELOAD": self.library, "MPIT_OUTPUT": run}
         if how == "trace":
@@ -299,18 +301,19 @@ SAMPLED = {"100 samples a second": {"MPIT_SAMPLE_HZ": "100"}, "1000 samples a se
 
 def transports(bench, pairs, n):
     """The 8-byte ping-pong on each transport, bare and recorded one after the other; and the sampler."""
-    print(f"{bench.mpi}: how much longer a round trip of 8 bytes takes, medians of {pairs} pairs")
+    print(f"{bench.mpi}: how much longer a round trip of 8 bytes takes, medians of {pairs} pairs; and what the two clock "
+          "reads of each call alone do")
     for title, way in WAYS[bench.mpi].items():
         try:
             bench.run("bare", "pingpong", 100, 2, way)
         except subprocess.CalledProcessError:
             print(f"  {title}: not there")
             continue
-        runs = [(bench.run("bare", "pingpong", n, 2, way)[0], bench.run("summary", "pingpong", n, 2, way)[0])
-                for _ in range(pairs)]
-        ratios = sorted(with_ / bare for bare, with_ in runs)
+        runs = [[bench.run(how, "pingpong", n, 2, way)[0] for how in ("bare", "summary", "clock")] for _ in range(pairs)]
+        ratios = sorted(with_ / bare for bare, with_, _ in runs)
         print(f"  {title:22} x {statistics.median(ratios):.3f}  ({ratios[0]:.2f} .. {ratios[-1]:.2f})  bare "
-              f"{statistics.median(bare for bare, _ in runs):.0f} ns")
+              f"{statistics.median(bare for bare, _, _ in runs):.0f} ns; clock reads alone x "
+              f"{statistics.median(clock / bare for bare, _, clock in runs):.3f}")
     for title, way in SAMPLED.items():
         ratios = sorted(bench.run("summary", "self", 20 * n, 1, way)[0] / bench.run("summary", "self", 20 * n, 1)[0]
                         for _ in range(pairs))

@@ -103,7 +103,7 @@ static uint64_t ring_first(const struct event_cursor *cursor, const struct chunk
     uint64_t capacity = cursor->header.capacity, turned = __atomic_load_n(&ring->turned, __ATOMIC_ACQUIRE);
     bool whole = cursor->reader->header.phase == RUN_FINALIZED ||
                  (reader_tells_turns(cursor->reader) && end % capacity == 0 && turned < end);
-    uint64_t spare = whole ? 0 : RING_SPARE;
+    uint64_t spare = whole ? 0 : reader_ring_spare(cursor->reader);
     return end + spare > capacity ? end + spare - capacity : 0;
 }
 

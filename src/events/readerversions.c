@@ -72,3 +72,8 @@ bool reader_tells_turns(const struct run_reader *reader)
 {
     return reader->header.version >= VERSION_WITH_FREE;
 }
+
+uint64_t reader_ring_spare(const struct run_reader *reader)
+{
+    return reader->header.version < VERSION_WITH_FABRIC ? RING_SPARE_ONCE : RING_SPARE;
+}

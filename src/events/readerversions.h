@@ -28,5 +28,7 @@ int reader_calls_check(struct run_reader *reader);
 uint32_t reader_columns_kind(uint32_t first_kind);
 /* Does the file say when its rings began to be written over? */
 bool reader_tells_turns(const struct run_reader *reader);
+/* How many records its process may have written before it counted them. */
+uint64_t reader_ring_spare(const struct run_reader *reader);
 
 #endif

@@ -238,8 +238,9 @@ struct chunk_header {
     uint64_t turned;       /* in CHUNK_RING: so many events there were when it last began to be written over */
 };
 
-/* So many records may be written before they are counted. */
-enum { RING_SPARE = 2 };
+/* So many records may be written before they are counted: those of a completion call with its requests. In files of
+ * older versions it was RING_SPARE_ONCE. */
+enum { RING_SPARE = 33, RING_SPARE_ONCE = 2 };
 
 _Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");
 

@@ -9,8 +9,10 @@
 #include <sys/mman.h>
 
 /* Steps of two pages: fewer go into the kernel than steps of one. */
-enum { BLOCK_EVENTS = 4095, BLOCK_PIECES = 15, SMALL_EVENTS = 1024, STEP_LEAST = RUN_PAGE_BYTES + 1 };
+enum { BLOCK_EVENTS = 4095, BLOCK_PIECES = 15, SMALL_EVENTS = 2048, STEP_LEAST = RUN_PAGE_BYTES + 1 };
 _Static_assert(2 * BLOCK_EVENTS == TRACE_BUFFER_EVENTS, "the buffer of a traced thread has two blocks");
+/* Readers leave out the oldest events of a ring: the last piece has to be on its way before it comes to these. */
+_Static_assert(SMALL_EVENTS / 2 / BLOCK_PIECES > RING_SPARE, "a piece is more than what may be half written");
 
 enum { PACK_PAUSE = 16 };
 

@@ -546,7 +546,7 @@ HOT bool plain_local(struct log *log, uint64_t begin, enum call kind)
 {
     struct tally tally = plain_tally(log);
     uint64_t duration = clock_counter() - begin;
-    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
         return false;
     struct event event = {.begin = begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = PEER_NONE};
     fold_call(FOLD_CALL, 0, &tally, NULL, &event, NULL, 1);

@@ -5,9 +5,9 @@
  *     crash LEDGERS OPERATIONS THREADS END CALLS
  *
  * LEDGERS is a directory: each process has a file RANK there, mapped, in which each thread writes down the call that it
- * is about to make, and behind that that it has returned. OPERATIONS: `mixed`, `plain` (collectives, one event each) or
- * `comms` (communicators that are made and freed). END is what happens when rank 1 (of a world of one: rank 0) has made
- * CALLS calls; `forever`: nothing, and somebody else ends it.
+ * is about to make, and behind that that it has returned. OPERATIONS: `mixed`, `plain` (collectives, one event each),
+ * `comms` (communicators that are made and freed) or `waits` (for 32 messages at once). END is what happens when rank 1
+ * (of a world of one: rank 0) has made CALLS calls; `forever`: nothing, and somebody else ends it.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 4, LAST = 1 << 16, COMMS = 8 };
+enum { THREADS_MOST = 4, LAST = 1 << 16, COMMS = 8, WAITS = 16 };
 enum kind { ALLREDUCE, SENDRECV, ISEND, IRECV, WAITALL, BARRIER, COMM_DUP, COMM_FREE, RECV, REDUCE, BCAST, KINDS };
 
 struct entry {
@@ -45,6 +46,7 @@ static struct ledger *ledger;
 static int rank, size;
 static const char *operations, *end, *ledgers;
 static uint64_t calls;
+static bool mark_due;     /* in front of the next wait */
 static volatile int turn; /* of the threads to make their first call */
 
 #define CALL(account, kind_, value_, call)                                                                             \
@@ -129,6 +131,14 @@ static void raise_fault(void)
     *nowhere = 1;
 }
 
+/* For the one who traces it. */
+static void mark(bool later)
+{
+    mark_due = later;
+    if (!later)
+        raise(SIGURG);
+}
+
 static void come_to_an_end(struct account *account, MPI_Comm comm)
 {
     if (strncmp(end, "hang", 4) == 0)
@@ -155,7 +165,25 @@ static void come_to_an_end(struct account *account, MPI_Comm comm)
     else if (strcmp(end, "term") == 0)
         raise(SIGTERM);
     else if (strcmp(end, "mark") == 0)
-        raise(SIGURG); /* for the one who traces it */
+        mark(strcmp(operations, "waits") == 0);
+}
+
+/* A process's messages to itself: they have arrived when it waits for them. */
+static void waits(struct account *account, MPI_Comm comm, uint64_t drawn)
+{
+    static __thread char out[WAITS], in[WAITS];
+    MPI_Request requests[2 * WAITS];
+    int first = (int)(drawn % 30000);
+    for (int i = 0; i < WAITS; i++) {
+        CALL(account, IRECV, first + i, MPI_Irecv(&in[i], 1, MPI_BYTE, rank, first + i, comm, &requests[2 * i]));
+        CALL(account, ISEND, first + i, MPI_Isend(&out[i], 1, MPI_BYTE, rank, first + i, comm, &requests[2 * i + 1]));
+    }
+    bool marked = mark_due;
+    if (marked)
+        mark(false);
+    CALL(account, WAITALL, 0, MPI_Waitall(2 * WAITS, requests, MPI_STATUSES_IGNORE));
+    while (marked)
+        ; /* until the one who traces it ends it */
 }
 
 static void messages(struct account *account, MPI_Comm comm, uint64_t n)
@@ -183,7 +211,9 @@ static void step(struct account *account, MPI_Comm comm, uint64_t *state, MPI_Co
         which = 0;
     if (strcmp(operations, "comms") == 0)
         which = 15;
-    if (which < 5)
+    if (strcmp(operations, "waits") == 0)
+        waits(account, comm, drawn);
+    else if (which < 5)
         CALL(account, ALLREDUCE, bytes, MPI_Allreduce(out, in, bytes, MPI_BYTE, MPI_BOR, comm));
     else if (which < 14)
         messages(account, comm, drawn / 16);

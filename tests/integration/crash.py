@@ -133,16 +133,18 @@ def places(bench):
 
 
 def steps(bench):
-    """After any number of instructions: around a turn of a ring, and where a communicator gets another's place."""
+    """After any number of instructions: around a turn of a ring, where a communicator gets another's place, and in a call
+    that writes 33 records at once. Behind four rounds of 65 events and that there is no record without its call."""
     draw = random.Random(time.time())
     stepkill = bench.build + "/tests/stepkill"
     until = time.time() + 20
     variants = [("plain", 600, {"MPIT_FLIGHT_EVENTS": "300"}, 300), ("plain", 8185, {"MPIT_TRACE": "1"}, None),
-                ("comms", 1000, {"MPIT_TRACE": "1"}, None), ("comms", 1000, {}, 4096 - 8)]
+                ("comms", 1000, {"MPIT_TRACE": "1"}, None), ("comms", 1000, {}, 4096 - 8),
+                ("waits", 990, {"MPIT_FLIGHT_EVENTS": "293"}, 292), ("waits", 990, {"MPIT_TRACE": "1"}, None)]
     tried = 0
     while time.time() < until or tried < 8:
         operations, calls, settings, least = variants[tried % len(variants)]
-        instructions = int(2 ** (draw.random() * 13 + 3))
+        instructions = draw.randrange(8, 10000) if operations == "waits" else int(2 ** (draw.random() * 13 + 3))
         ledgers, run = bench.fresh()
         done = subprocess.run([stepkill, str(instructions), bench.program, ledgers, operations, "1", "mark", str(calls)],
                               env=bench.alone(settings), capture_output=True, timeout=SECONDS, check=False)

@@ -211,7 +211,7 @@ def later_limits():
             told = [line for line in text.splitlines() if line.startswith("mpit")]
             say(alive and (lines is None and len(told) <= 1 or len(told) <= lines), "%s, trace policy %s: the program goes on" %
                 (what, policy), "%s %s" % (process.returncode, text))
-            wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 8180)
+            wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 8150)
             say(not wrong, "  the last events are there", wrong)
 
 

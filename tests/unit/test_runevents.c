@@ -267,13 +267,13 @@ static void threads_move_their_events_in_pieces(void **state)
 static void killed_process_shows_no_event_that_was_being_written_over(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 200; i++) {
+    for (uint64_t i = 0; i < 600; i++) {
         uint64_t written = i / 2, turned = i % 2 ? written : 0;
-        bool whole = written % 16 == 0 && written > turned;
-        uint64_t spare = whole ? 0 : RING_SPARE, first = written + spare > 16 ? written + spare - 16 : 0, seen = 0;
+        bool whole = written % 64 == 0 && written > turned;
+        uint64_t spare = whole ? 0 : RING_SPARE, first = written + spare > 64 ? written + spare - 64 : 0, seen = 0;
         fixture_open(&recorded);
         recorded.run.trace_limit = 1;
-        fixture_thread_add(&recorded, 0, 16);
+        fixture_thread_add(&recorded, 0, 64);
         for (uint64_t n = 0; n < written; n++)
             fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
         recorded.threads[0].ring->turned = turned;
@@ -290,19 +290,19 @@ static void killed_process_shows_no_event_that_was_being_written_over(void **sta
     }
 }
 
-/* A thread with a buffer of 16 whose trace had no place but for events 32 .. 39 of its 40. */
+/* A thread with a buffer of 64 whose trace had no place but for events 92 .. 99 of its 100. */
 static void record_last_block(enum run_phase phase)
 {
     struct event events[8] = {{.begin = 0}};
     fixture_open(&recorded);
     recorded.run.trace_limit = 1;
-    fixture_thread_add(&recorded, 0, 16);
-    for (uint64_t n = 0; n < 40; n++)
+    fixture_thread_add(&recorded, 0, 64);
+    for (uint64_t n = 0; n < 100; n++)
         fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
     for (uint64_t n = 0; n < 8; n++)
-        events[n] = (struct event){.begin = 32 + n, .kind = CALL_MPI_Wait};
+        events[n] = (struct event){.begin = 92 + n, .kind = CALL_MPI_Wait};
     recorded.run.trace_limit = 0;
-    assert_true(run_trace_append(&recorded.run, 0, 32, events, 8));
+    assert_true(run_trace_append(&recorded.run, 0, 92, events, 8));
     fixture_close(&recorded, phase);
     assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
 }
@@ -311,13 +311,13 @@ static void buffer_shows_what_lies_before_the_first_of_the_trace(void **state)
 {
     (void)state;
     record_last_block(RUN_FINALIZED);
-    events_check(40 - 16, 40);
-    assert_int_equal(run_reader_events_missing(&reader, 0), 40 - 16);
+    events_check(100 - 64, 100);
+    assert_int_equal(run_reader_events_missing(&reader, 0), 100 - 64);
     run_reader_close(&reader);
     fixture_remove(&recorded);
     record_last_block(RUN_RUNNING);
-    events_check(40 + RING_SPARE - 16, 40);
-    assert_int_equal(run_reader_events_missing(&reader, 0), 40 + RING_SPARE - 16);
+    events_check(100 + RING_SPARE - 64, 100);
+    assert_int_equal(run_reader_events_missing(&reader, 0), 100 + RING_SPARE - 64);
 }
 
 /* The buffer goes on under the reader: what has been written over is missing, and nothing newer stands in its place. */
@@ -326,21 +326,21 @@ static void living_process_shows_no_event_in_the_place_of_another(void **state)
     (void)state;
     fixture_open(&recorded);
     recorded.run.trace_limit = 1;
-    fixture_thread_add(&recorded, 0, 16);
+    fixture_thread_add(&recorded, 0, 64);
     uint64_t n = 0, seen = 0;
-    while (n < 40)
+    while (n < 100)
         fixture_emit(&recorded, 0, (struct event){.begin = n++, .kind = CALL_MPI_Wait}, NULL);
     assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
     struct event_cursor cursor;
     event_cursor_open(&cursor, &reader, 0);
     for (const struct event *event; (event = event_cursor_next(&cursor)); seen++) {
-        assert_int_equal(event->begin, 40 + RING_SPARE - 16 + seen);
+        assert_int_equal(event->begin, 100 + RING_SPARE - 64 + seen);
         if (seen == 3)
-            while (n < 49)
+            while (n < 109)
                 fixture_emit(&recorded, 0, (struct event){.begin = n++, .kind = CALL_MPI_Wait}, NULL);
     }
     assert_int_equal(seen, 4);
-    assert_int_equal(cursor.missing, 40 - 4);
+    assert_int_equal(cursor.missing, 100 - 4);
     run_reader_close(&reader);
     fixture_close(&recorded, RUN_RUNNING);
 }

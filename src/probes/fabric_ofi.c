@@ -97,9 +97,9 @@ static ssize_t polled(struct log *log, struct fabric_op *op, const struct queue_
         struct log *log = thread_log;                                                                                  \
         struct fabric_op op;                                                                                           \
         if (poll_is_quick(log) && !RELAXED_LOAD(&fabric_on)) {                                                         \
-            poll_quick_begin(log);                                                                                     \
+            uint64_t after = poll_quick_begin(log);                                                                    \
             got = read;                                                                                                \
-            poll_quick_end(log, got > 0);                                                                              \
+            poll_quick_end(log, after, got > 0);                                                                       \
         } else {                                                                                                       \
             log = poll_begin();                                                                                        \
             fabric_poll_begin(&op, (table)->kind->provider);                                                           \

@@ -98,7 +98,7 @@ static struct log *log_make(void)
     accessed_open(&log->file);
     log->sampling = 1;
     log->stall.patience = PATIENCE_LEAST;
-    log->stall.quick = POLL_NOT_QUICK;
+    log->stall.left = PATIENCE_LEAST;
     log->sample_random = (uint64_t)log->own.index * 2 + UINT64_C(0x9e3779b97f4a7c15);
     log_turn(log);
     return log;
@@ -273,6 +273,8 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
         return; /* whoever calls is where it was */
     if (log->state->call != CALL_NONE)
         probe_nest(probe, log, here);
+    else
+        stall_call_begin(&log->stall);
     log->innermost = lowest;
     if ((probe->mode & MODE_COUNTERS) && probe->outer.call == CALL_NONE)
         log_call_begins(log);

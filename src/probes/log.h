@@ -259,6 +259,8 @@ HOT void probe_begin(struct probe *probe, struct log *log, enum call kind, uint3
     probe->outer.call = log->state->call;
     if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
         probe_nest(probe, log, log->entered ? log->entered : stack_entered());
+    else
+        stall_call_begin(&log->stall);
     log->entered = 0;
     log->innermost = stack_lowest();
     probe->begin = clock_now();

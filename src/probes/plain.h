@@ -64,6 +64,7 @@ HOT uint64_t plain_begin(bool timed, struct log *log, enum call kind, uint32_t c
     uint64_t begin = timed ? clock_counter() : 0;
     if (!timed)
         log->sample_wait--;
+    stall_call_begin(&log->stall);
     state_set(log->state, kind, comm, peer, begin);
     return begin;
 }

@@ -1,7 +1,8 @@
 /*
- * Around a poll of the progress engine (stall.h). Nearly every poll is one of a call that does not wait, or a first few
- * in vain of one that does. The first one of a call finds out which; as long as it is at work, the next ones of the
- * same call go the quick way: one comparison with that call, one word that says what the thread is in, one count.
+ * Around a poll of the progress engine (stall.h). Nearly every poll is a first one in vain, or the one that ends a
+ * short wait: as long as some are left that are no stall, a poll goes the quick way, whichever call it is of. It
+ * counts, and says in the same word that the thread is inside of a poll; who comes by there changes that word. What the
+ * call is matters when none is left.
  */
 #ifndef MPIT_PROBES_POLLING_H
 #define MPIT_PROBES_POLLING_H
@@ -18,34 +19,41 @@ HOT struct log *stall_waiting(void)
     return call < CALL_COUNT && stall_may_wait[call] && log->state->since ? log : NULL;
 }
 
-/* ---- the quick way: a poll in vain of a call that has polled before, and is at work
- * ------------------------------------ */
+/* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
+/* Of a thread that is in no poll, and in no stall. */
 HOT bool poll_is_quick(const struct log *log)
 {
-    return __builtin_expect(log != NULL, 1) && __builtin_expect(log->state->since == log->stall.call, 1) &&
-           __builtin_expect(log->state->call == log->stall.quick, 1);
+    return __builtin_expect(log != NULL, 1) && __builtin_expect(log->stall.polling - 1 < UINT32_MAX, 1);
 }
 
-/* Within, whoever comes by finds a poll that is not quick, of depth 1. */
-HOT void poll_quick_begin(struct log *log)
+/* Within, whoever comes by finds a poll of depth 1, which is not quick. Returns what is to be given to the end. */
+HOT uint64_t poll_quick_begin(struct log *log)
 {
-    log->stall.inside = POLL_QUICK;
+    uint64_t after = log->stall.polling - 1;
+    log->stall.polling = after + POLL_INSIDE;
+    return after;
 }
 
-/* Somebody came by, or it was not in vain, or it was one too many. */
+/* Somebody came by. */
 void poll_quick_leave(struct log *log, bool found);
 
-HOT void poll_quick_end(struct log *log, bool found)
+/* A poll of the call has found something. */
+HOT void poll_moved(struct log *log)
 {
-    struct stall *stall = &log->stall;
-    if (__builtin_expect(found, 0) || __builtin_expect(stall->inside != POLL_QUICK, 0) ||
-        __builtin_expect(stall->left == 0, 0)) {
+    log->stall.polling = log->stall.patience;
+    log->stall.moved = log->state->since;
+}
+
+HOT void poll_quick_end(struct log *log, uint64_t after, bool found)
+{
+    uint64_t now = log->stall.polling - after;
+    if (__builtin_expect(now == POLL_INSIDE && !found, 1))
+        log->stall.polling = after;
+    else if ((now & ~POLL_INSIDE_FOUND) == POLL_INSIDE)
+        poll_moved(log);
+    else
         poll_quick_leave(log, found);
-        return;
-    }
-    stall->left--;
-    stall->inside = POLL_AGAIN(log->state->call);
 }
 
 /* ---- all others ---------------------------------------------------------------------------------------------------
@@ -56,7 +64,6 @@ HOT struct log *poll_begin(void)
 {
     struct log *log = stall_waiting();
     if (log && log->stall.depth++ == 0) {
-        log->stall.quick = POLL_NOT_QUICK;
         log->stall.found = false;
         if (__builtin_expect(log->stall.since != 0, 0))
             stall_poll_begin(log);
@@ -64,33 +71,16 @@ HOT struct log *poll_begin(void)
     return log;
 }
 
-HOT void poll_call_find(struct stall *stall, uint64_t call)
-{
-    if (stall->call == call)
-        return;
-    stall->call = stall->working = call;
-    stall->left = stall->patience;
-    stall->moved = false;
-}
-
 /* What poll_outermost_end does for a call that is at work, and goes on to be. */
 HOT void poll_outermost(struct log *log)
 {
     struct stall *stall = &log->stall;
-    uint64_t call = log->state->since;
-    if (__builtin_expect(stall->since != 0, 0) ||
-        __builtin_expect(!stall->found && stall->call == call && stall->left == 0, 0)) {
+    if (__builtin_expect(stall->since != 0, 0) || __builtin_expect(!stall->found && stall->left == 0, 0))
         poll_outermost_end(log);
-        return;
-    }
-    poll_call_find(stall, call);
-    if (stall->found) {
-        stall->moved = true;
-        stall->left = stall->patience;
-    } else {
+    else if (stall->found)
+        poll_moved(log);
+    else
         stall->left--;
-    }
-    stall->quick = log->state->call;
 }
 
 /* `found`: it was not in vain. */

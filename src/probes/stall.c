@@ -38,7 +38,7 @@ static void stall_begin(struct log *log, uint64_t since)
 {
     struct stall *stall = &log->stall;
     stall->since = since;
-    stall->quick = POLL_NOT_QUICK;
+    stall->left = 0;
     stall->slept = true;
     if (stall->times++ == 0) {
         stall->ticks = 0;
@@ -94,42 +94,35 @@ void stall_poll_begin(struct log *log)
 static void patience_end(struct log *log)
 {
     struct stall *stall = &log->stall;
-    uint64_t now = clock_now(), spent = (uint64_t)(stall->patience + 1) * stall->idle;
+    uint64_t now = clock_now(), spent = (uint64_t)(stall->patience + 1) * stall->idle, call = log->state->since;
+    uint64_t working = stall->working > call ? stall->working : call;
     stall->watched = now;
     stall->polls = 0;
-    if (stall->moved)
+    if (stall->moved == call)
         spent = 0;
-    stall_begin(log, now - stall->working > spent ? now - spent : stall->working);
+    stall_begin(log, now - working > spent ? now - spent : working);
 }
 
 void poll_outermost_end(struct log *log)
 {
     struct stall *stall = &log->stall;
-    poll_call_find(stall, log->state->since);
     if (stall->found) {
-        stall->moved = true;
         if (stall->since)
             stall_pause(log, stall->poll);
-        stall->left = stall->patience;
+        poll_moved(log);
     } else if (stall->since == 0) {
         if (stall->left)
             stall->left--;
         else
             patience_end(log);
     }
-    if (stall->since == 0)
-        stall->quick = log->state->call;
 }
 
+/* It counts as those that do not go the quick way. */
 void poll_quick_leave(struct log *log, bool found)
 {
-    struct stall *stall = &log->stall;
-    if (found && stall->inside == POLL_QUICK) { /* what a short wait ends with */
-        stall->moved = true;
-        stall->left = stall->patience;
-        stall->inside = POLL_AGAIN(log->state->call);
-        return;
-    }
+    if (log->stall.since == 0)
+        log->stall.left++;
     poll_end(log, found);
 }
 
@@ -137,7 +130,7 @@ void poll_found(void)
 {
     struct log *log = thread_log;
     if (log)
-        log->stall.found = true;
+        log->stall.polling |= POLL_INSIDE_FOUND; /* the whole word, which is read next: a byte would hold that up */
 }
 
 /* A stall that polls began goes on when the thread wakes up, and so does one inside of a poll, which says what it
@@ -186,6 +179,6 @@ void stall_forget(struct log *log)
 {
     log->stall.since = 0;
     log->stall.times = 0;
-    log->stall.inside = POLL_AGAIN(POLL_NOT_QUICK);
+    log->stall.polling = log->stall.patience;
     stalled_show(log, 0);
 }

@@ -38,34 +38,30 @@ struct stall {
     uint64_t ticks; /* the stalls that have ended */
     uint64_t poll;  /* when the outermost poll began, of those in a stall */
     uint32_t times; /* how many stalls; 0: none, and nothing has to be done when it returns */
-    uint32_t left;  /* polls in vain that are no stall yet, of the call that began then: */
-    uint64_t call;
-    uint64_t working;  /* since then, in that call */
+    union {
+        uint64_t polling; /* of these all; it is as large as `left` between polls: */
+        struct {
+            uint32_t left;  /* polls in vain that are no stall yet; 0 in a stall */
+            uint16_t depth; /* polls, one inside of the other */
+            bool found;     /* one inside of the outermost has found something */
+            bool slept;     /* a stall has begun inside of it */
+        };
+    };
+    uint64_t working;  /* the last stall ended then */
+    uint64_t moved;    /* when the call began of which a poll has last found something */
     uint32_t patience; /* so many polls in vain are no stall */
     uint32_t idle;     /* ticks that one takes, as learned; 0: not yet */
     uint64_t watched;  /* since then each poll reads the clock, */
     uint32_t polls;    /* and so many have */
-    union {
-        uint64_t inside; /* of these all */
-        struct {
-            uint16_t depth; /* polls, one inside of the other */
-            bool found;     /* one inside of the outermost has found something */
-            bool slept;     /* a stall has begun inside of it */
-            uint32_t quick; /* the kind of `call` while its next poll may go the quick way (polling.h) */
-        };
-    };
-    bool moved;    /* a poll of the call has found something */
-    uint64_t work; /* from then on it was at work, which was seen later: samples have to be told (sampler.c) */
+    uint64_t work;     /* from then on it was at work, which was seen later: samples have to be told (sampler.c) */
 };
 
-/* No call, not even "in none". */
-#define POLL_NOT_QUICK UINT32_MAX
-/* What `inside` is in a quick poll, and after one. */
+/* In `polling`: one poll, of depth 1, and that it has found something. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "POLL_QUICK has the depth first"
+#error "stall.polling has what is left first"
 #endif
-#define POLL_QUICK ((uint64_t)POLL_NOT_QUICK << 32 | 1)
-#define POLL_AGAIN(call) ((uint64_t)(call) << 32)
+#define POLL_INSIDE (UINT64_C(1) << 32)
+#define POLL_INSIDE_FOUND (UINT64_C(1) << 48)
 
 /* So many polls in vain are no stall, until a thread has learned how long they take, and ever; and at most so many. */
 enum { PATIENCE_LEAST = 16, PATIENCE_MOST = 256 };
@@ -87,6 +83,11 @@ void poll_found(void);
 struct log *sleep_begin(void);
 void sleep_end(struct log *log);
 
+/* An outermost call begins: it is in no poll. */
+static inline __attribute__((always_inline)) void stall_call_begin(struct stall *stall)
+{
+    stall->polling = stall->patience;
+}
 /* The outermost call has ended: how it stalled, as a record; clears it. False: it is not timed. */
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,
                struct event *record);

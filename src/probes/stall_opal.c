@@ -25,11 +25,11 @@ static struct native_behind progress = {.name = "opal_progress"}, wait_many = {.
 static struct native_behind add = {.name = "opal_progress_register"}, add_low = {.name = "opal_progress_register_lp"},
                             remove_one = {.name = "opal_progress_unregister"};
 
-static int ask(size_t i)
+/* One that is registered is there. */
+HOT int ask(size_t i)
 {
-    progress_function function = __atomic_load_n(&asked[i], __ATOMIC_ACQUIRE);
-    int moved = function ? function() : 0;
-    if (moved > 0)
+    int moved = __atomic_load_n(&asked[i], __ATOMIC_ACQUIRE)();
+    if (__builtin_expect(moved > 0, 0))
         poll_found();
     return moved;
 }
@@ -133,7 +133,7 @@ void opal_progress(void)
         progress_watched(__builtin_return_address(0));
         return;
     }
-    poll_quick_begin(log);
+    uint64_t after = poll_quick_begin(log);
     behind();
-    poll_quick_end(log, false);
+    poll_quick_end(log, after, false);
 }

@@ -39,8 +39,8 @@ unsigned ucp_worker_progress(void *worker)
             return behind(worker);
         return progress_watched(worker, __builtin_return_address(0));
     }
-    poll_quick_begin(log);
+    uint64_t after = poll_quick_begin(log);
     unsigned moved = behind(worker);
-    poll_quick_end(log, moved != 0);
+    poll_quick_end(log, after, moved != 0);
     return moved;
 }

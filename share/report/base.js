@@ -109,6 +109,15 @@ function reasonOf(part) {
   return missing(part.unknown[0].toUpperCase() + part.unknown.slice(1) + ".");
 }
 
+/* Of a part that was counted anew from the trace: not what is of whole processes. */
+function isAnew(job) {
+  return job.summary.selection !== undefined && job.summary.selection.from === "trace";
+}
+
+function noMessages(job) {
+  return job.summary.selection ? "No messages in this part" : "No messages were recorded";
+}
+
 function legend(entries) {
   return make(
       "ul", {class: "legend"}, entries.map(([name, text]) => make("li", {}, make("i", {class: "fill-" + name}), text)));

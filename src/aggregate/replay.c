@@ -173,16 +173,20 @@ static void nest_take(struct replay *replay, struct whole_event *whole, bool wan
         whole->event.kind &= (uint16_t)~EVENT_NESTED; /* not to be taken off by the fold */
 }
 
-/* What of the wanted calls is the opening of the first session, or the closing of the last: as header.session_ticks. */
-static void session_take(struct replay *replay, const struct whole_event *whole)
+/* What of the wanted calls opened the first session or closed the last, as header.session_ticks has it of all: the one
+ * returned before the run began, the other is the last of its kind. */
+static void session_take(struct replay *replay, const struct whole_event *whole, bool wanted)
 {
     const struct run_header *header = &replay->reader->header;
+    struct replay_sieve *sieve = replay->sieve;
     unsigned kind = event_kind(&whole->event);
-    uint64_t begin = whole->event.begin;
-    bool opening = kind == CALL_MPI_Session_init && begin < header->init_ticks;
-    bool closing = kind == CALL_MPI_Session_finalize && header->finalize_ticks && begin >= header->finalize_ticks;
-    if (opening || closing)
-        replay->sieve->session_ticks += event_duration(&whole->event, &whole->more.extension);
+    uint64_t begin = whole->event.begin, ticks = event_duration(&whole->event, &whole->more.extension);
+    if (kind == CALL_MPI_Session_init && wanted && begin < header->init_ticks)
+        sieve->session_ticks += ticks;
+    if (kind == CALL_MPI_Session_finalize && begin >= header->finalize_ticks && begin >= sieve->session_closed) {
+        sieve->session_closed = begin;
+        sieve->closing_ticks = wanted ? ticks : 0;
+    }
 }
 
 static bool sieve_passes(struct replay *replay, struct whole_event *whole, bool torn)
@@ -203,10 +207,8 @@ static bool sieve_passes(struct replay *replay, struct whole_event *whole, bool 
     if (event_kind(event) >= CALL_COUNT)
         return wanted;
     nest_take(replay, whole, wanted);
-    if (wanted) {
-        session_take(replay, whole);
-        sieve->calls++;
-    }
+    session_take(replay, whole, wanted);
+    sieve->calls += wanted;
     return wanted;
 }
 

@@ -47,8 +47,9 @@ struct replay_sieve {
         bound; /* of the thread's last call: is it wanted, but for its communicator; and that; has it one */
     struct replayed_nest *nests;
     size_t nest_count, nest_room;
-    uint64_t calls;         /* wanted ones of the thread */
-    uint64_t session_ticks; /* of all threads; as in the header */
+    uint64_t calls;                        /* wanted ones of the thread */
+    uint64_t session_ticks, closing_ticks; /* of all threads: in opening the first session, and in closing the last, */
+    uint64_t session_closed;               /* which began then */
     bool out_of_memory;
     struct thread_cells spare;
     struct fabric_call_cells spare_fabric;

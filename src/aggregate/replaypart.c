@@ -85,6 +85,8 @@ static void comms_choose(struct replay_cells *cells, const struct run_reader *ru
                 all++;
                 chosen += choice->has_comm(choice->data, (uint32_t)number);
             }
+        if (!chosen && !choice->has_comm(choice->data, (uint32_t)slot))
+            continue;
         cells->records[slot] = record;
         if (chosen == all)
             continue;
@@ -117,7 +119,7 @@ static bool blocks_make(struct replay_part *part, size_t slots)
     part->reader.block_count = 0;
     block_put(part, BLOCK_THREAD, 0, 0, &cells->thread, sizeof cells->thread);
     block_put(part, BLOCK_FABRIC_CALLS, 0, 0, &cells->fabric_calls, sizeof cells->fabric_calls);
-    for (size_t slot = 0; slot < slots; slot++) {
+    for (size_t slot = 0; slot < slots || slot == 0; slot++) { /* slot 0, that of no communicator, there always is */
         struct replayed_comm *comm = cells->comms[slot];
         if (comm) {
             block_put(part, BLOCK_COMM, (uint32_t)slot, 0, &comm->cells, sizeof comm->cells);
@@ -154,7 +156,8 @@ static bool reader_make(struct replay_part *part, const struct run_reader *run, 
     reader->instruments = NULL;
     reader->instrument_count = 0;
     memset(reader->providers, 0, sizeof reader->providers);
-    reader->header.session_ticks = replay->sieve->session_ticks;
+    reader->header.session_ticks =
+        replay->sieve->session_ticks + (run_phase_is_end(run->header.phase) ? replay->sieve->closing_ticks : 0);
     return blocks_make(part, run->slot_count) && variables_take(part);
 }
 

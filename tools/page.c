@@ -19,8 +19,15 @@ json_t *page_unknown(const char *why)
     return json_pack("{s:s}", "unknown", why);
 }
 
+json_t *page_unknown_ranks(void)
+{
+    return page_unknown("none of the ranks that were asked for is in this job");
+}
+
 json_t *page_unknown_files(const struct run_job *job)
 {
+    if (job->part && !job->part->found)
+        return page_unknown_ranks();
     return page_unknown(job->file_count ? "none of the processes that left files got through MPI_Init"
                                         : "the processes made the summary together, and left no files of their own; "
                                           "MPIT_REDUCE=0 or mpit-run --trace keeps these");

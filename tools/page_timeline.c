@@ -382,6 +382,8 @@ json_t *page_timeline(const struct run_job *job)
 {
     if (!run_job_has_trace(job))
         return page_unknown_trace();
+    if (job->part && !job->part->found)
+        return page_unknown_ranks();
     if (job->part && job->part->anew)
         return page_unknown("a timeline shows all that ranks were doing, and is not drawn of calls that were chosen by "
                             "time, communicator or function; the page of whole ranks has it, to be zoomed into");

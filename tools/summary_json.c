@@ -160,7 +160,7 @@ static json_t *clocks_json(const struct run_job *job)
     return json;
 }
 
-/* What of a part that is counted anew from a trace nobody can tell: it is of whole processes. */
+/* What of a part that is counted anew from a trace, or is of nobody, cannot be told: it is of whole processes. */
 static const char *const unknown_of_parts[] = {"run_seconds", "mpi_share",       "off_seconds", "fabric",
                                                "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
 
@@ -168,7 +168,8 @@ static const char *const unknown_of_parts[] = {"run_seconds", "mpi_share",      
 static void part_put(json_t *json, const struct run_part *part)
 {
     json_t *unknown = json_array();
-    for (size_t i = 0; part->anew && i < sizeof unknown_of_parts / sizeof *unknown_of_parts; i++) {
+    bool less = part->anew || !part->found;
+    for (size_t i = 0; less && i < sizeof unknown_of_parts / sizeof *unknown_of_parts; i++) {
         json_object_set_new(json, unknown_of_parts[i], json_null());
         json_array_append_new(unknown, json_string(unknown_of_parts[i]));
     }

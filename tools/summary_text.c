@@ -112,8 +112,10 @@ static void head_print(const struct summary *summary, const struct run_part *par
         fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
     else if (summary->spawned)
         fprintf(out, "  spawned by another job\n");
+    if (part && !part->found)
+        return;
     if (part && part->anew)
-        fprintf(out, "  in MPI     %s, all ranks and threads together\n",
+        fprintf(out, "  in MPI     %s between MPI_Init and MPI_Finalize, all ranks and threads together\n",
                 is_never_timed(summary) ? "-" : text_of_seconds(b, summary->mpi_seconds.sum));
     else
         times_print(summary, out);

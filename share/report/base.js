@@ -109,9 +109,9 @@ function reasonOf(part) {
   return missing(part.unknown[0].toUpperCase() + part.unknown.slice(1) + ".");
 }
 
-/* Of a part that was counted anew from the trace: not what is of whole processes. */
+/* Of a part that was counted anew from the trace, or has no rank of this job: without what is of whole processes. */
 function isAnew(job) {
-  return job.summary.selection !== undefined && job.summary.selection.from === "trace";
+  return job.summary.run_seconds === null;
 }
 
 function noMessages(job) {

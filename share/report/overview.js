@@ -37,7 +37,7 @@ function partNotices(job) {
   if (part === undefined) return list;
   list.push(
       "A part of the run: " + part.options + ". " +
-      (isAnew(job) ?
+      (part.from === "trace" ?
            "Calls were counted anew from the trace; run time, counters, libraries below MPI and figures of other " +
                "libraries are of whole processes, and not known of a part." :
            "All figures are those of " + textOfPairs(part.ranks, "rank", "ranks") + " of " +

@@ -259,8 +259,7 @@ function timelineFigure(job) {
   if (timeline.unknown !== undefined)
     return figure(
         "timeline", "Timeline",
-        isAnew(job) ? "There is none of chosen calls" : "When the ranks did what is not in this run",
-        reasonOf(timeline));
+        isAnew(job) ? "There is none of this part" : "When the ranks did what is not in this run", reasonOf(timeline));
   const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
   const present = STATES.filter(([key]) => total(key) > 0), recorded = total("recorded") || 1;
   const view = timelineView(timeline);

@@ -489,6 +489,10 @@ def judge(dump, run, page):
         files = [said_json(dump, "--json", *others, "--ranks", rank, run)["jobs"][0] for rank in asked]
         assert len(files) == job["ranks"]
     judge_safety(page, root, console, document, job)
+    if not job["ranks"]:
+        for figure in ("ranks", "timeline"):
+            assert "None of the ranks that were asked for is in this job" in root.having("data-figure", figure)[0].text(), figure
+        return
     judge_plots(root, job)
     options = root.having("id", "job")[0].tagged("option")
     assert len(options) == (word("jobs", 1) if word("jobs", 1) > 1 else 0), len(options)

@@ -4,6 +4,7 @@
     selections.py counted DUMP RUN PROGRAM_OUTPUT   of filters.c: what its ranks called, and for which communicator; and
                                                     what --csv has with the same options
     selections.py freed DUMP RUN PATTERN            of filters.c with "churn": communicators whose figures went to a sum
+    selections.py csv DUMP RUN OPTION...            of any run with a trace, of which events may be missing: the same calls
     selections.py same DUMP RUN                     of any run with a trace: counted anew from the trace, all of it is what
                                                     was counted live; disjoint parts together are the whole
 
@@ -282,6 +283,10 @@ def main():
     if sys.argv[1] == "counted":
         counted(*sys.argv[2:5])
         texts(*sys.argv[2:4])
+    elif sys.argv[1] == "csv":
+        csv_held(" ".join(sys.argv[4:]), *sys.argv[2:])
+        missing = sum(int(row["value"]) for row in rows_of(*sys.argv[2:]) if row["what"] == "missing")
+        equal("missing", part(*sys.argv[2:])["selection"]["missing"], missing)
     elif sys.argv[1] == "freed":
         freed(*sys.argv[2:5])
     else:

@@ -96,6 +96,10 @@ made files 2 8
 check "two jobs in one run" sh -c 'mkdir both && cp files/*.mpit both/ && cp trace-*/*.mpit both/'
 jobs=$("$dump" --json both | grep -c '"job":')
 page "the last of $jobs jobs" both trace files "jobs=$jobs" "job=$jobs"
+check "a rank that not all jobs have" "$dump" --html part.html --ranks 3 both
+for job in $(seq "$jobs"); do
+    check "  the page of job $job" python3 "$judge" judge "$dump" both part.html trace files "jobs=$jobs" "job=$job" --ranks 3
+done
 made wide 512 20
 page "512 ranks" wide trace files
 check "512 ranks: keys, pointer, choices" python3 "$here/htmluse.py" "$dump" wide wide.html

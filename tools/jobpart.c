@@ -30,16 +30,12 @@ static bool is_chosen(const struct job_part *part, size_t i)
 static bool has_call(const void *data, const struct event *call, const struct event_extension *more)
 {
     const struct job_part *part = data;
-    unsigned kind = event_kind(call);
-    int64_t begin = 0, ns = 0;
-    if (!selection_has_function(part->part.selection, kind))
+    if (!selection_has_function(part->part.selection, event_kind(call)))
         return false;
     if (!part->part.selection->windowed)
         return true;
-    if (kind < RECORD_END || kind == EVENT_REGION || kind == EVENT_FABRIC)
-        ns = (int64_t)clock_ns(run_reader_scale(part->taken), event_duration(call, more));
-    begin = timeline_ns(&part->line, part->taken, call->begin);
-    return selection_has_time(part->part.selection, begin, begin + ns);
+    int64_t begin = timeline_ns(&part->line, part->taken, call->begin);
+    return selection_has_time(part->part.selection, begin, begin + selection_ns(part->taken, call, more));
 }
 
 static bool has_comm(const void *data, uint32_t number)

@@ -113,14 +113,6 @@ static void stream_take(const struct listing *listing, struct stream *stream)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
 
-/* How long it took; a metric is an instant, and has something else in that place. */
-static int64_t call_ns(const struct run_reader *file, const struct event *event, const struct event_extension *more)
-{
-    unsigned kind = event_kind(event);
-    bool lasts = kind < RECORD_END || kind == EVENT_REGION || kind == EVENT_FABRIC;
-    return lasts ? (int64_t)clock_ns(run_reader_scale(file), event_duration(event, more)) : 0;
-}
-
 static void event_print(const struct listing *listing, const struct stream *stream, const struct event *event,
                         uint64_t call, const struct event_extension *more)
 {
@@ -155,7 +147,7 @@ static void stream_print(const struct listing *listing, struct stream *stream)
         }
         if (is_call(event))
             selected = selection_has_call(listing->selection, stream->file, event, stream->next_ns,
-                                          stream->next_ns + call_ns(stream->file, event, more));
+                                          stream->next_ns + selection_ns(stream->file, event, more));
         if (selected)
             event_print(listing, stream, event, call, more);
         while (behind && stream->gap && !is_call(behind)) /* its call is missing */

@@ -9,6 +9,7 @@
 #include "compaction.h"
 #include "eventcsv.h"
 #include "eventlist.h"
+#include "jobpart.h"
 #include "options.h"
 #include "outputfile.h"
 #include "page.h"
@@ -48,7 +49,7 @@ static const char help[] = "Usage: mpit-dump [options] RUN\n"
                            "  --verify, --compact     count a trace again; compress the files of a run\n"
                            "  --check ARCHIVE         judge any OTF2 archive; or with --json\n"
                            "  --check-rules           what --check judges by\n"
-                           "  --ranks LIST            of events and samples only those of ranks 0,4-7,12-\n"
+                           "  --ranks LIST            a part of all of these: of ranks 0,4-7,12- alone\n"
                            "  --window FROM:TO        of this time: 1.5:2.25, 200ms:, :3s\n"
                            "  --comm NAME             on this communicator; * and ? stand for any others\n"
                            "  --functions LIST        of these functions or classes: p2p,-MPI_Iprobe\n"
@@ -172,17 +173,16 @@ static const char *target_read(char *const argv[])
     return optarg;
 }
 
-static bool mode_selects(enum mode mode)
-{
-    return mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE || mode == MODE_OTF2 ||
-           mode == MODE_PERFETTO || mode_has_stacks(mode);
-}
-
-/* Made of cells, whose sums have forgotten the times of what they count. A page of which only some figures were of what
- * is asked for would mislead. */
-static bool mode_is_whole(enum mode mode)
+/* Made of cells, which of a part are counted anew (jobpart.h). */
+static bool mode_has_tallies(enum mode mode)
 {
     return mode == MODE_HTML || mode == MODE_JSON || mode == MODE_SUMMARY || mode == MODE_NONE;
+}
+
+static bool mode_selects(enum mode mode)
+{
+    return mode_has_tallies(mode) || mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE ||
+           mode == MODE_OTF2 || mode == MODE_PERFETTO || mode_has_stacks(mode);
 }
 
 static struct request request_read(int argc, char *argv[])
@@ -241,17 +241,10 @@ static struct request request_read(int argc, char *argv[])
         if (mode_has_target((enum mode)option))
             request.target = target_read(argv);
     }
-    if (selection_is_given(&request.selection) && mode_is_whole(request.mode))
-        usage_reject(
-            "%s shows what was counted while the job ran, which cannot be taken apart; --ranks, --window, --comm and "
-            "--functions go with --analyze, --events, --csv, --profile and others, which look at every event or sample",
-            request.mode == MODE_HTML   ? "--html"
-            : request.mode == MODE_JSON ? "--json"
-                                        : "the summary");
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
-            "--ranks, --window, --comm and --functions go with --events, --csv, --analyze, --otf2, --perfetto, "
-            "--profile, --folded, --flamegraph, --pprof or --otf2-samples");
+            "--ranks, --window, --comm and --functions go with --summary, --json, --html, --events, --csv, --analyze, "
+            "--otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.internal && !mode_has_stacks(request.mode))
         usage_reject("--internal goes with --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
@@ -463,6 +456,19 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
     return 0;
 }
 
+static int summary(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        job_title(dir, i);
+        summary_print_part(job->summary, job->part, stdout);
+        timeline_print(job->files, job->file_count, stdout);
+        if (!job->part) /* what did not return is in no part */
+            postmortem_print(job, LINES_MOST, stdout);
+    }
+    return 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     const struct sample_request samples = {&request->selection, request->internal, request->json, request->target};
@@ -498,13 +504,7 @@ static int show(const struct run_dir *dir, const struct request *request)
     case MODE_COMPACT:
         return compact(dir);
     default:
-        for (size_t i = 0; i < dir->job_count; i++) {
-            job_title(dir, i);
-            summary_print(dir->jobs[i].summary, stdout);
-            timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, stdout);
-            postmortem_print(&dir->jobs[i], LINES_MOST, stdout);
-        }
-        return 0;
+        return summary(dir);
     }
 }
 
@@ -573,7 +573,12 @@ int main(int argc, char *argv[])
     char problem[SELECT_PROBLEM_BYTES];
     if (selection_check(&request.selection, &dir, problem) != 0)
         errx(EXIT_USAGE, "%s", problem);
+    bool in_part = selection_is_given(&request.selection) && mode_has_tallies(request.mode);
+    struct job_part *parts = in_part ? job_parts_open(&dir, &request.selection, error) : NULL;
+    if (in_part && !parts)
+        errx(1, "%s: %s", dir.path, error);
     int status = show(&dir, &request);
+    job_parts_close(&dir, parts);
     if (dir.problem_count)
         status = 1;
     run_dir_close(&dir);

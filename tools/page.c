@@ -19,8 +19,15 @@ json_t *page_unknown(const char *why)
     return json_pack("{s:s}", "unknown", why);
 }
 
+json_t *page_unknown_ranks(void)
+{
+    return page_unknown("none of the ranks that were asked for is in this job");
+}
+
 json_t *page_unknown_files(const struct run_job *job)
 {
+    if (job->part && !job->part->found)
+        return page_unknown_ranks();
     return page_unknown(job->file_count ? "none of the processes that left files got through MPI_Init"
                                         : "the processes made the summary together, and left no files of their own; "
                                           "MPIT_REDUCE=0 or mpit-run --trace keeps these");
@@ -91,15 +98,20 @@ static int list_cut(json_t *object, const char *name, const char *key, size_t mo
     return 0;
 }
 
-static json_t *job_analysis(const struct run_job *job)
+const struct selection *page_selection(const struct run_job *job)
 {
     static const struct selection all;
+    return job->part ? job->part->selection : &all;
+}
+
+static json_t *job_analysis(const struct run_job *job)
+{
     if (!run_job_has_trace(job))
         return page_unknown_trace();
     struct analysis *analysis = malloc(sizeof *analysis);
     if (!analysis)
         return NULL;
-    int opened = analysis_open(analysis, job->files, job->file_count, &all);
+    int opened = analysis_open(analysis, job->files, job->file_count, page_selection(job));
     json_t *json = opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
     analysis_release(analysis);
     free(analysis);
@@ -117,14 +129,13 @@ static json_t *job_analysis(const struct run_job *job)
 
 static json_t *job_profile(const struct run_job *job)
 {
-    static const struct selection all;
     if (!run_job_has_samples(job))
         return json_null();
     struct profile *profile = calloc(1, sizeof *profile);
     if (!profile)
         return NULL;
     json_t *json = NULL;
-    if (profile_open(profile, job, &all, false) == 0)
+    if (profile_open(profile, job, page_selection(job), false) == 0)
         json = profile->sum.ns ? profile_json(profile) : json_null();
     profile_release(profile);
     free(profile);
@@ -143,6 +154,8 @@ static json_t *job_profile(const struct run_job *job)
 enum { UNENDED_LINES_MOST = 64 };
 static json_t *job_unended(const struct run_job *job)
 {
+    if (job->part) /* what did not return is in no part */
+        return json_null();
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);

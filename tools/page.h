@@ -16,6 +16,7 @@
 #define MPIT_TOOLS_PAGE_H
 
 #include "rundir.h"
+#include "select.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -37,8 +38,13 @@ json_t *page_unknown(const char *why);
 /* The same for what stands in run files: there are none, or they do not say of which rank they are. */
 json_t *page_unknown_files(const struct run_job *job);
 json_t *page_unknown_trace(void);
+/* And for a job that has none of the ranks that are shown. */
+json_t *page_unknown_ranks(void);
 json_t *page_count(uint64_t count);
 json_t *page_counts(const uint64_t *list, size_t count, size_t step);
+
+/* What of the job is shown. */
+const struct selection *page_selection(const struct run_job *job);
 
 /* New references; NULL without memory. */
 json_t *page_ranks(const struct run_job *job);

@@ -86,19 +86,22 @@ static int comm_add(struct matrix *matrix, int32_t rank, const struct run_reader
     return result;
 }
 
-static int rank_add(struct matrix *matrix, int32_t rank, struct otf2_report *report)
+static int rank_add(struct matrix *matrix, const struct run_job *job, int32_t rank, struct otf2_report *report)
 {
-    const struct run_reader *run = matrix->job.ranks[rank].run;
+    if (!matrix->job.ranks[rank].run)
+        return 0;
+    if (trace_run_wake(matrix->job.ranks[rank].run, report) != 0)
+        return -1;
+    size_t file = (size_t)(matrix->job.ranks[rank].run - job->files);
+    const struct run_reader *run = run_job_tallies(job, file);
     if (!run)
         return 0;
-    if (trace_run_wake(run, report) != 0)
-        return -1;
     const struct figures figures = {run};
     struct figures_comm comm;
     int result = 0;
     for (uint32_t at = 0; result == 0 && figures_comm_next(&figures, &at, &comm);)
         result = comm_add(matrix, rank, run, &comm);
-    run_reader_rest(run);
+    run_job_tallies_rest(job, file);
     return result == 0 ? 0 : report_no_memory(report);
 }
 
@@ -154,7 +157,7 @@ json_t *page_matrix(const struct run_job *job)
             result = trace_comms_open(&matrix->comms, &matrix->job, report);
         matrix->rows = page_rows_of(matrix->job.size > 0 ? (uint32_t)matrix->job.size : 1);
         for (int32_t rank = 0; rank < matrix->job.size && result == 0; rank++)
-            result = rank_add(matrix, rank, report);
+            result = rank_add(matrix, job, rank, report);
         json = result == 0 ? matrix_json(matrix) : page_unknown(report->error);
         trace_comms_release(&matrix->comms);
         trace_job_release(&matrix->job);

@@ -130,12 +130,14 @@ static int table_fill(struct rank_table *table, const struct run_job *job)
         const struct run_header *header = &job->files[i].header;
         if (header->world_rank < 0 || (uint32_t)header->world_rank >= table->rows.ranks)
             continue;
-        const struct run_reader *run = run_job_file(job, i);
+        const struct run_reader *run = run_job_tallies(job, i);
+        if (!run)
+            continue;
         result = summary_of_run(part, run);
         if (result == 0)
             result = rank_add(table, part, header);
         summary_release(part);
-        run_reader_rest(run);
+        run_job_tallies_rest(job, i);
     }
     free(part);
     return result;
@@ -193,7 +195,8 @@ static json_t *hosts_json(const struct rank_table *table)
     return array;
 }
 
-static json_t *table_json(const struct rank_table *table)
+/* `anew`: of a part of the calls, so that it is not known how long there were others. */
+static json_t *table_json(const struct rank_table *table, bool anew)
 {
     json_t *object = json_object(), *functions = json_array();
     size_t rows = table->rows.count;
@@ -203,9 +206,9 @@ static json_t *table_json(const struct rank_table *table)
     json_object_set_new(object, "members", page_counts(table->members, rows, 1));
     if (table->rows.per_row == 1)
         json_object_set_new(object, "hosts", hosts_json(table));
-    json_object_set_new(object, "run_seconds", reals_json(table->run_seconds, rows));
+    json_object_set_new(object, "run_seconds", anew ? json_null() : reals_json(table->run_seconds, rows));
     json_object_set_new(object, "mpi_seconds", reals_json(table->mpi_seconds, rows));
-    json_object_set_new(object, "thread_seconds", reals_json(table->thread_seconds, rows));
+    json_object_set_new(object, "thread_seconds", anew ? json_null() : reals_json(table->thread_seconds, rows));
     for (size_t i = 0; i < FIGURES; i++)
         json_object_set_new(object, figure_keys[i],
                             i == FIGURE_STALL_NS && !table->stalls_known
@@ -251,7 +254,7 @@ json_t *page_ranks(const struct run_job *job)
     json_t *json = NULL;
     if (table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds && table->figures &&
         table->hosts && table_fill(table, job) == 0)
-        json = table->known ? table_json(table) : page_unknown_files(job);
+        json = table->known ? table_json(table, job->part && job->part->anew) : page_unknown_files(job);
     table_release(table);
     return json;
 }

@@ -35,6 +35,7 @@ struct binned_row {
 struct binning {
     struct trace_job job;
     struct otf2_report *report;
+    const struct selection *selection; /* of ranks */
     struct page_rows rows;
     size_t bins;
     double bin_ns;
@@ -217,7 +218,7 @@ static int thread_walk(struct binned_thread *thread, uint32_t index)
 static int rank_walk(struct binning *binning, int32_t world_rank)
 {
     const struct trace_rank *rank = &binning->job.ranks[world_rank];
-    if (!rank->run)
+    if (!rank->run || !selection_has_rank(binning->selection, world_rank))
         return 0;
     if (trace_run_wake(rank->run, binning->report) != 0)
         return -1;
@@ -349,7 +350,7 @@ static int bins_choose(struct binning *binning)
 {
     for (int32_t r = 0; r < binning->job.size; r++) {
         const struct trace_rank *rank = &binning->job.ranks[r];
-        if (!rank->run)
+        if (!rank->run || !selection_has_rank(binning->selection, r))
             continue;
         if (trace_run_wake(rank->run, binning->report) != 0)
             return -1;
@@ -381,11 +382,17 @@ json_t *page_timeline(const struct run_job *job)
 {
     if (!run_job_has_trace(job))
         return page_unknown_trace();
+    if (job->part && !job->part->found)
+        return page_unknown_ranks();
+    if (job->part && job->part->anew)
+        return page_unknown("a timeline shows all that ranks were doing, and is not drawn of calls that were chosen by "
+                            "time, communicator or function; the page of whole ranks has it, to be zoomed into");
     struct binning *binning = calloc(1, sizeof *binning);
     struct otf2_report *report = calloc(1, sizeof *report);
     json_t *json = NULL;
     if (binning && report) {
         binning->report = report;
+        binning->selection = page_selection(job);
         if (trace_job_open(&binning->job, job->files, job->file_count, report) == 0) {
             binning->rows = page_rows_of(binning->job.size > 0 ? (uint32_t)binning->job.size : 1);
             json = binning_json(binning);

@@ -271,6 +271,18 @@ const struct run_reader *run_job_file(const struct run_job *job, size_t i)
     return &job->files[i];
 }
 
+const struct run_reader *run_job_tallies(const struct run_job *job, size_t i)
+{
+    return job->part ? job->part->take(job->part, i) : run_job_file(job, i);
+}
+
+void run_job_tallies_rest(const struct run_job *job, size_t i)
+{
+    if (job->part)
+        job->part->give_back(job->part, i);
+    run_reader_rest(&job->files[i]);
+}
+
 /* Takes `part` in, which is the callee's from then on. NULL is nothing. */
 static struct summary *summary_join(struct summary *whole, struct summary *part)
 {
@@ -291,11 +303,13 @@ static struct summary *files_summary(const struct run_job *job)
 {
     struct summary *sums[8 * sizeof(size_t)] = {NULL}, *whole = NULL;
     for (size_t i = 0; i < job->file_count; i++) {
-        const struct run_reader *file = run_job_file(job, i);
+        const struct run_reader *file = run_job_tallies(job, i);
+        if (!file)
+            continue;
         struct summary *sum = calloc(1, sizeof *sum);
         if (!sum || summary_of_run(sum, file) != 0)
             err(1, "no memory");
-        run_reader_rest(file);
+        run_job_tallies_rest(job, i);
         size_t k = 0;
         for (; sums[k]; k++) {
             sum = summary_join(sums[k], sum);
@@ -324,6 +338,43 @@ static void job_summarize(struct run_job *job)
         qsort(job->files, job->file_count, sizeof *job->files, rank_order);
     job->from_files = job->file_count > 0 && (!job->stored || (run_job_is_complete(job) && files_could_grow(job)));
     job->summary = job->from_files ? files_summary(job) : job->stored;
+}
+
+static void summary_drop(struct run_job *job)
+{
+    if (job->summary && job->summary != job->stored) {
+        summary_release(job->summary);
+        free(job->summary);
+    }
+    job->summary = NULL;
+}
+
+/* Where none of its processes has anything of the part: the job, and zeros. */
+static struct summary *nobody_summary(const struct run_job *job)
+{
+    struct summary *nobody = calloc(1, sizeof *nobody);
+    if (!nobody)
+        err(1, "no memory");
+    if (!job->summary)
+        return nobody;
+    nobody->job = job->job;
+    nobody->world_size = job->summary->world_size;
+    nobody->spawned = job->summary->spawned;
+    nobody->parent_job = job->summary->parent_job;
+    nobody->sampling = 1;
+    memcpy(nobody->program, job->summary->program, sizeof nobody->program);
+    memcpy(nobody->mpi, job->summary->mpi, sizeof nobody->mpi);
+    return nobody;
+}
+
+void run_job_summarize(struct run_job *job)
+{
+    struct summary *part = files_summary(job);
+    if (!part)
+        part = nobody_summary(job);
+    summary_drop(job);
+    job->summary = part;
+    job->from_files = true;
 }
 
 static int entry_order(const struct dirent **a, const struct dirent **b)
@@ -396,10 +447,7 @@ void run_dir_close(struct run_dir *dir)
         for (size_t k = 0; k < job->file_count; k++)
             run_reader_close(&job->files[k]);
         free(job->files);
-        if (job->summary && job->summary != job->stored) {
-            summary_release(job->summary);
-            free(job->summary);
-        }
+        summary_drop(job);
         if (job->stored) {
             summary_release(job->stored);
             free(job->stored);

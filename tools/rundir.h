@@ -16,6 +16,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What of a job is to be shown, where that is not all (jobpart.h). */
+struct selection;
+struct run_part {
+    const struct selection *selection;
+    bool anew;        /* counted anew from the trace: what is of whole processes is not known */
+    int32_t wanted;   /* ranks that were chosen, */
+    size_t found;     /* and how many of them left a file */
+    uint64_t missing; /* events of theirs that are not in the trace */
+    bool switched;    /* the trace was on for a part of the time */
+    /* File i, whose tallies are those of the part; NULL: it has none of it. To be given back before the next one. */
+    const struct run_reader *(*take)(struct run_part *part, size_t i);
+    void (*give_back)(struct run_part *part, size_t i);
+};
+
 struct run_job {
     uint64_t job;
     struct run_reader *files; /* by world rank; their headers can be read, for more see run_job_file */
@@ -23,6 +37,7 @@ struct run_job {
     struct summary *stored;  /* from a .summary file; NULL: none */
     struct summary *summary; /* what to show; NULL only without memory */
     bool from_files;         /* the summary was made from the run files */
+    struct run_part *part;   /* NULL: all of the job is shown */
 };
 
 struct run_dir {
@@ -48,6 +63,12 @@ bool run_job_has_trace(const struct run_job *job);
 
 /* File i, to be looked into until many others were; run_reader_rest when done. Ends the tool when the file has gone. */
 const struct run_reader *run_job_file(const struct run_job *job, size_t i);
+
+/* File i for its tallies, which are those of the part that is shown; NULL: it has none of that. */
+const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
+void run_job_tallies_rest(const struct run_job *job, size_t i);
+/* Makes the summary of the part that is shown. */
+void run_job_summarize(struct run_job *job);
 
 /* Whether all processes of the job have left a readable run file. */
 bool run_job_is_complete(const struct run_job *job);

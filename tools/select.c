@@ -128,6 +128,13 @@ bool selection_has_time(const struct selection *selection, int64_t begin_ns, int
     return !selection->windowed || (begin_ns <= selection->to_ns && end_ns >= selection->from_ns);
 }
 
+int64_t selection_ns(const struct run_reader *run, const struct event *event, const struct event_extension *more)
+{
+    unsigned kind = event_kind(event);
+    bool lasts = kind < RECORD_END || kind == EVENT_REGION || kind == EVENT_FABRIC;
+    return lasts ? (int64_t)clock_ns(run_reader_scale(run), event_duration(event, more)) : 0;
+}
+
 bool selection_has_comm(const struct selection *selection, const char *name, const char *label)
 {
     for (size_t i = 0; i < selection->comm_count; i++)

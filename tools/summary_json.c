@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "label.h"
+#include "select.h"
 #include "summary_fabric.h"
 #include "summary_counters.h"
 #include "summary_instruments.h"
@@ -159,6 +160,25 @@ static json_t *clocks_json(const struct run_job *job)
     return json;
 }
 
+/* What of a part that is counted anew from a trace, or is of nobody, cannot be told: it is of whole processes. */
+static const char *const unknown_of_parts[] = {"run_seconds", "mpi_share",       "off_seconds", "fabric",
+                                               "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
+
+/* What of the job is in the document, where that is not all. */
+static void part_put(json_t *json, const struct run_part *part)
+{
+    json_t *unknown = json_array();
+    bool less = part->anew || !part->found;
+    for (size_t i = 0; less && i < sizeof unknown_of_parts / sizeof *unknown_of_parts; i++) {
+        json_object_set_new(json, unknown_of_parts[i], json_null());
+        json_array_append_new(unknown, json_string(unknown_of_parts[i]));
+    }
+    json_object_set_new(json, "selection",
+                        json_pack("{s:o, s:s, s:i, s:o, s:b, s:o}", "options", text_json(part->selection->described),
+                                  "from", part->anew ? "trace" : "tallies", "ranks", (int)part->wanted, "missing",
+                                  count_json(part->missing), "switched", (int)part->switched, "unknown", unknown));
+}
+
 static json_t *job_json(const struct run_job *job)
 {
     const struct summary *summary = job->summary;
@@ -194,6 +214,8 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));
     json_object_set_new(json, "instruments", summary_instruments_json(summary));
     json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));
+    if (job->part)
+        part_put(json, job->part);
     return json;
 }
 

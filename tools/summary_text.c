@@ -3,6 +3,8 @@
 
 #include "calls.h"
 #include "label.h"
+#include "rundir.h"
+#include "select.h"
 #include "summary_fabric.h"
 #include "summary_counters.h"
 #include "summary_instruments.h"
@@ -36,28 +38,10 @@ static double mean(const struct summary_spread *spread, uint32_t ranks)
     return ranks ? spread->sum / ranks : 0;
 }
 
-static void head_print(const struct summary *summary, FILE *out)
+/* How long it ran, and what of it in MPI. */
+static void times_print(const struct summary *summary, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
-    uint64_t calls = 0;
-    for (size_t kind = 0; kind < CALL_COUNT; kind++)
-        calls += summary->calls[kind].count;
-    fprintf(out, "%.99s\n", summary->program[0] ? summary->program : "(a program without a name)");
-    if (summary->mpi[0])
-        fprintf(out, "  MPI        %.80s\n", summary->mpi);
-    fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
-    if (summary->ranks < summary->world_size)
-        fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
-    fprintf(out, "; %s thread%s", text_of_count(b, summary->threads), summary->threads == 1 ? "" : "s");
-    if (summary->mpi[0])
-        fprintf(out, " in MPI; %s call%s, %s event records\n", text_of_count(c, calls), calls == 1 ? "" : "s",
-                text_of_count(d, summary->events));
-    else
-        fprintf(out, ", without MPI; %s event records\n", text_of_count(d, summary->events));
-    if (summary->spawned && summary->parent_job)
-        fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
-    else if (summary->spawned)
-        fprintf(out, "  spawned by another job\n");
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
     const struct summary_spread *run = &summary->run_seconds, *share = &summary->mpi_share;
     fprintf(out, "  run time   %s", text_of_seconds(a, run->max));
     if (!summary->mpi[0]) {
@@ -76,6 +60,65 @@ static void head_print(const struct summary *summary, FILE *out)
         fprintf(out, "   (min %s, rank %" PRId32 "; max %s, rank %" PRId32 ")", text_of_share(b, share->min, 1),
                 share->min_rank, text_of_share(c, share->max, 1), share->max_rank);
     fprintf(out, "\n");
+}
+
+/* What was asked for, and what of it there is. */
+static void part_print(const struct run_part *part, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES];
+    fprintf(out, "  part       ");
+    fprintf(out, "%s\n", part->selection->described);
+    if (!part->anew)
+        return;
+    fprintf(out, "             counted anew from the trace; not known of a part: run time, what is below MPI but the\n"
+                 "             time of calls, counters, other libraries' numbers, calls that did not return\n");
+    if (part->missing)
+        fprintf(out, "  !          %s event record%s not in the trace, and not in these numbers\n",
+                text_of_count(a, part->missing), part->missing == 1 ? " is" : "s are");
+    if (part->switched)
+        fprintf(out, "  !          the trace was switched on or off: these numbers have what it kept\n");
+}
+
+static void ranks_print(const struct summary *summary, const struct run_part *part, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES];
+    uint32_t wanted = part ? (uint32_t)part->wanted : summary->world_size;
+    fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
+    if (wanted < summary->world_size)
+        fprintf(out, ", %s of them chosen", text_of_count(a, wanted));
+    if (summary->ranks < wanted)
+        fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
+}
+
+static void head_print(const struct summary *summary, const struct run_part *part, FILE *out)
+{
+    char b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    uint64_t calls = 0;
+    for (size_t kind = 0; kind < CALL_COUNT; kind++)
+        calls += summary->calls[kind].count;
+    fprintf(out, "%.99s\n", summary->program[0] ? summary->program : "(a program without a name)");
+    if (summary->mpi[0])
+        fprintf(out, "  MPI        %.80s\n", summary->mpi);
+    if (part)
+        part_print(part, out);
+    ranks_print(summary, part, out);
+    fprintf(out, "; %s thread%s", text_of_count(b, summary->threads), summary->threads == 1 ? "" : "s");
+    if (summary->mpi[0])
+        fprintf(out, " in MPI; %s call%s, %s event records\n", text_of_count(c, calls), calls == 1 ? "" : "s",
+                text_of_count(d, summary->events));
+    else
+        fprintf(out, ", without MPI; %s event records\n", text_of_count(d, summary->events));
+    if (summary->spawned && summary->parent_job)
+        fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
+    else if (summary->spawned)
+        fprintf(out, "  spawned by another job\n");
+    if (part && !part->found)
+        return;
+    if (part && part->anew)
+        fprintf(out, "  in MPI     %s between MPI_Init and MPI_Finalize, all ranks and threads together\n",
+                is_never_timed(summary) ? "-" : text_of_seconds(b, summary->mpi_seconds.sum));
+    else
+        times_print(summary, out);
 }
 
 /* How much of the time in MPI was waiting, and for what. */
@@ -116,7 +159,7 @@ static void stalls_print(const struct summary *summary, FILE *out)
 }
 
 /* What the figures below leave out, because somebody wanted it so. */
-static void selection_print(const struct summary *summary, FILE *out)
+static void selection_print(const struct summary *summary, const struct run_part *part, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
     const struct summary_spread *off = &summary->off_seconds;
@@ -131,7 +174,7 @@ static void selection_print(const struct summary *summary, FILE *out)
     else if (summary->sampling != 1)
         fprintf(out, "  timing     one of %s calls, and its time counts so many times\n",
                 text_of_count(a, summary->sampling));
-    if (off->max > 0) {
+    if (off->max > 0 && !(part && part->anew)) {
         fprintf(out, "  off        recording was off for %s", text_of_seconds(a, off->max));
         if (summary->ranks > 1 && off->min_rank >= 0)
             fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, off->min), off->min_rank);
@@ -182,7 +225,7 @@ static void call_print(const char *name, const struct summary_call *call, const 
     fputc('\n', out);
 }
 
-static void calls_print(const struct summary *summary, FILE *out)
+static void calls_print(const struct summary *summary, const struct run_part *part, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;
     char others[UNIT_TEXT_BYTES];
@@ -217,7 +260,7 @@ static void calls_print(const struct summary *summary, FILE *out)
         call_print(others, &rest, summary->stall_known ? &rest_stall : NULL, whole, untimed, false, out);
     }
     bool world = summary->calls[CALL_MPI_Init].count || summary->calls[CALL_MPI_Init_thread].count;
-    if (world && !summary->calls[CALL_MPI_Finalize].count &&
+    if (world && !(part && part->anew) && !summary->calls[CALL_MPI_Finalize].count &&
         !summary->ended_badly) /* the processes made it before that began */
         fprintf(out, "  (without MPI_Finalize, which is recorded with --trace)\n");
 }
@@ -415,12 +458,17 @@ static void histograms_print(const struct summary *summary, const struct summary
 
 void summary_print(const struct summary *summary, FILE *out)
 {
+    summary_print_part(summary, NULL, out);
+}
+
+void summary_print_part(const struct summary *summary, const struct run_part *part, FILE *out)
+{
     const struct summary_comm **comms = calloc(summary->comm_count + 1, sizeof *comms);
-    head_print(summary, out);
+    head_print(summary, part, out);
     stalls_print(summary, out);
-    selection_print(summary, out);
+    selection_print(summary, part, out);
     losses_print(summary, out);
-    calls_print(summary, out);
+    calls_print(summary, part, out);
     if (!comms) {
         fprintf(out, "\n(no memory to list the communicators)\n");
         return;
@@ -430,8 +478,10 @@ void summary_print(const struct summary *summary, FILE *out)
     qsort(comms, summary->comm_count, sizeof *comms, comm_order);
     comms_print(summary, comms, out);
     histograms_print(summary, comms, out);
-    summary_fabric_print(summary, out);
-    summary_counters_print(summary, out);
-    summary_instruments_print(summary, out);
+    if (!part || !part->anew) {
+        summary_fabric_print(summary, out);
+        summary_counters_print(summary, out);
+        summary_instruments_print(summary, out);
+    }
     free(comms);
 }

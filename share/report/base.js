@@ -109,6 +109,15 @@ function reasonOf(part) {
   return missing(part.unknown[0].toUpperCase() + part.unknown.slice(1) + ".");
 }
 
+/* Of a part that was counted anew from the trace, or has no rank of this job: without what is of whole processes. */
+function isAnew(job) {
+  return job.summary.run_seconds === null;
+}
+
+function noMessages(job) {
+  return job.summary.selection ? "No messages in this part" : "No messages were recorded";
+}
+
 function legend(entries) {
   return make(
       "ul", {class: "legend"}, entries.map(([name, text]) => make("li", {}, make("i", {class: "fill-" + name}), text)));

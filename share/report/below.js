@@ -30,7 +30,7 @@ function counterColumns(places, kind) {
 
 function countersFigure(job) {
   const counters = job.summary.counters;
-  if (!counters.length) return null;
+  if (!counters || !counters.length) return null;
   const places = [...new Set(counters.flatMap((counter) => Object.keys(counter.places)))];
   const times = counters.filter((counter) => counter.unit === "ns");
   const counts = counters.filter((counter) => counter.unit !== "ns");
@@ -169,7 +169,7 @@ function samplesFigure(job) {
 }
 
 function instrumentsFigure(job) {
-  const list = job.summary.instruments;
+  const list = job.summary.instruments || [];
   if (!list.length) return null;
   const number = (value) => value === undefined || value === null ? "–" :
       Number.isInteger(value)                                     ? textOfCount(value) :

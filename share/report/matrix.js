@@ -139,7 +139,7 @@ function matrixFigure(job) {
   if (!pairs.length)
     return figure(
         "matrix", "Messages by pair",
-        commSum(job, "recv_count") ? "Only received messages were recorded" : "No messages were recorded",
+        commSum(job, "recv_count") ? "Only received messages were recorded" : noMessages(job),
         make("p", {class: "note"}, totals, "." + unplaced));
   const view = {
     matrix,

@@ -17,6 +17,7 @@ function timeParts(job) {
   const stalled = summary.stalls_ns === null ?
       null :
       d3.sum(callsOf(job), (call) => ENDS.includes(call.name) ? 0 : call.stall_ns || 0) / 1e9;
+  if (isAnew(job)) return {mpi, stalled, whole: null};
   const whole = job.ranks.unknown === undefined && job.ranks.known === summary.ranks ?
       d3.sum(job.ranks.thread_seconds) :
       summary.threads === summary.ranks ? summary.run_seconds.mean * summary.ranks :
@@ -30,12 +31,34 @@ function tile(title, kind, value, small) {
       small ? make("small", {}, small) : null);
 }
 
-function notices(job) {
-  const summary = job.summary, list = [];
-  if (summary.ranks < summary.world_size)
+/* What was asked for, and what of a part nobody can tell. */
+function partNotices(job) {
+  const part = job.summary.selection, list = [];
+  if (part === undefined) return list;
+  list.push(
+      "A part of the run: " + part.options + ". " +
+      (part.from === "trace" ?
+           "Calls were counted anew from the trace; run time, counters, libraries below MPI and figures of other " +
+               "libraries are of whole processes, and not known of a part." :
+           "All figures are those of " + textOfPairs(part.ranks, "rank", "ranks") + " of " +
+               textOfCount(job.summary.world_size) + "."));
+  if (part.missing)
     list.push(
-        summary.world_size - summary.ranks + " of " + summary.world_size +
-        " ranks left nothing: all figures are those of the others.");
+        textOfPairs(part.missing, "event record", "event records") +
+        " of these ranks are not in the trace, and not here.");
+  if (part.switched && isAnew(job)) list.push("The trace was switched on or off: what it did not keep is not here.");
+  if (job.summary.ended_badly) list.push("Calls that did not return are not here; mpit-dump --crash tells them.");
+  if (job.analysis.unknown === undefined)
+    list.push(
+        "Of wait states what was asked for is shown; messages were matched, and the critical path found, in the whole trace.");
+  return list;
+}
+
+function notices(job) {
+  const summary = job.summary, list = partNotices(job);
+  const wanted = summary.selection === undefined ? summary.world_size : summary.selection.ranks;
+  if (summary.ranks < wanted)
+    list.push(wanted - summary.ranks + " of " + wanted + " ranks left nothing: all figures are those of the others.");
   if (summary.ended_badly)
     list.push(textOfPairs(summary.ended_badly, "process", "processes") + " did not come to the end.");
   const lost = Object.entries(summary.lost);
@@ -51,7 +74,7 @@ function notices(job) {
   else if (summary.timing !== 1)
     list.push(
         summary.timing ? "One of " + summary.timing + " calls was timed: times are estimates." : "No call was timed.");
-  if (summary.off_seconds.max > 0)
+  if (summary.off_seconds !== null && summary.off_seconds.max > 0)
     list.push("The recording was off for up to " + textsOf.s(summary.off_seconds.max) + " of a rank (MPI_Pcontrol).");
   if (job.timeline.untimed)
     list.push(textOfCount(job.timeline.untimed) + " calls have no time, and are missing in the timeline.");
@@ -59,7 +82,8 @@ function notices(job) {
   return list.length ? make("ul", {class: "notices"}, list.map((text) => make("li", {}, text))) : null;
 }
 
-/* In which calls the processes were that did not come to their end: no figure has the time of a call that did not return. */
+/* In which calls the processes were that did not come to their end: no figure has the time of a call that did not
+ * return. */
 function unended(job) {
   if (!job.unended) return null;
   const lines = job.unended.split("\n").map((line) => line.trim()).filter((line) => line);
@@ -105,7 +129,9 @@ function overviewFigure(job) {
   const calls = callsOf(job), share = summary.mpi_share;
   return make(
       "section", {id: "overview", "data-figure": "overview"},
-      make("h1", {}, program + " on " + textOfPairs(summary.world_size, "rank", "ranks")),
+      make(
+          "h1", {},
+          program + " on " + textOfPairs(summary.world_size, "rank", "ranks") + (summary.selection ? ", a part" : "")),
       make(
           "p", {class: "note"},
           summary.mpi + " · " + summary.program + " · job " + summary.job +
@@ -113,13 +139,15 @@ function overviewFigure(job) {
       notices(job), unended(job),
       make(
           "dl", {class: "tiles"},
-          tile(
-              "Run time", "s", summary.run_seconds.max,
-              "the longest of any rank; mean " + textsOf.s(summary.run_seconds.mean)),
-          tile(
-              "In MPI", "share", share.mean,
-              "of a rank's time; " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
-                  textOfShare(share.max) + " (rank " + share.max_rank + ")"),
+          isAnew(job) ? tile("Run time", "s", null, "not known of a part") :
+                        tile(
+                            "Run time", "s", summary.run_seconds.max,
+                            "the longest of any rank; mean " + textsOf.s(summary.run_seconds.mean)),
+          isAnew(job) ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
+                        tile(
+                            "In MPI", "share", share.mean,
+                            "of a rank's time; " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
+                                textOfShare(share.max) + " (rank " + share.max_rank + ")"),
           tile(
               "Stalled", "share", parts.stalled === null || !parts.mpi ? null : parts.stalled / parts.mpi,
               parts.stalled === null ? "not known: the progress of MPI was not watched" :
@@ -140,10 +168,11 @@ function overviewFigure(job) {
                                      null),
       splitBar(parts),
       note(
-          parts.whole === null ?
-              "Of the time in MPI: at work, and stalled (waiting with nothing to do). How much time " +
+          isAnew(job) ? "Of the time in these calls: at work, and stalled (waiting with nothing to do)." :
+              parts.whole === null ?
+                        "Of the time in MPI: at work, and stalled (waiting with nothing to do). How much time " +
                   "there was outside of MPI is not known for jobs with several threads in MPI whose run " +
                   "files are gone." :
-              "Of the time of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: " +
+                        "Of the time of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: " +
                   "waiting inside MPI with nothing to do."));
 }

@@ -10,7 +10,7 @@ function rankBars(job, name, i) {
     return [
       ["stall", "stalled in MPI", Math.min(stall, mpi)],
       ["work", stalls ? "at work in MPI" : "in MPI", Math.max(0, mpi - stall)],
-      ["out", "not in MPI", Math.max(0, ranks.thread_seconds[i] / members - mpi)]
+      ...isAnew(job) ? [] : [["out", "not in MPI", Math.max(0, ranks.thread_seconds[i] / members - mpi)]]
     ];
   }
   const called = ranks.functions.find((one) => one.name === name);
@@ -55,7 +55,8 @@ function ranksDraw(job, name, box) {
     const text = rowName(ranks, i) + (ranks.hosts && ranks.hosts[i] ? " on " + ranks.hosts[i] : "") +
         (ranks.per_row > 1 ? ", mean" : "") +
         (bars.length ? "\n" + bars.map(([, kind, seconds]) => kind + " " + textsOf.s(seconds)).join("\n") :
-                       "\nleft no file");
+             job.summary.selection ? "\nis not in this part" :
+                                     "\nleft no file");
     svg.append(make("svg:rect", {
       class: "hit",
       x: x(i),
@@ -124,12 +125,17 @@ function ranksFigure(job) {
                   "In MPI: mean " + textsOf.s(mean) + ", most " + textsOf.s(most) + "; balance " +
                  (most ? mean / most : 0).toFixed(2) + ". ") +
         "The dashed line is the mean of the time in MPI. Times are sums over the threads of a " +
-        "rank, from MPI_Init to MPI_Finalize" + (spread ? ", which are included" : "") + "." + rowsNote(ranks);
+        "rank" + (isAnew(job) ? ", of the calls that were chosen" : ", from MPI_Init to MPI_Finalize") +
+        (spread && !isAnew(job) ? ", which are included" : "") + "." + rowsNote(ranks);
   });
-  const order = [...ranks.functions].sort((a, b) => d3.sum(b.time_ns) - d3.sum(a.time_ns));
+  const spent = job.summary.mpi_seconds,
+        order = [...ranks.functions].sort((a, b) => d3.sum(b.time_ns) - d3.sum(a.time_ns));
   return figure(
       "ranks", "Ranks",
-      job.summary.ranks === 1         ? "The only rank spends " + textOfShare(share.mean) + " of its time in MPI" :
+      isAnew(job) ? "Ranks spent " + textsOf.s(spent.min) + " (rank " + spent.min_rank + ") to " +
+              textsOf.s(spent.max) + " (rank " + spent.max_rank + ") in the calls that were chosen" :
+          job.summary.ranks === 1 ? (job.summary.selection ? "Rank " + share.max_rank : "The only rank") + " spends " +
+              textOfShare(share.mean) + " of its time in MPI" :
           share.max - share.min < .02 ? "All ranks spend about the same share of their time in MPI, " +
               textOfShare(share.mean) :
                                         "Ranks spend " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
@@ -143,7 +149,7 @@ function ranksFigure(job) {
                 redraw();
               })),
       legend([
-        ["out", "not in MPI"], ["work", ranks.stall_ns === null ? "in MPI" : "at work in MPI"],
+        ...isAnew(job) ? [] : [["out", "not in MPI"]], ["work", ranks.stall_ns === null ? "in MPI" : "at work in MPI"],
         ["stall", "stalled in MPI"]
       ]),
       box, sentence, ranksTable(job));

@@ -106,7 +106,7 @@ function sizesDraw(view) {
 function sizesFigure(job) {
   const comms = job.summary.communicators, all = sizeBuckets(job, ""), sent = commSum(job, "send_count"),
         bytes = commSum(job, "send_bytes");
-  if (!all.length) return figure("sizes", "Message sizes", "No messages were recorded", note(SIZES_NOTE));
+  if (!all.length) return figure("sizes", "Message sizes", noMessages(job), note(SIZES_NOTE));
   const view = {job, key: "count", chosen: "", box: make("div", {"data-plot": "sizes"}), numbers: make("div", {})};
   const redraw = drawn(() => sizesDraw(view));
   const heaviest = all.reduce((a, b) => b.sent.bytes > a.sent.bytes ? b : a),

@@ -257,13 +257,16 @@ function timelineView(timeline) {
 function timelineFigure(job) {
   const timeline = job.timeline;
   if (timeline.unknown !== undefined)
-    return figure("timeline", "Timeline", "When the ranks did what is not in this run", reasonOf(timeline));
+    return figure(
+        "timeline", "Timeline",
+        isAnew(job) ? "There is none of this part" : "When the ranks did what is not in this run", reasonOf(timeline));
   const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
   const present = STATES.filter(([key]) => total(key) > 0), recorded = total("recorded") || 1;
   const view = timelineView(timeline);
   const states = make("div", {}, legend(present.map(([, name, text]) => [name, text])));
   view.rampBox.hidden = true;
-  const kept = d3.mean(view.rows, (row) => row.recorded ? d3.sum(row.recorded) / 255 / timeline.bins : 0);
+  const shown = job.summary.selection ? view.rows.filter((row) => row.recorded) : view.rows;
+  const kept = d3.mean(shown, (row) => row.recorded ? d3.sum(row.recorded) / 255 / timeline.bins : 0);
   drawn(() => timelineDraw(view));
   const stalled = total("stall") / recorded, out = total("not_in_mpi") / recorded, ends = total("process") / recorded;
   return figure(

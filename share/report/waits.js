@@ -104,12 +104,12 @@ function waitsDraw(view) {
 
 /* Neighbours together where there are more ranks than places. */
 function waitRows(ranks) {
-  const per_row = Math.ceil(ranks.length / 512), part = {ranks: ranks.length, per_row};
+  const per_row = Math.ceil(ranks.length / 512); /* of a part not all ranks are there */
   return d3.range(Math.ceil(ranks.length / per_row)).map((i) => {
     const of = ranks.slice(i * per_row, (i + 1) * per_row);
     return {
-      first: i * per_row,
-      name: rowName(part, i),
+      first: of[0].rank,
+      name: of.length === 1 ? "rank " + of[0].rank : "ranks " + of[0].rank + "–" + of[of.length - 1].rank,
       waited_ns: d3.sum(of, (rank) => rank.waited_ns),
       caused_ns: d3.sum(of, (rank) => rank.caused_ns)
     };
@@ -198,7 +198,7 @@ function waitsFigure(job) {
   const analysis = job.analysis;
   if (analysis.unknown !== undefined)
     return figure("waits", "Wait states", "Who waited for whom is not in this run", reasonOf(analysis));
-  if (!analysis.waits || !analysis.ranks)
+  if (!analysis.waits || !analysis.ranks || !analysis.ranks.length)
     return figure(
         "waits", "Wait states", "Who waited for whom cannot be told of this trace",
         missing("Messages, collectives or times are missing in it."), collectivesPart(analysis));
@@ -211,9 +211,10 @@ function waitsFigure(job) {
       null;
   return figure(
       "waits", "Wait states",
-      !waited ? "No rank waited for another" :
-                "Ranks waited " + textOfNs(waited) + " for each other; rank " + cause.rank + " is the cause of " +
-              textOfShare(cause.caused_ns / waited),
+      !waited               ? "No rank waited for another" :
+          analysis.selected ? "Of what was asked for, ranks waited " + textOfNs(waited) + " for others" :
+                              "Ranks waited " + textOfNs(waited) + " for each other; rank " + cause.rank +
+              " is the cause of " + textOfShare(cause.caused_ns / waited),
       waited ?
           [
             patternsTable(analysis.waits), cut,

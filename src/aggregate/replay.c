@@ -1,68 +1,11 @@
-#include "replay.h"
+#include "replaying.h"
 
 #include "commsum.h"
-#include "fold.h"
-#include "readergaps.h"
-#include "variables.h"
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct page {
-    struct page *next;
-    uint32_t number;
-    struct peer_cells cells;
-};
-
-struct replayed_comm {
-    struct comm_tally tally;
-    struct comm_cells cells;
-    struct shared_cells shared; /* what the thread did to them */
-    struct page *pages;
-    uint32_t number; /* of the communicator that has the slot now, as far as the thread's events have come */
-};
-
-/* Of all threads together; only the extremes of the cells are used. */
-struct extremes {
-    struct comm_cells live, replayed;
-    bool taken; /* windows took some out of the threads' cells: only the joined ones can be compared */
-};
-
-struct replay {
-    const struct run_reader *reader;
-    struct tally tally; /* of the thread in progress */
-    struct thread_cells thread;
-    struct counter_cells counters; /* of that thread */
-    struct replayed_comm **comms;  /* of that thread, by slot */
-    struct region_cells *regions;  /* of that thread, by the instrument's id */
-    struct fabric_cells *fabric;   /* of that thread, by the provider's number */
-    struct fabric_call_cells fabric_calls;
-    struct level_cells pending[FABRIC_PROVIDERS_MOST + 1]; /* of all threads */
-    struct shared_cells *shared;                           /* of all threads, by slot */
-    struct extremes *extremes;                             /* likewise */
-    char *report;
-    size_t size;
-    int differences;
-    uint64_t nameless; /* events of communicators that the file does not name */
-};
-
-enum { REPORT_MOST = 8 };
-
-__attribute__((format(printf, 2, 3))) static void report(struct replay *replay, const char *format, ...)
-{
-    size_t used = strlen(replay->report);
-    va_list args;
-    va_start(args, format);
-    if (used < replay->size)
-        vsnprintf(replay->report + used, replay->size - used, format, args);
-    va_end(args);
-}
-
-static struct replayed_comm *comm_make(struct replay *replay, uint32_t slot)
+struct replayed_comm *replayed_comm_make(struct replay *replay, uint32_t slot)
 {
     struct replayed_comm *comm = calloc(1, sizeof *comm);
     if (!comm)
@@ -76,12 +19,21 @@ static struct replayed_comm *comm_make(struct replay *replay, uint32_t slot)
     return comm;
 }
 
-static bool page_select(struct replayed_comm *comm, int32_t peer)
+void replayed_comm_free(struct replayed_comm *comm)
+{
+    for (struct replayed_page *page = comm ? comm->pages : NULL, *next; page; page = next) {
+        next = page->next;
+        free(page);
+    }
+    free(comm);
+}
+
+bool replayed_page_select(struct replayed_comm *comm, int32_t peer)
 {
     uint32_t number = (uint32_t)peer / PEERS_PER_PAGE;
     if (peer < 0 || (comm->tally.page && comm->tally.page_number == number))
         return true;
-    struct page *page = comm->pages;
+    struct replayed_page *page = comm->pages;
     while (page && page->number != number)
         page = page->next;
     if (!page) {
@@ -102,11 +54,12 @@ static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
 {
     const struct comm_record *record = replay->reader->comms[comm->number];
     struct replayed_comm *sum = replay->comms[record->sum];
-    if (comm->number < replay->reader->slot_count || !record->sum || (!sum && !(sum = comm_make(replay, record->sum))))
+    if (comm->number < replay->reader->slot_count || !record->sum ||
+        (!sum && !(sum = replayed_comm_make(replay, record->sum))))
         return false;
     comm_cells_move(&sum->cells, &comm->cells);
-    for (struct page *page = comm->pages; page; page = page->next) {
-        if (!page_select(sum, (int32_t)(page->number * PEERS_PER_PAGE)))
+    for (struct replayed_page *page = comm->pages; page; page = page->next) {
+        if (!replayed_page_select(sum, (int32_t)(page->number * PEERS_PER_PAGE)))
             return false;
         peer_cells_move(sum->tally.page, &page->cells);
     }
@@ -126,7 +79,7 @@ static bool comm_at(struct replay *replay, const struct event *event, struct rep
         return !had;
     }
     *comm = replay->comms[slot];
-    if (!*comm && !(*comm = comm_make(replay, slot)))
+    if (!*comm && !(*comm = replayed_comm_make(replay, slot)))
         return false;
     if ((*comm)->number != number && (*comm)->number && !comm_sum(replay, *comm))
         return false;
@@ -148,239 +101,157 @@ static bool comms_sum(struct replay *replay)
 }
 
 /* An event with what follows it where it is wide. */
-static bool event_take(struct replay *replay, struct event_cursor *cursor, const struct event *from)
-{
-    struct event event = *from;
+struct whole_event {
+    struct event event;
     union {
         struct event event;
         struct event_extension extension;
     } more;
-    memset(&more, 0, sizeof more);
-    if (event.kind & EVENT_WIDE) {
-        const struct event *behind = event_cursor_next(cursor);
-        if (!behind || event_kind(behind) != RECORD_EXTENSION)
-            return false;
-        more.event = *behind;
-        replay->thread.events++;
-    }
-    bool instrument = event_kind(&event) >= RECORD_END; /* its peer is no rank */
+    uint64_t records;
+};
+
+/* Folds what is wanted. */
+static bool event_count(struct replay *replay, const struct whole_event *whole)
+{
+    const struct event *event = &whole->event;
+    bool instrument = event_kind(event) >= RECORD_END; /* its peer is no rank */
     struct replayed_comm *comm = NULL;
-    if ((!instrument && !comm_at(replay, &event, &comm)) || (comm && !page_select(comm, event.peer)))
+    if ((!instrument && !comm_at(replay, event, &comm)) || (comm && !replayed_page_select(comm, event->peer)))
         return false;
-    replay->thread.events++;
+    replay->thread.events += whole->records;
     replay->tally.region = NULL;
-    if (event_kind(&event) == EVENT_REGION && run_reader_instrument(replay->reader, (uint32_t)event.peer))
-        replay->tally.region = &replay->regions[event.peer];
-    if (EVENT_KIND_IS_FABRIC(event_kind(&event))) {
-        if (!run_reader_provider(replay->reader, (uint32_t)event.peer))
+    if (event_kind(event) == EVENT_REGION && run_reader_instrument(replay->reader, (uint32_t)event->peer))
+        replay->tally.region = &replay->regions[event->peer];
+    if (EVENT_KIND_IS_FABRIC(event_kind(event))) {
+        if (!run_reader_provider(replay->reader, (uint32_t)event->peer))
             return false;
         replay->tally.fabric =
-            (struct fabric_tally){.cells = &replay->fabric[event.peer], .pending = &replay->pending[event.peer]};
+            (struct fabric_tally){.cells = &replay->fabric[event->peer], .pending = &replay->pending[event->peer]};
     }
-    fold(&replay->tally, comm ? &comm->tally : NULL, &event, &more.extension);
+    fold(&replay->tally, comm ? &comm->tally : NULL, event, &whole->more.extension);
     return true;
 }
 
-static void cells_compare(struct replay *replay, const struct run_block *block, const uint64_t *replayed, size_t count)
+/* ---- a part ------------------------------------------------------------------------------------------------------ */
+
+/* No record of another event: a call, or what stands between calls. */
+static bool event_is_call(const struct event *event)
 {
-    const uint64_t *live = tally_cells(block);
-    for (size_t i = 0; i < count && i < block->cells; i++) {
-        if (live[i] == replayed[i])
-            continue;
-        if (replay->differences++ < REPORT_MOST)
-            report(replay, "block kind %u, thread %u, comm %u, page %u, cell %zu: live %llu, replayed %llu\n",
-                   block->kind, block->thread, block->comm, block->page, i, (unsigned long long)live[i],
-                   (unsigned long long)replayed[i]);
+    return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
+}
+
+static bool nest_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks)
+{
+    if (sieve->nest_count == sieve->nest_room) {
+        size_t room = sieve->nest_room ? 2 * sieve->nest_room : 16;
+        struct replayed_nest *nests = realloc(sieve->nests, room * sizeof *nests);
+        if (!nests)
+            return false;
+        sieve->nests = nests;
+        sieve->nest_room = room;
+    }
+    sieve->nests[sieve->nest_count++] = (struct replayed_nest){begin, ticks};
+    return true;
+}
+
+/*
+ * The time in MPI is that of calls which lie in no other: here, in no other wanted one. Calls come in the order of
+ * their returns, so those inside of a call wait for it.
+ */
+static void nest_take(struct replay *replay, struct whole_event *whole, bool wanted)
+{
+    struct replay_sieve *sieve = replay->sieve;
+    uint64_t begin = whole->event.begin, ticks = event_duration(&whole->event, &whole->more.extension);
+    bool nested = whole->event.kind & EVENT_NESTED;
+    while (wanted && sieve->nest_count && sieve->nests[sieve->nest_count - 1].begin >= begin)
+        replay->thread.nested_time += sieve->nests[--sieve->nest_count].ticks;
+    if (!nested)
+        sieve->nest_count = 0;
+    else if (wanted && !nest_push(sieve, begin, ticks))
+        sieve->out_of_memory = true;
+    if (wanted)
+        whole->event.kind &= (uint16_t)~EVENT_NESTED; /* not to be taken off by the fold */
+}
+
+/* What of the wanted calls opened the first session or closed the last, as header.session_ticks has it of all: the one
+ * returned before the run began, the other is the last of its kind. */
+static void session_take(struct replay *replay, const struct whole_event *whole, bool wanted)
+{
+    const struct run_header *header = &replay->reader->header;
+    struct replay_sieve *sieve = replay->sieve;
+    unsigned kind = event_kind(&whole->event);
+    uint64_t begin = whole->event.begin, ticks = event_duration(&whole->event, &whole->more.extension);
+    if (kind == CALL_MPI_Session_init && wanted && begin < header->init_ticks)
+        sieve->session_ticks += ticks;
+    if (kind == CALL_MPI_Session_finalize && begin >= header->finalize_ticks && begin >= sieve->session_closed) {
+        sieve->session_closed = begin;
+        sieve->closing_ticks = wanted ? ticks : 0;
     }
 }
 
-static const void *page_find(const struct replayed_comm *comm, uint32_t number)
+static bool sieve_passes(struct replay *replay, struct whole_event *whole, bool torn)
 {
-    for (const struct page *page = comm ? comm->pages : NULL; page; page = page->next)
-        if (page->number == number)
-            return &page->cells;
-    return NULL;
-}
-
-/* Joins the three extremes of a thread into those of the communicator. */
-static void extremes_join(struct comm_cells *all, const struct comm_cells *cells)
-{
-    cell_raise(&all->message_high, cells->message_high);
-    cell_lower(&all->message_low, cells->message_low);
-    cell_lower(&all->span_first, cells->span_first);
-}
-
-static void extremes_clear(struct comm_cells *cells)
-{
-    cells->message_high = 0;
-    cells->message_low = cells->span_first = LOW_NEUTRAL;
-}
-
-/* Which segment an extreme is of is the windows' own: a replay has none. */
-static void segments_clear(struct comm_cells *cells)
-{
-    cells->span_first_segment = cells->message_low_segment = cells->message_high_segment = 0;
-}
-
-static void comm_compare(struct replay *replay, const struct run_block *block, const struct replayed_comm *comm)
-{
-    struct {
-        struct run_block block;
-        struct comm_cells cells;
-    } live = {.block = *block};
-    live.block.at = (const uint64_t *)&live.cells;
-    struct comm_cells replayed = {0};
-    struct extremes *extremes = &replay->extremes[block->comm];
-    size_t bytes = block->cells * sizeof(uint64_t);
-    memcpy(&live.cells, tally_cells(block), bytes < sizeof live.cells ? bytes : sizeof live.cells);
-    segments_clear(&live.cells);
-    extremes_clear(&replayed);
-    if (comm)
-        replayed = comm->cells;
-    extremes_join(&extremes->live, &live.cells);
-    extremes_join(&extremes->replayed, &replayed);
-    if (extremes->taken) {
-        extremes_clear(&live.cells);
-        extremes_clear(&replayed);
+    struct replay_sieve *sieve = replay->sieve;
+    const struct replay_choice *choice = sieve->choice;
+    struct event *event = &whole->event;
+    uint32_t number = event_kind(event) < RECORD_END ? run_reader_comm(replay->reader, event) : 0;
+    if (!event_is_call(event)) {
+        if (torn)
+            sieve->call = false; /* its call is missing */
+        return sieve->call && (number && !sieve->bound ? choice->has_comm(choice->data, number) : sieve->comm);
     }
-    cells_compare(replay, &live.block, (const uint64_t *)&replayed, sizeof replayed / sizeof(uint64_t));
+    sieve->call = choice->has_call(choice->data, event, &whole->more.extension);
+    sieve->comm = choice->has_comm(choice->data, number);
+    sieve->bound = number != 0;
+    bool wanted = sieve->call && sieve->comm;
+    if (event_kind(event) >= CALL_COUNT)
+        return wanted;
+    nest_take(replay, whole, wanted);
+    session_take(replay, whole, wanted);
+    sieve->calls += wanted;
+    return wanted;
 }
 
-static void thread_compare(struct replay *replay, uint32_t thread)
+/* Folds what is not wanted, into cells that nobody looks at. */
+static void event_pass(struct replay *replay, const struct whole_event *whole)
 {
-    static const uint64_t zeros[sizeof(struct peer_cells) / sizeof(uint64_t)];
-    for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct run_block *block = &replay->reader->blocks[i];
-        struct replayed_comm *comm = block->comm ? replay->comms[block->comm] : NULL;
-        if (block->thread != thread || block->kind == BLOCK_SHARED || block->kind == BLOCK_FABRIC_LEVEL)
-            continue;
-        if (block->kind == BLOCK_THREAD) {
-            cells_compare(replay, block, (const uint64_t *)&replay->thread, sizeof replay->thread / sizeof(uint64_t));
-        } else if (block->kind == BLOCK_REGION) { /* the reader has looked whether there is such an instrument */
-            cells_compare(replay, block, (const uint64_t *)&replay->regions[block->page],
-                          sizeof *replay->regions / sizeof(uint64_t));
-        } else if (block->kind == BLOCK_FABRIC) { /* and likewise whether there is such a provider */
-            cells_compare(replay, block, (const uint64_t *)&replay->fabric[block->page],
-                          sizeof *replay->fabric / sizeof(uint64_t));
-        } else if (block->kind == BLOCK_FABRIC_CALLS) {
-            cells_compare(replay, block, (const uint64_t *)&replay->fabric_calls,
-                          sizeof replay->fabric_calls / sizeof(uint64_t));
-        } else if (block->kind == BLOCK_COUNTERS) {
-            cells_compare(replay, block, (const uint64_t *)&replay->counters,
-                          sizeof replay->counters / sizeof(uint64_t));
-        } else if (block->kind == BLOCK_PEERS) {
-            const void *page = page_find(comm, block->page);
-            cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
-        } else if (block->cells >= offsetof(struct comm_cells, stall_time) / sizeof(uint64_t)) {
-            comm_compare(replay, block, comm);
+    struct replay_sieve *sieve = replay->sieve;
+    struct tally *tally = &replay->tally;
+    struct comm_tally comm = {.cells = &sieve->spare_comm, .shared = &sieve->spare_shared, .page = &sieve->spare_page};
+    bool instrument = event_kind(&whole->event) >= RECORD_END;
+    tally->cells = &sieve->spare;
+    tally->fabric_calls = &sieve->spare_fabric;
+    if (!instrument || event_kind(&whole->event) == EVENT_PASSED)
+        fold(tally, whole->event.comm ? &comm : NULL, &whole->event, &whole->more.extension);
+    tally->cells = &replay->thread;
+    tally->fabric_calls = &replay->fabric_calls;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+static bool event_take(struct replay *replay, struct event_cursor *cursor, const struct event *from)
+{
+    struct whole_event whole = {.event = *from, .records = 1};
+    bool torn = cursor->gap != 0;
+    if (from->kind & EVENT_WIDE) {
+        const struct event *behind = event_cursor_next(cursor);
+        if (replay->sieve && behind && event_kind(behind) != RECORD_EXTENSION) { /* it is missing */
+            replay->sieve->call = false;
+            return event_take(replay, cursor, behind);
         }
+        if (!behind || event_kind(behind) != RECORD_EXTENSION)
+            return replay->sieve != NULL; /* the last that a process wrote before it was killed */
+        whole.more.event = *behind;
+        whole.records++;
     }
-}
-
-static const struct shared_cells *shared_of(const struct run_block *block)
-{
-    bool whole = block->kind == BLOCK_SHARED && block->cells >= sizeof(struct shared_cells) / sizeof(uint64_t);
-    return whole ? (const struct shared_cells *)tally_cells(block) : NULL;
-}
-
-static void extremes_look(struct replay *replay)
-{
-    for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct run_block *block = &replay->reader->blocks[i];
-        const struct shared_cells *shared = shared_of(block);
-        if (shared && (shared->closed[EXTREME_MESSAGE_HIGH] || shared->closed[EXTREME_MESSAGE_LOW] != LOW_NEUTRAL ||
-                       shared->closed[EXTREME_SPAN_FIRST] != LOW_NEUTRAL))
-            replay->extremes[block->comm].taken = true;
+    if (replay->sieve && !sieve_passes(replay, &whole, torn)) {
+        event_pass(replay, &whole);
+        return true;
     }
+    return event_count(replay, &whole);
 }
 
-/* Extremes are held against each other once all threads are through: windows take them out of the threads' cells. */
-static void extremes_compare(struct replay *replay)
-{
-    for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct run_block *block = &replay->reader->blocks[i];
-        const struct shared_cells *shared = shared_of(block);
-        if (!shared)
-            continue;
-        struct extremes *extremes = &replay->extremes[block->comm];
-        if (!extremes->taken)
-            continue; /* compared thread by thread */
-        extremes_join(&extremes->live, &(struct comm_cells){.message_high = shared->closed[EXTREME_MESSAGE_HIGH],
-                                                            .message_low = shared->closed[EXTREME_MESSAGE_LOW],
-                                                            .span_first = shared->closed[EXTREME_SPAN_FIRST]});
-        struct {
-            struct run_block block;
-            struct comm_cells cells;
-        } live = {.block = *block, .cells = extremes->live};
-        live.block.at = (const uint64_t *)&live.cells;
-        live.block.cells = sizeof live.cells / sizeof(uint64_t);
-        cells_compare(replay, &live.block, (const uint64_t *)&extremes->replayed, live.block.cells);
-    }
-}
-
-static void shared_compare(struct replay *replay)
-{
-    bool single = replay->reader->thread_count == 1;
-    for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct run_block *block = &replay->reader->blocks[i];
-        if (!shared_of(block))
-            continue;
-        struct {
-            struct run_block block;
-            struct shared_cells cells;
-        } live = {.block = *block};
-        live.block.at = (const uint64_t *)&live.cells;
-        memcpy(&live.cells, tally_cells(block), sizeof live.cells);
-        struct shared_cells *replayed = &replay->shared[block->comm];
-        struct level_cells *pairs[][2] = {{&live.cells.sends, &replayed->sends},
-                                          {&live.cells.recvs, &replayed->recvs},
-                                          {&live.cells.bytes, &replayed->bytes}};
-        for (unsigned p = 0; p < 3; p++) {
-            pairs[p][0]->high_segment = pairs[p][0]->low_segment = 0;
-            cell_raise(&pairs[p][0]->high, live.cells.closed[EXTREME_SENDS_HIGH + 2 * p]);
-            cell_lower(&pairs[p][0]->low, live.cells.closed[EXTREME_SENDS_LOW + 2 * p]);
-            if (!single) {
-                pairs[p][1]->high = pairs[p][0]->high;
-                pairs[p][1]->low = pairs[p][0]->low;
-            }
-        }
-        memcpy(replayed->closed, live.cells.closed, sizeof replayed->closed);
-        cells_compare(replay, &live.block, (const uint64_t *)replayed, sizeof *replayed / sizeof(uint64_t));
-    }
-}
-
-/* What threads do at once has no order in which the extremes could be made again. */
-static void pending_compare(struct replay *replay)
-{
-    for (size_t i = 0; i < replay->reader->block_count; i++) {
-        const struct run_block *block = &replay->reader->blocks[i];
-        if (block->kind != BLOCK_FABRIC_LEVEL)
-            continue;
-        struct level_cells *replayed = &replay->pending[block->page], live = {0};
-        memcpy(&live, tally_cells(block),
-               block->cells * sizeof(uint64_t) < sizeof live ? block->cells * sizeof(uint64_t) : sizeof live);
-        if (replay->reader->thread_count != 1)
-            *replayed = (struct level_cells){.now = replayed->now, .high = live.high, .low = live.low};
-        cells_compare(replay, block, (const uint64_t *)replayed, sizeof *replayed / sizeof(uint64_t));
-    }
-}
-
-static void thread_forget(struct replay *replay)
-{
-    for (size_t i = 0; i < replay->reader->slot_count; i++) {
-        struct replayed_comm *comm = replay->comms[i];
-        if (comm)
-            shared_cells_sum(&replay->shared[i], &comm->shared);
-        for (struct page *page = comm ? comm->pages : NULL, *next; page; page = next) {
-            next = page->next;
-            free(page);
-        }
-        free(comm);
-        replay->comms[i] = NULL;
-    }
-}
-
-static bool thread_replay(struct replay *replay, uint32_t thread)
+enum replay_result replay_thread(struct replay *replay, uint32_t thread, uint64_t *missing)
 {
     struct event_cursor cursor;
     bool whole = true;
@@ -398,112 +269,6 @@ static bool thread_replay(struct replay *replay, uint32_t thread)
         whole = event_take(replay, &cursor, event);
     event_cursor_close(&cursor);
     whole = whole && comms_sum(replay);
-    if (replay->nameless)
-        report(replay, "the file does not name the communicators of all events (events_lost says why)");
-    else if (!whole)
-        report(replay, "the trace of thread %u ends inside of an event", thread);
-    whole = whole && !cursor.missing; /* gaps_tell says it */
-    if (whole)
-        thread_compare(replay, thread);
-    thread_forget(replay);
-    return whole;
-}
-
-static double seconds(const struct run_reader *reader, uint64_t ticks)
-{
-    uint64_t begin = reader->header.begin_ticks;
-    return ticks > begin ? (double)clock_ns(run_reader_scale(reader), ticks - begin) * 1e-9 : 0;
-}
-
-/* Where events are missing, and why, in the place of what that has led to. */
-static void gaps_tell(struct replay *replay)
-{
-    const struct run_reader *reader = replay->reader;
-    struct run_gaps gaps;
-    char cause[GAP_CAUSE_BYTES];
-    if (run_gaps_find(&gaps, reader) == 0 && gaps.count) {
-        uint64_t sum = 0;
-        for (size_t i = 0; i < gaps.count; i++)
-            sum += gaps.list[i].count;
-        replay->report[0] = '\0';
-        report(replay, "%llu events are not in the trace; where and why, in seconds since the process began:",
-               (unsigned long long)sum);
-        for (size_t i = 0; i < gaps.count && i < REPORT_MOST; i++) {
-            run_gap_cause(reader, &gaps.list[i], cause);
-            report(replay, "\n  thread %u: %llu between %.9f and %.9f (%s)", gaps.list[i].thread,
-                   (unsigned long long)gaps.list[i].count, seconds(reader, gaps.list[i].begin_ticks),
-                   seconds(reader, gaps.list[i].end_ticks), cause);
-        }
-        if (gaps.count > REPORT_MOST)
-            report(replay, "\n  and in %zu more places", gaps.count - REPORT_MOST);
-    }
-    run_gaps_release(&gaps);
-}
-
-/* From when to when the trace was on. */
-static void stretches_tell(struct replay *replay)
-{
-    const struct run_reader *reader = replay->reader;
-    size_t count = reader->stretch_count;
-    report(replay,
-           "the trace was switched on or off while the program ran: it holds a part of the events, and the tallies "
-           "count all of them; it was on, in seconds since the process began:");
-    for (size_t i = 0; i < count && i < REPORT_MOST; i++) {
-        const struct trace_stretch *stretch = reader->stretches[count - 1 - i];
-        if (stretch->end_ticks == UINT64_MAX)
-            report(replay, "\n  from %.9f to the end", seconds(reader, stretch->begin_ticks));
-        else
-            report(replay, "\n  from %.9f to %.9f", seconds(reader, stretch->begin_ticks),
-                   seconds(reader, stretch->end_ticks));
-    }
-    if (count > REPORT_MOST)
-        report(replay, "\n  and %zu times more", count - REPORT_MOST);
-}
-
-int replay_verify(const struct run_reader *reader, char *text, size_t size)
-{
-    struct replay replay = {.reader = reader, .report = text, .size = size};
-    text[0] = '\0';
-    if (!reader->header.traced) {
-        snprintf(text, size, "the run holds no trace (record it with mpit-run --trace)");
-        return -1;
-    }
-    if (reader->header.lost[LOSS_DISK_FULL] && reader->block_count == 0) {
-        snprintf(text, size, "the file could not grow (disk_full): it holds nothing that could be compared");
-        return -1;
-    }
-    if (reader->header.traced == TRACED_IN_PART) {
-        stretches_tell(&replay);
-        return -1;
-    }
-    replay.comms = calloc(reader->slot_count + 1, sizeof *replay.comms);
-    replay.shared = calloc(reader->slot_count + 1, sizeof *replay.shared);
-    replay.extremes = calloc(reader->slot_count + 1, sizeof *replay.extremes);
-    replay.regions = calloc(reader->instrument_count + 1, sizeof *replay.regions);
-    replay.fabric = calloc(FABRIC_PROVIDERS_MOST + 1, sizeof *replay.fabric);
-    bool whole = replay.comms && replay.shared && replay.extremes && replay.regions && replay.fabric;
-    for (size_t i = 0; whole && i <= reader->slot_count; i++)
-        shared_cells_clear(&replay.shared[i]);
-    for (size_t i = 0; whole && i <= reader->slot_count; i++) {
-        extremes_clear(&replay.extremes[i].live);
-        extremes_clear(&replay.extremes[i].replayed);
-    }
-    if (whole)
-        extremes_look(&replay);
-    for (uint32_t i = 0; whole && i < reader->thread_count; i++)
-        if (reader->threads[i])
-            whole = thread_replay(&replay, i);
-    if (whole) {
-        shared_compare(&replay);
-        pending_compare(&replay);
-        extremes_compare(&replay);
-    }
-    if (!whole)
-        gaps_tell(&replay);
-    free(replay.extremes);
-    free(replay.regions);
-    free(replay.fabric);
-    free(replay.comms);
-    free(replay.shared);
-    return whole ? replay.differences : -1;
+    *missing = cursor.missing;
+    return replay->nameless ? REPLAY_NAMELESS : whole ? REPLAY_WHOLE : REPLAY_TORN;
 }

@@ -7,8 +7,8 @@
  *   filters local        local functions, with mpit_record_local_calls off, on and off again
  *   filters loop N       N times Isend, Irecv, Waitall, Send, Recv
  *
- * Each rank counts for itself and writes a line "rank R: NAME COUNT ..." of what it called while that is to be
- * recorded.
+ * Each rank counts for itself what it called while that is to be recorded. Lines "rank R: NAME COUNT ..." tell it of
+ * each, "all ranks: ..." of all, and "on COMMUNICATOR: ..." what all called for it.
  */
 #include <mpi.h>
 
@@ -35,30 +35,64 @@ static int recording = 1;
             X(Type_size) X(Get_count)
 /* clang-format on */
 
-static struct {
+struct counts {
 #define FIELD(name) unsigned long name;
     COUNTED(FIELD)
 #undef FIELD
-} counts;
+};
+enum { COUNTERS = sizeof(struct counts) / sizeof(unsigned long) };
 
-#define CALL(name, ...) (counts.name += (unsigned long)recording, MPI_##name(__VA_ARGS__))
+/* What the calls are made for: a communicator of traffic(), or none of these. */
+enum place { ELSEWHERE, ON_DUP, ON_IDUP, ON_SPLIT, PLACES };
+static const char *const place_names[PLACES] = {[ON_DUP] = "MPI_COMM_WORLD/dup#1",
+                                                [ON_IDUP] = "MPI_COMM_WORLD/dup#1/idup#1",
+                                                [ON_SPLIT] = "MPI_COMM_WORLD/split#2:0"};
+static enum place place;
+static struct counts counts[PLACES];
 
-/* Of all ranks together, by a call that mpit does not record: launchers mix the lines of ranks. */
-static void counts_print(void)
+#define CALL(name, ...) (counts[place].name += (unsigned long)recording, MPI_##name(__VA_ARGS__))
+
+static void counts_add(struct counts *to, const struct counts *from)
+{
+    for (int i = 0; i < COUNTERS; i++)
+        ((unsigned long *)to)[i] += ((const unsigned long *)from)[i];
+}
+
+static void line_print(const char *title, const struct counts *of)
 {
     char line[2048];
-    int used = snprintf(line, sizeof line, "all ranks:");
-    unsigned long *mine = (unsigned long *)&counts;
-    PMPI_Reduce(rank ? mine : MPI_IN_PLACE, mine, sizeof counts / sizeof *mine, MPI_UNSIGNED_LONG, MPI_SUM, 0,
-                MPI_COMM_WORLD);
-    if (rank)
-        return;
+    int used = snprintf(line, sizeof line, "%s:", title);
 #define PRINT(name)                                                                                                    \
-    if (counts.name)                                                                                                   \
-        used += snprintf(line + used, sizeof line - (size_t)used, " MPI_%s %lu", #name, counts.name);
+    if (of->name)                                                                                                      \
+        used += snprintf(line + used, sizeof line - (size_t)used, " MPI_%s %lu", #name, of->name);
     COUNTED(PRINT)
 #undef PRINT
     printf("%s\n", line);
+}
+
+/* By one rank, with calls that mpit does not record: launchers mix the lines of ranks. */
+static void counts_print(void)
+{
+    struct counts all = {0}, mine = {0};
+    struct counts *each = calloc((size_t)size, sizeof *each);
+    for (int i = 0; i < PLACES; i++)
+        counts_add(&mine, &counts[i]);
+    PMPI_Gather(&mine, COUNTERS, MPI_UNSIGNED_LONG, each, COUNTERS, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(rank ? counts : MPI_IN_PLACE, counts, PLACES * COUNTERS, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < size; i++) {
+        char title[32];
+        snprintf(title, sizeof title, "rank %d", i);
+        line_print(title, &each[i]);
+        counts_add(&all, &each[i]);
+    }
+    for (int i = 1; rank == 0 && i < PLACES; i++) {
+        char title[64];
+        snprintf(title, sizeof title, "on %s", place_names[i]);
+        line_print(title, &counts[i]);
+    }
+    if (rank == 0)
+        line_print("all ranks", &all);
+    free(each);
     fflush(stdout);
 }
 
@@ -175,12 +209,19 @@ static void traffic(void)
     CALL(Comm_idup, dup, &idup, &request);
     CALL(Wait, &request, MPI_STATUS_IGNORE);
     CALL(Comm_split, MPI_COMM_WORLD, 0, -rank, &half);
+    place = ON_DUP;
     blocking(dup, right, left);
+    place = ON_IDUP;
     nonblocking(idup, right, left);
+    place = ON_DUP;
     persistent(dup, right, left);
+    place = ON_SPLIT;
     collective(half);
+    place = ON_IDUP;
     collective(idup);
+    place = ON_DUP;
     window(dup, right);
+    place = ELSEWHERE;
     CALL(Comm_free, &half);
     CALL(Comm_free, &idup);
     CALL(Comm_free, &dup);

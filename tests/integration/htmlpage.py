@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Holds a page of mpit-dump --html, as Chromium has drawn it, against what mpit-dump says of the run as JSON.
 
-    htmlpage.py judge DUMP RUN PAGE [WORD...]   draws PAGE and judges it. Words: trace, files (run files are left), names
+    htmlpage.py judge DUMP RUN PAGE [WORD...] [OPTION...] draws PAGE and judges it. Words: trace, files (run files are left), names
                                                 (planted ones), groups (of ranks), gaps (in the trace), below (counters,
-                                                samples, fabric), job=N, jobs=N
+                                                samples, fabric), job=N, jobs=N; OPTION...: of which part it is
     htmlpage.py loads PAGE                      draws PAGE, and fails if nobody says that it wanted to load something
 
 Chromium: no message on its console, nothing loaded, no error kept by the page itself.
@@ -148,13 +148,19 @@ def comm_title(comm):
 def judge_overview(root, job):
     tiles = {one.attributes["data-tile"]: number_told(one) for one in root.having("data-tile")}
     comms = job["communicators"]
-    same("run time", tiles["Run time"], job["run_seconds"]["max"])
-    same("share", tiles["In MPI"], job["mpi_share"]["mean"])
+    mpi = job["mpi_seconds"]["mean"] * job["ranks"]
+    if job["run_seconds"] is None:
+        assert tiles["Run time"] is None and "In MPI" not in tiles
+        same("time in MPI", tiles["Time in MPI"], mpi)
+    else:
+        same("run time", tiles["Run time"], job["run_seconds"]["max"])
+        same("share", tiles["In MPI"], job["mpi_share"]["mean"])
+    told = root.having("data-figure", "overview")[0].text()
+    assert ("A part of the run: " + " ".join(OPTIONS) in told) == bool(OPTIONS), told
     same("calls", tiles["MPI calls"], sum(call["count"] for call in job["calls"].values()))
     for tile, key in (("Messages sent", "send_count"), ("Messages received", "recv_count"), ("Collectives", "coll_count")):
         same(tile, tiles[tile], sum(comm[key] for comm in comms))
     same("threads", tiles["Threads in MPI"], job["threads"])
-    mpi = job["mpi_seconds"]["mean"] * job["ranks"]
     if job["stalls_ns"] is None:
         assert tiles["Stalled"] is None
     else:
@@ -194,10 +200,15 @@ def judge_ranks(root, job, files):
     assert len(rows) == -(-job["world_size"] // per_row), len(rows)
     for key, total in (("send_count", None), ("send_bytes", None), ("recv_count", None), ("recv_bytes", None),
                        ("coll_count", None), ("run", job["run_seconds"]), ("mpi", job["mpi_seconds"])):
+        if key == "run" and not total: # of a part that was counted anew
+            assert not any(row[key] for row in rows)
+            continue
         expected = total["mean"] * job["ranks"] if total else sum(comm[key] for comm in job["communicators"])
-        same("ranks " + key, sum(row[key] for row in rows), expected, 1e-6)
-    for row, one in zip(rows, files):
-        same("run", row["run"], one["run_seconds"]["mean"])
+        same("ranks " + key, sum(row[key] or 0 for row in rows), expected, 1e-6)
+    chosen = [row for row in rows if row["mpi"] is not None]
+    assert len(chosen) == len(files) or not files, (len(chosen), len(files))
+    for row, one in zip(chosen, files):
+        same("run", row["run"], one["run_seconds"] and one["run_seconds"]["mean"])
         same("mpi", row["mpi"], one["mpi_seconds"]["mean"])
         for key in ("send_count", "send_bytes", "recv_count", "recv_bytes", "coll_count"):
             same(key, row[key], sum(comm[key] for comm in one["communicators"]))
@@ -337,7 +348,7 @@ def shares_read(row, state, bins):
 
 def calls_of_csv(dump, run, job):
     """Outermost calls by rank: begin and end in nanoseconds."""
-    said = subprocess.run([dump, "--csv", run], capture_output=True, check=False, timeout=120).stdout.decode(errors="replace")
+    said = subprocess.run([dump, "--csv", *OPTIONS, run], capture_output=True, check=False, timeout=120).stdout.decode(errors="replace")
     calls = {}
     for row in csv.DictReader(said.splitlines()):
         if int(row["job"]) == job and row["what"] == "call" and "nested" not in row["flags"]:
@@ -365,6 +376,9 @@ def judge_timeline(root, job, document, dump, run):
     timeline = document["timeline"]
     if "trace" not in WORDS:
         assert "--trace" in figure.text() and "unknown" in timeline
+        return
+    if job["run_seconds"] is None:
+        assert "not drawn of calls that were chosen" in figure.text() and "unknown" in timeline
         return
     rows = table_of(root, "timeline")
     assert len(rows) == len(timeline["rows"]) == int(figure.having("data-rows")[0].attributes["data-rows"])
@@ -437,7 +451,7 @@ def judge_plots(root, job):
     assert ALWAYS <= figures, ALWAYS - figures
     sent = any(comm["send_count"] for comm in job["communicators"])
     expected = {name for name, there in (("sizes", sent), ("ranks", "files" in WORDS), ("matrix", sent and "files" in WORDS),
-                                         ("timeline", "trace" in WORDS)) if there}
+                                         ("timeline", "trace" in WORDS and job["run_seconds"] is not None)) if there}
     plots = {one.attributes["data-plot"]: one for one in root.having("data-plot")}
     assert expected <= set(plots), (expected, set(plots))
     for name, plot in plots.items():
@@ -462,18 +476,23 @@ def word(name, default):
 def judge(dump, run, page):
     number = word("job", 1)
     root, console = drawn(page, f"?job={number}")
-    summary = said_json(dump, "--json", run)
+    summary = said_json(dump, "--json", *OPTIONS, run)
     body = pathlib.Path(page).read_text(encoding="utf-8").split('id="document">')[1].split("</script>")[0]
     document = json.loads(body)
     assert document["summary"] == summary, "the page's summary is not that of --json"
     job = summary["jobs"][number - 1]
-    analysis = said_json(dump, "--analyze", "--json", run)["jobs"][number - 1] if "trace" in WORDS else None
+    analysis = said_json(dump, "--analyze", "--json", *OPTIONS, run)["jobs"][number - 1] if "trace" in WORDS else None
     files = []
     if "files" in WORDS and job["world_size"] <= 8 and len(summary["jobs"]) == 1:
-        one_each = [said_json(dump, "--json", str(path))["jobs"][0] for path in pathlib.Path(run).glob("*.mpit")]
-        files = sorted(one_each, key=lambda one: one["run_seconds"]["min_rank"])
+        others = [one for at, one in enumerate(OPTIONS) if "--ranks" not in (one, *OPTIONS[max(at - 1, 0):at])]
+        asked = OPTIONS[OPTIONS.index("--ranks") + 1].split(",") if "--ranks" in OPTIONS else map(str, range(job["world_size"]))
+        files = [said_json(dump, "--json", *others, "--ranks", rank, run)["jobs"][0] for rank in asked]
         assert len(files) == job["ranks"]
     judge_safety(page, root, console, document, job)
+    if not job["ranks"]:
+        for figure in ("ranks", "timeline"):
+            assert "None of the ranks that were asked for is in this job" in root.having("data-figure", figure)[0].text(), figure
+        return
     judge_plots(root, job)
     options = root.having("id", "job")[0].tagged("option")
     assert len(options) == (word("jobs", 1) if word("jobs", 1) > 1 else 0), len(options)
@@ -497,14 +516,15 @@ def judge(dump, run, page):
 
 
 def main():
-    global WORDS
+    global WORDS, OPTIONS
     if sys.argv[1] == "judge":
-        WORDS = set(sys.argv[5:])
+        first = next((at for at, one in enumerate(sys.argv) if one.startswith("--")), len(sys.argv))
+        WORDS, OPTIONS = set(sys.argv[5:first]), sys.argv[first:]
         judge(*sys.argv[2:5])
     else:
         _, console = drawn(sys.argv[2])
         assert any("127.0.0.1" in line for line in console), f"nobody saw that it wanted to load something: {console}"
 
 
-WORDS = set()
+WORDS, OPTIONS = set(), []
 main()

@@ -2,7 +2,8 @@
 # test_filters.sh BUILD_DIR
 #
 # What is not recorded, or not timed, on both MPIs, in C and Fortran: filters, MPI_Pcontrol, mpit_timing and local
-# functions. The rest is exact, traces replay to it and archives are sound.
+# functions. The rest is exact, traces replay to it and archives are sound. And what is chosen of what was recorded, as
+# the summary has it: its numbers are those of the program, of the whole, and of --csv with the same options.
 . "$(dirname "$0")/verdict.sh"
 build=$(cd "${1:?usage: test_filters.sh BUILD_DIR}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -53,6 +54,14 @@ done <<'END'
 --timing= '' from 0 to 1000000
 END
 
+mkdir "$work/ring"
+checked "a trace with a gap is there" python3 -c 'import lzma, sys
+open(sys.argv[2], "wb").write(lzma.open(sys.argv[1]).read())' "$here/../samples/run-10/ring.mpit.xz" "$work/ring/ring.mpit"
+for part in "--window 0:" "--window :1s" "--functions coll"; do
+    # shellcheck disable=SC2086
+    checked "a trace with a gap, $part: the calls of --csv, and what is missing" python3 "$here/selections.py" csv mpit-dump "$work/ring" $part
+done
+
 for mpi in openmpi mpich; do
     [ -x "$build/tests/filters-$mpi" ] || continue
     run "$mpi" "$work/$mpi-all" -- all
@@ -65,6 +74,33 @@ for mpi in openmpi mpich; do
         kept "$name" "$run"
         rm -rf "$run"
     done
+
+    run=$work/$mpi-parts name="$mpi, parts of a run"
+    record="mpit-run --quiet --trace --fabric --os --output $run" launch $mpi 3 "$build/tests/filters-$mpi" all >"$run.out" 2>"$run.err"
+    checked "$name: are what the program counted, and --csv has" python3 "$here/selections.py" counted mpit-dump "$run" "$run.out"
+    checked "$name: are counted anew as they were live, and make the whole" python3 "$here/selections.py" same mpit-dump "$run"
+    for program in churn threads; do
+        run=$work/$mpi-parts-$program what=$build/tests/filters-$mpi
+        [ $program = threads ] && what=$build/tests/threads-$mpi
+        record="mpit-run --quiet --trace --output $run" launch $mpi 2 "$what" $program 400 >"$run.out" 2>"$run.err"
+        checked "$name of $program: are counted anew as they were live, and make the whole" \
+            python3 "$here/selections.py" same mpit-dump "$run"
+    done
+    for freed in '#3' '#[34]' '#4*'; do
+        checked "$name of churn: freed communicators dup$freed" python3 "$here/selections.py" freed mpit-dump \
+            "$work/$mpi-parts-churn" "MPI_COMM_SELF/dup$freed"
+    done
+    checked "$name: of a run without a trace, what ranks have" sh -c "MPIT_REDUCE=0 mpit-run --quiet --output $run-files \
+        mpirun.$mpi -n 2 $build/tests/filters-$mpi all && mpit-dump --json --ranks 1 $run-files | grep '\"from\": \"tallies\"'"
+    for part in "--window 0:" "--comm MPI_COMM_WORLD" "--functions p2p"; do
+        # shellcheck disable=SC2086
+        mpit-dump $part "$run-files" >"$work/said" 2>&1
+        checked "$name: $part needs a trace" test $? = 1
+        says "$name: $part says so" "rank 0 was recorded without a trace; mpit-run --trace keeps it" "$work/said"
+    done
+    mpit-dump --json --ranks 0 "$work/$mpi-all" >"$work/said" 2>&1
+    checked "$name: ranks need files of theirs" test $? = 1
+    says "$name: and this is said" "left no files of their own; MPIT_REDUCE=0" "$work/said"
 
     run=$work/$mpi-sections name="$mpi, MPI_Pcontrol"
     run "$name" "$run" --otf2 -- sections

@@ -266,6 +266,8 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
     header->page_bytes = RUN_PAGE_BYTES;
     header->file_bytes = file_bytes;
     header->pid = (uint32_t)getpid();
+    struct stat st;
+    header->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
     header->world_rank = -1;
     header->clock_kind = clock_kind();
     struct clock_pair now = clock_pair_read();

@@ -60,6 +60,12 @@ def seen(inside, *paths):
     return {rank["rank"]: rank["state"] for rank in jobs[0]["ranks"]}, jobs[0]["deadlock"]
 
 
+def watched(watch):
+    """The states by rank in the next line of a mpit-top that goes on."""
+    jobs = [job for job in json.loads(watch.stdout.readline())["jobs"] if job["world_size"] == 2]
+    return {rank["rank"]: rank["state"] for rank in jobs[0]["ranks"]} if jobs else None
+
+
 def phases(inside, *paths):
     """mpit-exporter's processes: the phase by rank."""
     text = output(inside, EXPORTER, "--once", *paths)
@@ -69,12 +75,13 @@ def phases(inside, *paths):
 
 os.mkdir(base)
 wrapper = base + "/contained"
-with open(wrapper, "w") as file: # it stays when its process was killed, so that the launcher does not end the other one
-    file.write('#!/bin/sh\nunshare --pid --fork --kill-child=KILL --mount-proc "$@"\nsleep 600\n')
+with open(wrapper, "w") as file:  # it stays when its process was killed, so that the launcher does not end the other one
+    file.write('#!/bin/sh\nunshare --pid --fork --kill-child=KILL --mount-proc "$@"\n'
+               f"until [ -e '{base}/end' ]; do sleep 0.1; done\n")
 os.chmod(wrapper, 0o755)
 job = subprocess.Popen([f"{build}/bin/mpit-run", "--quiet", "--trace", "--output", run, *launcher, wrapper,
                         f"{build}/tests/livejob-{mpi}", base, "deadlock"], stdin=subprocess.DEVNULL,
-                       stdout=open(base + "/out", "w"), stderr=subprocess.STDOUT)
+                       stdout=open(base + "/out", "w"), stderr=subprocess.STDOUT, start_new_session=True)
 try:
     until(lambda: len(processes()) == 2 and len(glob.glob(run + "/*.mpit")) == 2)
     pids = processes()
@@ -92,7 +99,14 @@ try:
     say("rank 0: in MPI_Recv" in text and "runs still\n" in text, "mpit-dump --crash, inside: one runs still", text)
     say("rank 1: in MPI_Recv" in text and "runs still, as far as its file tells\n" in text and circle in text,
         "  and the other as far as its file tells: a deadlock", text)
+    watch = subprocess.Popen([TOP, "--json", "--interval", "0.2"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    until(lambda: len(watched(watch) or {}) == 2)
     os.kill(pids[1], signal.SIGKILL)
+    until(lambda: (watched(watch) or {}).get(1) == "dead")
+    states = watched(watch)
+    say(states and states.get(1) == "dead" and states.get(0) != "dead", "mpit-top, outside: sees a rank die", states)
+    watch.terminate()
+    watch.wait()
     until(lambda: 1 not in processes())
     say(0 in processes(), "rank 1 is killed, and rank 0 goes on waiting", open(base + "/out").read())
     states, deadlock = seen(0)
@@ -102,5 +116,11 @@ try:
     say(phases(0) == {0: "running"}, "mpit-exporter, outside: tells the one that lives", phases(0))
     say(phases(pids[0], run) == {0: "running"}, "mpit-exporter, inside: tells its own", phases(pids[0], run))
 finally:
-    job.terminate()
-    job.wait()
+    open(base + "/end", "w").close()
+    for pid in processes().values():
+        os.kill(pid, signal.SIGKILL)
+    try:
+        job.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()

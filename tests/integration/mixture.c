@@ -21,7 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 40, COMMS = 3, BYTES_MOST = 70000, PLACE_BYTES = 64 };
+/* No window on the halves: Open MPI 4.1.4 gives the memory of both one name, and fails to make it now and then. */
+enum { MOST = 40, WINDOWS = 2, COMMS = 3, BYTES_MOST = 70000, PLACE_BYTES = 64 };
 
 enum kind {
     NOTHING,
@@ -326,7 +327,7 @@ static void item_post(struct draw *draw)
     else if (kind == GENERAL)
         general_post();
     else if (kind == ACCESS)
-        access_post(part, draw);
+        access_post(part < parts + WINDOWS ? part : parts, draw);
     else if (kind == FILE_ACCESS)
         file_done(file_post(part, draw));
     else if (kind == TO_NOBODY || kind == FROM_NOBODY)
@@ -382,8 +383,10 @@ static void parts_open(const char *path, MPI_T_pvar_session session)
         int size, half = i == 2 ? rank % 2 : 0;
         MPI_Comm_size(part->comm, &size);
         snprintf(name, sizeof name, "%s.%d.%d", path, i, half);
-        MPI_Win_allocate((MPI_Aint)size * PLACE_BYTES, 1, MPI_INFO_NULL, part->comm, &part->window, &part->win);
-        MPI_Win_lock_all(0, part->win);
+        if (i < WINDOWS) {
+            MPI_Win_allocate((MPI_Aint)size * PLACE_BYTES, 1, MPI_INFO_NULL, part->comm, &part->window, &part->win);
+            MPI_Win_lock_all(0, part->win);
+        }
         MPI_File_open(part->comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                       &part->file);
         MPI_File_set_size(part->file, (MPI_Offset)size * PLACE_BYTES);
@@ -412,8 +415,10 @@ static void parts_close(void)
             pvars_release(parts[i].book);
         }
         MPI_File_close(&parts[i].file);
-        MPI_Win_unlock_all(parts[i].win);
-        MPI_Win_free(&parts[i].win);
+        if (i < WINDOWS) {
+            MPI_Win_unlock_all(parts[i].win);
+            MPI_Win_free(&parts[i].win);
+        }
         book_close(parts[i].book);
         if (i)
             MPI_Comm_free(&parts[i].comm);

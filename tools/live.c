@@ -29,7 +29,7 @@ struct live_seen {
 static struct clock_scale process_scale(const struct live_process *process)
 {
     const struct run_header *header = &process->run.header;
-    if (!header->clock_mult && process->here && header->clock_kind == CLOCK_KIND_TSC)
+    if (!header->clock_mult && process->clock && header->clock_kind == CLOCK_KIND_TSC)
         return clock_calibrate();
     return run_reader_scale(&process->run);
 }
@@ -50,7 +50,7 @@ static uint64_t ticks_at(const struct live_process *process, uint64_t realtime_n
 /* The kernel's clock, the same for all of its processes. */
 static uint64_t ticks_now(const struct live_process *process, uint64_t realtime_ns)
 {
-    if (!process->here)
+    if (!process->clock)
         return ticks_at(process, realtime_ns);
     return process->run.header.clock_kind == CLOCK_KIND_TSC ? clock_counter() : live_monotonic_ns();
 }
@@ -94,9 +94,10 @@ static void file_time(struct live_file *file, uint64_t realtime_ns)
 static void file_judge(struct live_file *file, const struct run_header *header)
 {
     file->job = header->job;
-    file->here = process_is_here(header);
-    bool told = header->phase >= RUN_ABORTED || header->end_realtime_ns;
-    file->alive = file->here ? process_lives(header) : !told && header->phase >= RUN_STARTING;
+    file->clock = process_has_this_kernel(header);
+    bool held = file->holder && !process_is_here(header);
+    file->here = held || process_is_here(header);
+    file->alive = held ? process_is_at(header, file->holder) : process_life(header) != LIFE_GONE;
     file->ended = !file->alive;
     file->peeked = true;
 }
@@ -156,6 +157,7 @@ static void file_look(struct live_file *file, uint64_t look, uint64_t realtime_n
     if (file->open)
         file_judge(file, &process->run.header);
     process->here = file->here;
+    process->clock = file->clock;
     process->alive = file->alive;
     process->now_ticks = process->now_ns = 0;
     if (file->open)

@@ -37,8 +37,9 @@ struct live_process {
     char *path;            /* of its run file; of one in memory /proc/PID/fd/N */
     bool readable;         /* `run` is open */
     struct run_reader run; /* its tables; no chunks, so no events can be read from it */
-    bool here;             /* a process of this node */
-    bool alive;            /* it is there still, also behind MPI_Finalize; of another node: it has not told an end */
+    bool here;             /* it can be seen from here: of this node, and not in a container apart */
+    bool clock;            /* its clocks are those of this node's kernel */
+    bool alive;            /* it is there still, also behind MPI_Finalize; if it is not here: it has not told an end */
     uint64_t now_ticks;    /* by its clock, at the look; of a process that has ended, as far as it is known: its end */
     uint64_t now_ns;       /* the same since its begin */
     char problem[512];     /* "" */

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "livefind.h"
 
+#include "processlife.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -101,8 +103,27 @@ static int directory_add(struct live_finder *finder, const char *path)
     return 0;
 }
 
+/* Process `pid` has it open. Who made it may have another number there, in a PID namespace of its own. */
+static void holder_find(struct live_finder *finder, const struct stat *st, const char *pid, const char *path)
+{
+    struct live_file *file = keytable_find(&finder->files, st->st_dev, st->st_ino);
+    struct run_header header;
+    if (!file || file->holder || (file->open && process_is_here(&file->process.run.header)))
+        return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+        memcmp(header.magic, RUN_MAGIC, sizeof header.magic) == 0) {
+        header.boot[sizeof header.boot - 1] = '\0';
+        pid_t number = (pid_t)strtol(pid, NULL, 10);
+        if (!process_is_here(&header) && process_is_at(&header, number))
+            file->holder = number;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Descriptor `number` of a process leads to `target`: 1 if that is a run file, 0 if not, -1 without memory. */
-static int descriptor_take(struct live_finder *finder, const char *open_files, const char *number, char *target)
+static int descriptor_take(struct live_finder *finder, const char *pid, const char *number, char *target)
 {
     static const char memory[] = "/memfd:" RUN_MEMORY_NAME " (deleted)", gone[] = RUN_FILE_SUFFIX " (deleted)";
     bool named = name_ends(target, RUN_FILE_SUFFIX);
@@ -110,15 +131,16 @@ static int descriptor_take(struct live_finder *finder, const char *open_files, c
     struct stat st, there;
     if (!named && strcmp(target, memory) != 0 && !name_ends(target, gone))
         return 0;
-    snprintf(path, sizeof path, "%.64s/%.20s", open_files, number);
+    snprintf(path, sizeof path, "/proc/%.20s/fd/%.20s", pid, number);
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
     /* by its name, unless that has gone or leads elsewhere here */
-    if (!named || stat(target, &there) != 0 || there.st_dev != st.st_dev || there.st_ino != st.st_ino)
-        return file_found(finder, path, &st) == 0 ? 1 : -1;
-    int result = file_found(finder, target, &st);
+    bool elsewhere = !named || stat(target, &there) != 0 || there.st_dev != st.st_dev || there.st_ino != st.st_ino;
+    int result = file_found(finder, elsewhere ? path : target, &st);
+    if (result == 0)
+        holder_find(finder, &st, pid, path);
     char *slash = strrchr(target, '/');
-    if (result == 0 && slash && slash > target) {
+    if (result == 0 && !elsewhere && slash && slash > target) {
         *slash = '\0';
         result = directory_add(finder, target);
     }
@@ -137,7 +159,7 @@ static int descriptors_look(struct live_finder *finder, const char *pid)
         if (n <= 0 || target[0] != '/')
             continue;
         target[n] = '\0';
-        int taken = descriptor_take(finder, path, entry->d_name, target);
+        int taken = descriptor_take(finder, pid, entry->d_name, target);
         found = taken < 0 ? -1 : found + taken;
     }
     if (open_files)

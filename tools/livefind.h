@@ -23,7 +23,8 @@ struct live_file {
     uint64_t job;
     bool peeked; /* its header was read, and is one */
     bool ended;  /* it tells an end, or its process has gone: that stays so */
-    bool here, alive;
+    bool here, clock, alive;
+    pid_t holder;        /* in another PID namespace: what it is called here, as /proc told; 0: not found there */
     bool wanted;         /* of a job that is shown */
     bool open;           /* process.run is */
     uint64_t last_ticks; /* when its process was seen alive last; 0: never */

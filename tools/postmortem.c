@@ -27,7 +27,7 @@ static bool state_is_same(const struct patient *one, const struct patient *other
     const struct comm_record *a = patient_comm(one), *b = patient_comm(other);
     bool comms = a == b || (a && b && strcmp(a->name, b->name) == 0);
     return comms && one->state.call == other->state.call && one->file->header.phase == other->file->header.phase &&
-           one->alive == other->alive &&
+           one->alive == other->alive && one->unseen == other->unseen &&
            (one->state.call != CALL_NONE || one->last == other->last ||
             (one->last && other->last && strcmp(one->last, other->last) == 0));
 }
@@ -37,6 +37,9 @@ static bool state_is_same(const struct patient *one, const struct patient *other
 
 static const char *ending(const struct patient *patient)
 {
+    if (patient->unseen)
+        return patient->alive ? "runs still, as far as its file tells"
+                              : "was killed, or ended by _exit(), or runs still where it cannot be seen from here";
     if (patient->alive)
         return "runs still";
     switch (patient->file->header.phase) {
@@ -149,7 +152,7 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
     struct ward ward;
     if (job->file_count == 0)
         return 0;
-    if (ward_open(&ward, job) != 0)
+    if (ward_open(&ward, job, false) != 0)
         errx(1, "no memory");
     if (ward.processes) {
         fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes,

@@ -2,6 +2,7 @@
 #include "topmodel.h"
 
 #include "livefind.h"
+#include "processlife.h"
 #include "ward.h"
 
 #include <inttypes.h>
@@ -79,6 +80,17 @@ static void circle_tell(struct top_job *job, const struct ward *ward)
     free(ranks);
 }
 
+/* Opens the run file in full. One that is dead, as far as the live look knows, may be in a PID namespace where the ward
+ * cannot see it: it ended when it was seen alive last. */
+static bool file_open(struct run_reader *file, const struct live_process *process)
+{
+    if (!process->readable || run_reader_open(file, process->path) != 0)
+        return false;
+    if (!process->alive && process_life(&file->header) == LIFE_UNSEEN)
+        file->header.end_realtime_ns = file->header.begin_realtime_ns + process->now_ns;
+    return true;
+}
+
 static void waits_look(struct top_job *job, const struct live_job *live)
 {
     struct run_job run = {.job = job->job, .files = calloc(live->count + 1, sizeof *run.files)};
@@ -86,9 +98,8 @@ static void waits_look(struct top_job *job, const struct live_job *live)
     if (!run.files)
         return;
     for (size_t i = 0; i < live->count; i++)
-        if (live->processes[i].readable && run_reader_open(&run.files[run.file_count], live->processes[i].path) == 0)
-            run.file_count++;
-    if (run.file_count && ward_open(&ward, &run) == 0) {
+        run.file_count += file_open(&run.files[run.file_count], &live->processes[i]);
+    if (run.file_count && ward_open(&ward, &run, live->alive) == 0) {
         for (size_t i = 0; i < ward.count; i++)
             patient_tell(job, &ward.patients[i]);
         circle_tell(job, &ward);

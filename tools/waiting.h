@@ -39,6 +39,7 @@ struct patient {
     int64_t since_ns; /* of the state; outside of MPI: since when */
     int64_t end_ns;   /* when its process died; now, if it is alive; -1: not known */
     bool alive;
+    bool unseen; /* whether it lives cannot be told from here, and it has not told an end */
     bool shown;
     struct waits waits;
     uint64_t done; /* in a collective: how many it has behind it on that communicator */

@@ -60,16 +60,26 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
     return name;
 }
 
-static int patients_find(struct ward *ward)
+/* Of one that has come to its end: gone. */
+static enum process_life life_of(const struct run_reader *file)
+{
+    return file->header.phase == RUN_FINALIZED ? LIFE_GONE : process_life(&file->header);
+}
+
+static int patients_find(struct ward *ward, bool runs)
 {
     size_t most = 0;
-    for (size_t i = 0; i < ward->job->file_count; i++)
+    for (size_t i = 0; i < ward->job->file_count; i++) {
         most += ward->job->files[i].thread_count;
+        runs = runs || life_of(&ward->job->files[i]) == LIFE_HERE;
+    }
     if (!(ward->patients = calloc(most + 1, sizeof *ward->patients)))
         return -1;
     for (size_t i = 0; i < ward->job->file_count; i++) {
         const struct run_reader *file = run_job_file(ward->job, i);
-        bool ended = file->header.phase == RUN_FINALIZED, alive = !ended && process_lives(&file->header);
+        enum process_life life = life_of(file);
+        bool ended = file->header.phase == RUN_FINALIZED, unseen = life == LIFE_UNSEEN;
+        bool alive = life == LIFE_HERE || (unseen && runs);
         ward->processes += !ended;
         if (ended && file->header.end_ticks)
             sign_of_life(ward, timeline_ns(&ward->line, file, file->header.end_ticks));
@@ -85,8 +95,12 @@ static int patients_find(struct ward *ward)
             if (!record || (record->end_ticks && thread))
                 continue;
             uint64_t left;
-            struct patient patient = {
-                .file = file, .thread = thread, .state = record->state, .alive = alive, .end_ns = end_ns};
+            struct patient patient = {.file = file,
+                                      .thread = thread,
+                                      .state = record->state,
+                                      .alive = alive,
+                                      .unseen = unseen,
+                                      .end_ns = end_ns};
             patient.call = call_name(file, patient.state.call);
             patient.last = last_call(file, thread, &left);
             uint64_t since = patient.state.call != CALL_NONE ? patient.state.since : left;
@@ -101,10 +115,10 @@ static int patients_find(struct ward *ward)
     return 0;
 }
 
-int ward_open(struct ward *ward, const struct run_job *job)
+int ward_open(struct ward *ward, const struct run_job *job, bool runs)
 {
     *ward = (struct ward){.job = job};
-    if (timeline_open(&ward->line, job->files, job->file_count, true) != 0 || patients_find(ward) != 0 ||
+    if (timeline_open(&ward->line, job->files, job->file_count, true) != 0 || patients_find(ward, runs) != 0 ||
         waits_find(ward) != 0)
         return -1;
     return 0;

@@ -9,8 +9,9 @@
 
 #include <stdio.h>
 
-/* Looks at all threads. Returns 0, or -1 without memory. Release it in both cases. */
-int ward_open(struct ward *ward, const struct run_job *job);
+/* Looks at all threads. Processes that cannot be seen from here, and have told no end, are taken to live if the job
+ * does: if `runs`, or if one of its processes here lives. Returns 0, or -1 without memory. Release it in both cases. */
+int ward_open(struct ward *ward, const struct run_job *job, bool runs);
 void ward_release(struct ward *ward);
 
 enum { RANKS_TEXT_BYTES = 160 };

@@ -32,6 +32,8 @@ int reader_version_check(struct run_reader *reader)
         header->samples_hz = header->samples_lost = 0;
     if (header->version < VERSION_WITH_FABRIC)
         header->first_provider = header->fabric_watched = header->counters = 0;
+    if (header->header_bytes < offsetof(struct run_header, pid_namespace) + sizeof header->pid_namespace)
+        header->pid_namespace = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     return 0;
@@ -47,7 +49,7 @@ bool reader_header_is_whole(const struct run_header *header)
         return header->header_bytes >= offsetof(struct run_header, samples_hz);
     if (header->version < VERSION_WITH_FABRIC)
         return header->header_bytes >= offsetof(struct run_header, first_provider);
-    return header->header_bytes >= sizeof *header;
+    return header->header_bytes >= offsetof(struct run_header, pid_namespace);
 }
 
 int reader_calls_check(struct run_reader *reader)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "run.h"
 
+#include "filesize.h"
 #include "runtrace.h"
 #include "samples.h"
 
@@ -43,13 +44,6 @@ int run_directory_make(const char *dir)
     if (stat(dir, &st) != 0)
         return errno;
     return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-}
-
-/* Going over the limit would raise SIGXFSZ in the program. */
-bool run_file_may_be(uint64_t bytes)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
 /* Still what we opened? */
@@ -122,13 +116,7 @@ static bool descriptors_are_few(void)
 /* Space is allocated before it is touched, so that a full disk is an answer here and not a SIGBUS later. */
 static int file_extend(int fd, uint64_t end, uint64_t bytes)
 {
-    if (!run_file_may_be(end + bytes))
-        return EFBIG;
-    int error;
-    do
-        error = posix_fallocate(fd, (off_t)end, (off_t)bytes);
-    while (error == EINTR);
-    return error;
+    return filesize_permits(end + bytes) ? filesize_allocate(fd, end, bytes) : EFBIG;
 }
 
 /* Of the file; fd < 0: of this process. */
@@ -266,6 +254,8 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
     header->page_bytes = RUN_PAGE_BYTES;
     header->file_bytes = file_bytes;
     header->pid = (uint32_t)getpid();
+    struct stat st;
+    header->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
     header->world_rank = -1;
     header->clock_kind = clock_kind();
     struct clock_pair now = clock_pair_read();
@@ -469,7 +459,7 @@ static bool file_is_there(const struct run *run)
 static void file_cut(struct run *run)
 {
     int fd = run_file_hold(run);
-    if (fd >= 0 && ftruncate(fd, (off_t)run->virtual_bytes) == 0)
+    if (fd >= 0 && filesize_set(fd, run->virtual_bytes) == 0)
         run->length = run->virtual_bytes;
     run_file_release(run, fd);
 }

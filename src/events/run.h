@@ -141,9 +141,6 @@ void run_leave(struct run *run);
 extern void (*run_say)(const char *text);
 void run_tell(struct run *run, const char *text);
 
-/* May a file be so long? Going over the limit would raise SIGXFSZ in the program. */
-bool run_file_may_be(uint64_t bytes);
-
 /* Makes `dir` and its parents. Returns 0 or an errno. */
 int run_directory_make(const char *dir);
 

@@ -156,6 +156,7 @@ struct run_header {
     uint64_t first_provider; /* struct provider_record: the libraries below MPI, where they were watched */
     uint64_t fabric_watched; /* 1: somebody asked for what happens there */
     uint64_t counters;       /* struct counter_table; 0: none was asked for by name */
+    uint64_t pid_namespace;  /* in which pid is its number: the inode of /proc/self/ns/pid; 0: not known */
 };
 
 /* Which events are kept. */

@@ -15,6 +15,8 @@
 #define _GNU_SOURCE
 #include "runtrace.h"
 
+#include "filesize.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,13 +52,13 @@ void run_trace_policy(struct run *run, enum trace_policy policy)
 static int file_write(int fd, const void *head, size_t head_bytes, const void *data, size_t bytes, uint64_t offset)
 {
     size_t whole = head_bytes + bytes;
-    if (!run_file_may_be(offset + whole)) /* also over what is there already */
+    if (!filesize_permits(offset + whole)) /* also over what is there already */
         return EFBIG;
     for (size_t done = 0; done < whole;) {
         size_t skip = done < head_bytes ? done : head_bytes;
         struct iovec rest[] = {{head ? (char *)(uintptr_t)head + skip : NULL, head_bytes - skip},
                                {data ? (char *)(uintptr_t)data + (done - skip) : NULL, bytes - (done - skip)}};
-        ssize_t n = pwritev(fd, rest, 2, (off_t)(offset + done));
+        ssize_t n = filesize_write(fd, rest, 2, offset + done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -122,14 +124,13 @@ static int file_lengthen(struct run *run, int fd, uint64_t end)
     uint64_t ahead = end + LENGTH_AHEAD;
     if (end <= run->length)
         return 0;
-    if (!run_file_may_be(end))
+    if (!filesize_permits(end))
         return EFBIG;
-    if (!run_file_may_be(ahead) || run->trace_limit)
+    if (!filesize_permits(ahead) || run->trace_limit)
         ahead = end;
-    if (ftruncate(fd, (off_t)ahead) != 0)
-        return errno;
-    run->length = ahead;
-    return 0;
+    int error = filesize_set(fd, ahead);
+    run->length = error ? run->length : ahead;
+    return error;
 }
 
 /* A place at the end of the file, which grows by it. 0, or an errno. */
@@ -137,7 +138,7 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
 {
     uint64_t offset = run->virtual_bytes, bytes = move->chunk.bytes;
     struct trace_places *places = run->places;
-    if (!run_file_may_be(offset + bytes))
+    if (!filesize_permits(offset + bytes))
         return EFBIG;
     if (places &&
         !place_insert(places, places->count, (struct trace_place){.offset = offset, .bytes = bytes, .taken = true}))
@@ -149,7 +150,7 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
         if (places)
             places->count--;
         /* what is there of it would be found where the file grows next; if it cannot be cut off, that fails */
-        if (ftruncate(fd, (off_t)offset) != 0)
+        if (filesize_set(fd, offset) != 0)
             run->broken = run->torn = true;
         run->length = offset;
         return error;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "samples.h"
 
+#include "filesize.h"
 #include "run.h"
 #include "runtrace.h"
 
@@ -100,7 +101,7 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     uint64_t offset = run->virtual_bytes;
     if (!run_has_file(run) || run->closed || run->broken)
         return ENOSPC;
-    if (!run_file_may_be(offset + bytes))
+    if (!filesize_permits(offset + bytes))
         return EFBIG;
     chunk.bytes = bytes;
     chunk.reserved[0] = 0;
@@ -110,11 +111,11 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     int fd = run_file_hold(run), error = 0;
     if (fd < 0)
         return errno;
-    ssize_t written = pwritev(fd, parts, 3, (off_t)offset);
+    ssize_t written = filesize_write(fd, parts, 3, offset);
     if (written != (ssize_t)bytes) {
         error = written < 0 ? errno : ENOSPC;
         /* what is there of it would be found where the file grows next; if it cannot be cut off, that fails */
-        if (ftruncate(fd, (off_t)offset) != 0)
+        if (filesize_set(fd, offset) != 0)
             run->broken = run->torn = true;
         run->length = offset;
     } else {

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reduction.h"
 
+#include "filesize.h"
 #include "job.h"
 #include "jobcomm.h"
 #include "log.h"
@@ -62,9 +63,9 @@ static bool file_write(const struct summary *summary)
     gethostname(host, sizeof host - 1);
     snprintf(path, sizeof path, "%s/%s.%d%s", recorder_directory(), host, (int)getpid(), SUMMARY_SUFFIX);
     snprintf(temporary, sizeof temporary, "%s.part", path);
-    bool fits = run_file_may_be(bytes);
+    bool fits = filesize_permits(bytes);
     int fd = fits ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-    ssize_t written = fd >= 0 ? write(fd, data, bytes) : -1;
+    ssize_t written = fd >= 0 ? filesize_write(fd, &(struct iovec){data, bytes}, 1, 0) : -1;
     bool good = written == (ssize_t)bytes;
     int error = !fits ? EFBIG : written >= 0 ? ENOSPC : errno;
     if (fd >= 0 && close(fd) != 0)

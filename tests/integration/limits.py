@@ -215,6 +215,33 @@ def later_limits():
             say(not wrong, "  the last events are there", wrong)
 
 
+def hidden_limits():
+    """A limit on the size of files that falls between a look at it and the write (hiddenlimit.c), here behind the last looks
+    of a run: of the trace's, of its cut, of the summary's. Without the library's care the signal ends the program."""
+    counted = WORK + "/looks"
+    preload = "%s/lib/libmpit-%s.so:%s/tests/hiddenlimit.so" % (BUILD, MPI, BUILD)
+    for settings in ({}, {"MPIT_TRACE": "1"},
+                     {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring", "MPIT_TRACE_LIMIT_BYTES": "400000"}):
+        def tried(hidden):
+            fresh()
+            return subprocess.run(program(20000), env=environment(dict(settings, LD_PRELOAD=preload, HIDDEN_LIMIT=hidden)),
+                                  capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = tried(counted)
+        with open(counted, encoding="ascii") as file:
+            looks = int(file.read())
+        say(done.returncode == 0 and looks > 1, "%s: a run of %d looks" % (settings, looks), done.stderr)
+        last = [looks] if not settings else sorted({looks - back for back in (0, 1, 2, 3, 5, 8, 13, 21, 34) if back < looks // 2})
+        wrong = []
+        for look in last:
+            done = tried(str(look))
+            if done.returncode or len([line for line in done.stderr.splitlines() if line.startswith("mpit")]) > 1:
+                wrong.append((look, done.returncode, done.stderr))
+        say(not wrong, "  a limit behind look %s: the program goes on" % last, wrong)
+        if not settings:
+            say("cannot write the summary" in done.stderr and "File too large" in done.stderr, "  the last was the summary's",
+                done.stderr)
+
+
 def dumped(*words):
     """What mpit-dump says of the run, and its status."""
     done = subprocess.run([DUMP, *words, RUN], capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -304,7 +331,7 @@ def causes():
     say(status == 0 and marked == listed and len(marked) == 2, "  and so do the archive's markers", text + done.stdout)
 
 
-GROUPS = [disks, quotas, folders, limits, later_limits, gaps, causes]
+GROUPS = [disks, quotas, folders, limits, later_limits, hidden_limits, gaps, causes]
 
 
 def main():

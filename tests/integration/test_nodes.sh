@@ -184,6 +184,22 @@ apart() {
     mpirun_on "$mpi" mpit-a:2,mpit-b:2
 }
 
+# Each rank in a PID namespace of its own (containers.py).
+contained() {
+    local line
+    mpirun_on "$1" mpit-a:1,mpit-b:1
+    hosts_on mpit-a env ${preload:+LD_PRELOAD="$preload"} timeout --kill-after=5 240 python3 "$here/containers.py" "$build" \
+        "$1" "$work" "${mpirun[@]}" -n 2 >"$work/said" 2>&1 || echo "not ok containers.py ended with status $?" >>"$work/said"
+    while read -r line; do
+        case $line in
+        "ok "*) ok "$1: ${line#ok }" ;;
+        "not ok "*) not_ok "$1: ${line#not ok }" ;;
+        *) echo "    $line" ;;
+        esac
+    done <"$work/said"
+    mpirun_on "$1" mpit-a:2,mpit-b:2
+}
+
 # Open MPI forwards nothing by itself; what users do about that must go on working in a script.
 openmpi_ways() {
     local way
@@ -254,6 +270,7 @@ for mpi in openmpi mpich; do
     programs_started $mpi
     scripts_started $mpi
     apart $mpi
+    contained $mpi
     if [ $mpi = openmpi ]; then
         openmpi_ways
         openmpi_without_library

@@ -290,6 +290,37 @@ static void a_process_whose_program_was_replaced_lives(void **state)
     assert_false(shorter || longer);
 }
 
+/* Its number is that of a living process here, or of none: neither says anything. */
+static void a_process_of_another_pid_namespace_is_not_judged_by_its_number(void **state)
+{
+    (void)state;
+    struct run_header *header = fixture.run.header;
+    struct stat st;
+    assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
+    assert_int_equal(header->pid_namespace, st.st_ino);
+    assert_int_equal(process_life(header), LIFE_HERE);
+    header->pid_namespace = 0; /* an older file: told by its number */
+    assert_int_equal(process_life(header), LIFE_HERE);
+    header->pid_namespace = st.st_ino + 1;
+    assert_false(process_is_here(header) || process_lives(header) || process_is_at(header, getpid()));
+    assert_int_equal(process_life(header), LIFE_UNSEEN);
+    open_named(fixture.run.path);
+    const struct live_process *process = &live.jobs[0].processes[0];
+    assert_true(process->clock && process->alive && !process->here);
+    uint64_t before = process->now_ticks;
+    header->pid = INT_MAX; /* of nobody */
+    process = look();
+    assert_true(process->alive && process->now_ticks > before);
+    header->end_realtime_ns = realtime_now(); /* as mpit-run writes it */
+    assert_false(look()->alive);
+    header->end_realtime_ns = 0;
+    header->phase = RUN_EXITED;
+    assert_false(look()->alive);
+    header->phase = RUN_RUNNING;
+    header->pid_namespace = st.st_ino;
+    assert_false(look()->alive); /* there is no such process here */
+}
+
 /* What was checked at the first look is written over before the next one. */
 static void a_file_that_is_written_over_harms_nobody(void **state)
 {
@@ -401,6 +432,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_file_that_is_cut_reads_as_zeros_and_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_there_is_not_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_whose_program_was_replaced_lives, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_process_of_another_pid_namespace_is_not_judged_by_its_number, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_written_over_harms_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(variables_find_place_in_a_full_table, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_with_a_directory_is_found, setup, teardown),

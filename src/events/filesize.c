@@ -1,0 +1,106 @@
+#define _GNU_SOURCE
+#include "filesize.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KERNEL_MASK_BYTES = (_NSIG - 1) / 8 };
+
+struct quiet {
+    sigset_t before;
+    bool held, pending; /* before */
+};
+
+/* The kernel's own calls: those of the library are points where a thread may be cancelled, and the recorder has its own
+ * in front of them. */
+static void mask_change(int how, const sigset_t *set, sigset_t *before)
+{
+    syscall(SYS_rt_sigprocmask, how, set, before, KERNEL_MASK_BYTES);
+}
+
+static void set_make(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGXFSZ);
+}
+
+static bool is_pending(void)
+{
+    sigset_t pending;
+    sigemptyset(&pending);
+    return syscall(SYS_rt_sigpending, &pending, KERNEL_MASK_BYTES) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+}
+
+static struct quiet quiet_begin(void)
+{
+    struct quiet quiet;
+    sigset_t set;
+    set_make(&set);
+    sigemptyset(&quiet.before);
+    mask_change(SIG_BLOCK, &set, &quiet.before);
+    quiet.held = sigismember(&quiet.before, SIGXFSZ) == 1;
+    quiet.pending = quiet.held && is_pending(); /* else it would have been delivered */
+    return quiet;
+}
+
+/* What the kernel sent is pending at this thread, whose pending ones come first. A signal that was pending there before
+ * is one with it: it goes back. One that was pending at the process is still there. */
+static void signal_take(const struct quiet *quiet)
+{
+    siginfo_t info;
+    sigset_t set;
+    set_make(&set);
+    struct timespec none = {0, 0};
+    if (syscall(SYS_rt_sigtimedwait, &set, &info, &none, KERNEL_MASK_BYTES) == SIGXFSZ && quiet->pending &&
+        !is_pending())
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGXFSZ, &info);
+}
+
+static void quiet_end(const struct quiet *quiet, int error)
+{
+    int before = errno;
+    if (error == EFBIG)
+        signal_take(quiet);
+    if (!quiet->held)
+        mask_change(SIG_SETMASK, &quiet->before, NULL);
+    errno = before;
+}
+
+bool filesize_permits(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+int filesize_allocate(int fd, uint64_t begin, uint64_t bytes)
+{
+    struct quiet quiet = quiet_begin();
+    int error;
+    do
+        error = posix_fallocate(fd, (off_t)begin, (off_t)bytes);
+    while (error == EINTR);
+    quiet_end(&quiet, error);
+    return error;
+}
+
+int filesize_set(int fd, uint64_t bytes)
+{
+    struct quiet quiet = quiet_begin();
+    int error = ftruncate(fd, (off_t)bytes) == 0 ? 0 : errno;
+    quiet_end(&quiet, error);
+    return error;
+}
+
+ssize_t filesize_write(int fd, const struct iovec *parts, int count, uint64_t offset)
+{
+    struct quiet quiet = quiet_begin();
+    ssize_t written = pwritev(fd, parts, count, (off_t)offset);
+    quiet_end(&quiet, written < 0 ? errno : 0);
+    return written;
+}

@@ -118,10 +118,9 @@ static struct comm_sum *sum_add(const struct comm *comm, const char *pattern, un
 }
 
 /* Those of one kind; when there are very many kinds, of all others. */
-static struct comm_sum *sum_find(const struct comm *comm)
+static struct comm_sum *sum_search(const struct comm *comm, unsigned room)
 {
     char pattern[COMM_NAME_BYTES];
-    unsigned room = comm_room(comm->size, comm->remote_size);
     comm_pattern(pattern, comm->name);
     for (int attempt = 0; attempt < 2; attempt++) {
         for (uint32_t i = 0; i < book.sum_count; i++)
@@ -132,6 +131,19 @@ static struct comm_sum *sum_find(const struct comm *comm)
         strcpy(pattern, "(freed communicators)");
     }
     return sum_add(comm, pattern, room);
+}
+
+/* A loop that makes and frees communicators makes them of one kind. */
+static struct comm_sum *sum_find(const struct comm *comm)
+{
+    static uint32_t latest;
+    unsigned room = comm_room(comm->size, comm->remote_size);
+    struct comm_sum *sum = latest < book.sum_count ? &book.sums[latest] : NULL;
+    if (sum && sum->room == room && comm_pattern_fits(sum->comm->name, comm->name))
+        return sum;
+    sum = sum_search(comm, room);
+    latest = sum ? (uint32_t)(sum - book.sums) : 0;
+    return sum;
 }
 
 static struct ledger *ledger_find(uint32_t index)

@@ -16,27 +16,30 @@ enum { WORDS_AT_ONCE = 16 };
 
 static inline bool words_are_zero(const uint64_t *words)
 {
-    const word_pair *pairs = (const word_pair *)words;
-    word_pair any = pairs[0];
-    for (size_t i = 1; i < WORDS_AT_ONCE / 2; i++)
-        any |= pairs[i];
+    const word_pair *p = (const word_pair *)words;
+    word_pair any = (p[0] | p[1] | p[2] | p[3]) | (p[4] | p[5] | p[6] | p[7]);
     return (any[0] | any[1]) == 0;
 }
 
-/* What `from` holds goes to `to`. */
-static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
+static inline void words_add(uint64_t *to, uint64_t *from, size_t count)
 {
-    for (size_t i = first; i < end; i++) {
-        while (i + WORDS_AT_ONCE <= end && words_are_zero(&from[i]))
-            i += WORDS_AT_ONCE;
-        if (i == end)
-            break;
+    for (size_t i = 0; i < count; i++) {
         uint64_t value = cell_load(&from[i]);
         if (value) {
             cell_store(&to[i], cell_load(&to[i]) + value);
             cell_store(&from[i], 0);
         }
     }
+}
+
+/* What `from` holds goes to `to`. */
+static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
+{
+    size_t i = first;
+    for (; i + WORDS_AT_ONCE <= end; i += WORDS_AT_ONCE)
+        if (!words_are_zero(&from[i]))
+            words_add(&to[i], &from[i], WORDS_AT_ONCE);
+    words_add(&to[i], &from[i], end - i);
 }
 
 /* Between the two lie the end of the last communication, and the extremes. */
@@ -105,6 +108,27 @@ static const char *name_hashed(const char *name)
     size_t digits = strspn(name, "0123456789abcdef");
     const char *last = strrchr(name, '/');
     return digits == 16 && strncmp(name + digits, "...", 3) == 0 ? (last ? last : "") : NULL;
+}
+
+static inline bool ends_word(char c)
+{
+    return c == '/' || c == '#' || c == ':' || c == '\0';
+}
+
+bool comm_pattern_fits(const char *pattern, const char *name)
+{
+    while (*name) {
+        char c = *name++;
+        if (*pattern++ != c)
+            return false;
+        if (c != '#' && c != ':')
+            continue;
+        if (*pattern++ != '*')
+            return false;
+        while (!ends_word(*name))
+            name++;
+    }
+    return *pattern == '\0';
 }
 
 void comm_pattern(char pattern[COMM_NAME_BYTES], const char *name)

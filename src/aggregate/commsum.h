@@ -23,5 +23,7 @@ void shared_cells_clear(struct shared_cells *cells);
 /* The name of the sum that a communicator of this name belongs to: with '*' for what tells it from those of its kind.
  */
 void comm_pattern(char pattern[COMM_NAME_BYTES], const char *name);
+/* Is it the one that comm_pattern makes of the name? False also of some names that were too long. */
+bool comm_pattern_fits(const char *pattern, const char *name);
 
 #endif

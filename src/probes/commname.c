@@ -190,10 +190,12 @@ struct text {
     char *at, *end; /* room is left for the end of the string */
 };
 
-static void text_add(struct text *text, const char *piece)
+static inline void text_add(struct text *text, const char *piece)
 {
-    while (*piece && text->at < text->end)
-        *text->at++ = *piece++;
+    size_t bytes = strlen(piece), room = (size_t)(text->end - text->at);
+    bytes = bytes < room ? bytes : room;
+    memcpy(text->at, piece, bytes);
+    text->at += bytes;
     *text->at = '\0';
 }
 
@@ -211,9 +213,8 @@ static void text_add_number(struct text *text, int64_t number)
 }
 
 /* A name that would be too long keeps its end and has all of it hashed, alike on all ranks. */
-static void name_fit(const char *long_name, char name[COMM_NAME_BYTES])
+static void name_fit(const char *long_name, size_t bytes, char name[COMM_NAME_BYTES])
 {
-    size_t bytes = strlen(long_name);
     const char *end = long_name + bytes - (bytes < 100 ? bytes : 100);
     while ((*end & 0xc0) == 0x80)
         end++; /* not inside of a character */
@@ -284,7 +285,7 @@ void comm_name_make(MPI_Comm comm, const struct comm *parent, const struct comm_
     text_add_number(&text, number);
     if (!origin->by_name)
         text_add(&text, mark);
-    name_fit(long_name, name);
+    name_fit(long_name, (size_t)(text.at - long_name), name);
 }
 
 void comm_name_unknown(MPI_Comm comm, struct comm_facts *facts, char name[COMM_NAME_BYTES])

@@ -46,10 +46,18 @@ static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
 #define FIRST_SPECIAL WORD_AT(struct comm_cells, span_last)
 #define BEHIND_SPECIAL WORD_AT(struct comm_cells, coll_bytes)
 
-void comm_cells_move(struct comm_cells *to, struct comm_cells *from)
+/* Messages that were sent and received. */
+#define FIRST_BY_SIZE WORD_AT(struct comm_cells, send)
+#define BEHIND_BY_SIZE WORD_AT(struct comm_cells, coll_size_count)
+_Static_assert(BEHIND_BY_SIZE - FIRST_BY_SIZE == 2 * BUCKET_COUNT * WORDS(struct message_cells), "and nothing else");
+
+void comm_cells_move(struct comm_cells *to, struct comm_cells *from, bool messages)
 {
     words_move((uint64_t *)to, (uint64_t *)from, 0, FIRST_SPECIAL);
-    words_move((uint64_t *)to, (uint64_t *)from, BEHIND_SPECIAL, WORDS(struct comm_cells));
+    words_move((uint64_t *)to, (uint64_t *)from, BEHIND_SPECIAL, FIRST_BY_SIZE);
+    if (messages)
+        words_move((uint64_t *)to, (uint64_t *)from, FIRST_BY_SIZE, BEHIND_BY_SIZE);
+    words_move((uint64_t *)to, (uint64_t *)from, BEHIND_BY_SIZE, WORDS(struct comm_cells));
     cell_raise(&to->span_last, cell_load(&from->span_last));
     cell_lower(&to->span_first, cell_load(&from->span_first));
     cell_lower(&to->message_low, cell_load(&from->message_low));
@@ -115,7 +123,15 @@ static inline bool ends_word(char c)
     return c == '/' || c == '#' || c == ':' || c == '\0';
 }
 
-bool comm_pattern_fits(const char *pattern, const char *name)
+static const char *word_skip(const char *name)
+{
+    while (!ends_word(*name))
+        name++;
+    return name;
+}
+
+/* Both from the first letter of a name on, or from behind a '#' or ':' on where its '*' is passed. */
+static bool pattern_fits(const char *pattern, const char *name)
 {
     while (*name) {
         char c = *name++;
@@ -125,10 +141,33 @@ bool comm_pattern_fits(const char *pattern, const char *name)
             continue;
         if (*pattern++ != '*')
             return false;
-        while (!ends_word(*name))
-            name++;
+        name = word_skip(name);
     }
     return *pattern == '\0';
+}
+
+/* The number behind the last operation. */
+static const char *number_find(const char *name)
+{
+    const char *last = strrchr(name, '/'), *sign = strchr(last ? last : name, '#');
+    return sign ? sign + 1 : NULL;
+}
+
+void comm_kind_learn(struct comm_kind *kind, const char *pattern, const char *name)
+{
+    const char *number = number_find(name), *star = number_find(pattern);
+    kind->stem = 0;
+    if (!number || !star || !pattern_fits(pattern, name))
+        return;
+    kind->stem = (size_t)(number - name);
+    memcpy(kind->name, name, kind->stem);
+    kind->rest = star + 1;
+}
+
+bool comm_kind_has(const struct comm_kind *kind, const char *name)
+{
+    return kind->stem && strncmp(kind->name, name, kind->stem) == 0 &&
+           pattern_fits(kind->rest, word_skip(name + kind->stem));
 }
 
 void comm_pattern(char pattern[COMM_NAME_BYTES], const char *name)

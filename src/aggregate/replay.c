@@ -104,7 +104,7 @@ static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
     struct replayed_comm *sum = replay->comms[record->sum];
     if (comm->number < replay->reader->slot_count || !record->sum || (!sum && !(sum = comm_make(replay, record->sum))))
         return false;
-    comm_cells_move(&sum->cells, &comm->cells);
+    comm_cells_move(&sum->cells, &comm->cells, true);
     for (struct page *page = comm->pages; page; page = page->next) {
         if (!page_select(sum, (int32_t)(page->number * PEERS_PER_PAGE)))
             return false;

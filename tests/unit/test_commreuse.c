@@ -410,6 +410,25 @@ static void damaged_past_is_an_error_or_a_reading(void **state)
     free(copy);
 }
 
+/* A window has taken the extremes out of the thread's cells: that says nothing of what is counted by size. */
+static void messages_whose_extremes_are_closed_go_to_the_sum(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_named("WORLD/closed#1", 100);
+    send(comm, 3);
+    struct comm_cells *cells = view_of(ledger, comm)->tally.cells;
+    comm->shared->closed[EXTREME_MESSAGE_LOW] = cells->message_low;
+    comm->shared->closed[EXTREME_MESSAGE_HIGH] = cells->message_high;
+    cells->message_low = LOW_NEUTRAL;
+    cells->message_high = 0;
+    comm_free(comm);
+    cycles(2 * COMMS_KEPT);
+    const struct comm *sum = comm_called("WORLD/closed#*");
+    assert_non_null(sum);
+    assert_int_equal(sends_of(sum), 1);
+    assert_int_equal(sends_of_all(), sent);
+}
+
 /* Handles that share a place of a map, or of a thread's cache, are told apart there. */
 static void only_the_handle_that_is_freed_is_forgotten(void **state)
 {
@@ -563,6 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(finished_runs_name_all_of_the_ring),
         cmocka_unit_test(freed_one_that_is_held_once_more_waits_once),
         cmocka_unit_test(damaged_past_is_an_error_or_a_reading),
+        cmocka_unit_test(messages_whose_extremes_are_closed_go_to_the_sum),
         cmocka_unit_test(only_the_handle_that_is_freed_is_forgotten),
         cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
         cmocka_unit_test(threads_lose_nothing_between_them),

@@ -122,7 +122,7 @@ struct comm_queue {
 
 /* Windows or files by their handles (objects.h). */
 struct objects {
-    struct comm_map *comms, *numbers, *units;
+    struct comm_map *comms, *numbers;
     uint64_t changes; /* of any of them */
 };
 

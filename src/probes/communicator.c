@@ -67,8 +67,14 @@ static struct comm *comm_add(MPI_Comm child, const struct comm *parent, const st
 {
     char name[COMM_NAME_BYTES];
     struct comm_facts facts = {.parent = parent ? parent->slot : 0, .name = name, .since = since};
-    if (!facts_learn(child, &facts))
+    if (origin->equal && parent) {
+        facts.handle = abi_handle_of_comm(child);
+        facts.size = parent->size;
+        facts.rank = parent->rank;
+        facts.remote_size = parent->remote_size;
+    } else if (!facts_learn(child, &facts)) {
         return NULL;
+    }
     comm_name_make(child, parent, origin, &facts, name);
     return book_comm_add(&facts);
 }

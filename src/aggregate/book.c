@@ -232,8 +232,12 @@ static struct comm *comm_renewed(const struct comm_facts *facts, bool needed)
  * for before memory is asked for that is not there, which would be counted as a loss. */
 static struct comm *comm_place(const struct comm_facts *facts)
 {
+    struct comm *comm = comm_renewed(facts, false);
+    if (comm)
+        return comm;
     bool fits = slot_fits();
-    struct comm *comm = comm_renewed(facts, !fits);
+    if (!fits)
+        comm = comm_renewed(facts, true);
     if (!comm)
         comm = book_comm_make(facts);
     if (!comm && fits)
@@ -283,9 +287,9 @@ static void caches_forget(uint64_t handle)
             RELAXED_STORE(&l->last.view, NULL);
             RELAXED_STORE(&l->last.handle, 0);
         }
-        for (unsigned i = 0; i < COMM_CACHE_PLACES; i++)
-            if (RELAXED_LOAD(&l->cache[i].handle) == handle)
-                RELAXED_STORE(&l->cache[i].handle, 0);
+        struct comm_cache_entry *known = ledger_cache(l, handle);
+        if (RELAXED_LOAD(&known->handle) == handle)
+            RELAXED_STORE(&known->handle, 0);
     }
 }
 
@@ -293,8 +297,7 @@ void book_comm_retire(struct comm *comm)
 {
     pthread_mutex_lock(&book.lock);
     if (!comm->freed) {
-        if (comm_map_find(&book.map, comm->handle) == comm)
-            comm_map_set(&book.map, comm->handle, NULL);
+        comm_map_remove(book.map, comm->handle, comm);
         comm_mark(comm, true);
         caches_forget(comm->handle);
     }

@@ -103,6 +103,13 @@ struct ledger {
     uint64_t buffer_events, buffer_first; /* what the event buffer has room for; the first event that it holds */
 };
 
+/* The one place of the cache that can have the handle. */
+static inline struct comm_cache_entry *ledger_cache(struct ledger *ledger, uint64_t handle)
+{
+    _Static_assert(COMM_CACHE_PLACES == 1 << 4, "as many places as the upper bits tell apart");
+    return &ledger->cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
+}
+
 struct comm_map; /* handle -> comm, lock-free to read */
 
 /* Freed communicators that wait to be used again, by how many leaves the views of theirs have room for. */
@@ -115,7 +122,7 @@ struct comm_queue {
 
 /* Windows or files by their handles (objects.h). */
 struct objects {
-    struct comm_map *comms, *numbers, *units;
+    struct comm_map *comms, *numbers;
     uint64_t changes; /* of any of them */
 };
 

@@ -82,10 +82,10 @@ static void tidy(struct comm_map *map, uint64_t at)
     }
 }
 
-static void forget(struct comm_map *map, uint64_t handle)
+void comm_map_remove(struct comm_map *map, uint64_t handle, const struct comm *comm)
 {
-    struct comm_place *place = place_for(map, handle);
-    if (place->handle != handle)
+    struct comm_place *place = map && handle ? place_for(map, handle) : NULL;
+    if (!place || place->handle != handle || (comm && place->comm != comm))
         return;
     __atomic_store_n(&place->comm, NULL, __ATOMIC_RELEASE);
     tidy(map, (uint64_t)(place - map->places));
@@ -113,8 +113,7 @@ int comm_map_set(struct comm_map **where, uint64_t handle, struct comm *comm)
 {
     struct comm_map *map = *where;
     if (!comm) { /* forgets the handle: it is there already, or need not be */
-        if (map && handle)
-            forget(map, handle);
+        comm_map_remove(map, handle, NULL);
         return 0;
     }
     if (!map || 2 * (map->used + 1) > map->mask) {

@@ -20,5 +20,7 @@ struct comm_map;
 struct comm *comm_map_find(struct comm_map *const *map, uint64_t handle);
 /* Returns 0, or -1 without memory. */
 int comm_map_set(struct comm_map **map, uint64_t handle, struct comm *comm);
+/* Forgets the handle if it is that of this communicator; NULL: of any. */
+void comm_map_remove(struct comm_map *map, uint64_t handle, const struct comm *comm);
 
 #endif

@@ -118,10 +118,9 @@ static struct comm_sum *sum_add(const struct comm *comm, const char *pattern, un
 }
 
 /* Those of one kind; when there are very many kinds, of all others. */
-static struct comm_sum *sum_find(const struct comm *comm)
+static struct comm_sum *sum_search(const struct comm *comm, unsigned room)
 {
     char pattern[COMM_NAME_BYTES];
-    unsigned room = comm_room(comm->size, comm->remote_size);
     comm_pattern(pattern, comm->name);
     for (int attempt = 0; attempt < 2; attempt++) {
         for (uint32_t i = 0; i < book.sum_count; i++)
@@ -132,6 +131,20 @@ static struct comm_sum *sum_find(const struct comm *comm)
         strcpy(pattern, "(freed communicators)");
     }
     return sum_add(comm, pattern, room);
+}
+
+/* A loop that makes and frees communicators makes them of one kind. */
+static struct comm_sum *sum_find(const struct comm *comm)
+{
+    static struct comm_sum *latest;
+    static struct comm_kind kind;
+    unsigned room = comm_room(comm->size, comm->remote_size);
+    if (latest && latest->room == room && comm_kind_has(&kind, comm->name))
+        return latest;
+    latest = sum_search(comm, room);
+    if (latest)
+        comm_kind_learn(&kind, latest->comm->name, comm->name);
+    return latest;
 }
 
 static struct ledger *ledger_find(uint32_t index)
@@ -218,11 +231,18 @@ static void sum_describe(struct comm_sum *sum, const struct comm *comm)
 /* ---- from one to the next -----------------------------------------------------------------------------------------
  */
 
+/* Each message is compared with the extremes, which windows take from the thread's cells to those that are closed. */
+static bool messages_met(const struct comm *comm, const struct comm_cells *cells)
+{
+    return cell_load(&cells->message_low) != LOW_NEUTRAL ||
+           cell_load(&comm->shared->closed[EXTREME_MESSAGE_LOW]) != LOW_NEUTRAL;
+}
+
 static void cells_move(struct comm *comm, struct comm_sum *sum)
 {
     for (struct view *v = comm->views; v; v = v->next) {
         struct view *to = sum_view(sum, v->thread);
-        comm_cells_move(to->tally.cells, v->tally.cells);
+        comm_cells_move(to->tally.cells, v->tally.cells, messages_met(comm, v->tally.cells));
         pages_visit(v, to, page_move);
     }
     shared_cells_sum(sum->comm->shared, comm->shared);

@@ -16,21 +16,14 @@ enum { WORDS_AT_ONCE = 16 };
 
 static inline bool words_are_zero(const uint64_t *words)
 {
-    const word_pair *pairs = (const word_pair *)words;
-    word_pair any = pairs[0];
-    for (size_t i = 1; i < WORDS_AT_ONCE / 2; i++)
-        any |= pairs[i];
+    const word_pair *p = (const word_pair *)words;
+    word_pair any = (p[0] | p[1] | p[2] | p[3]) | (p[4] | p[5] | p[6] | p[7]);
     return (any[0] | any[1]) == 0;
 }
 
-/* What `from` holds goes to `to`. */
-static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
+static inline void words_add(uint64_t *to, uint64_t *from, size_t count)
 {
-    for (size_t i = first; i < end; i++) {
-        while (i + WORDS_AT_ONCE <= end && words_are_zero(&from[i]))
-            i += WORDS_AT_ONCE;
-        if (i == end)
-            break;
+    for (size_t i = 0; i < count; i++) {
         uint64_t value = cell_load(&from[i]);
         if (value) {
             cell_store(&to[i], cell_load(&to[i]) + value);
@@ -39,14 +32,32 @@ static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
     }
 }
 
+/* What `from` holds goes to `to`. */
+static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
+{
+    size_t i = first;
+    for (; i + WORDS_AT_ONCE <= end; i += WORDS_AT_ONCE)
+        if (!words_are_zero(&from[i]))
+            words_add(&to[i], &from[i], WORDS_AT_ONCE);
+    words_add(&to[i], &from[i], end - i);
+}
+
 /* Between the two lie the end of the last communication, and the extremes. */
 #define FIRST_SPECIAL WORD_AT(struct comm_cells, span_last)
 #define BEHIND_SPECIAL WORD_AT(struct comm_cells, coll_bytes)
 
-void comm_cells_move(struct comm_cells *to, struct comm_cells *from)
+/* Messages that were sent and received. */
+#define FIRST_BY_SIZE WORD_AT(struct comm_cells, send)
+#define BEHIND_BY_SIZE WORD_AT(struct comm_cells, coll_size_count)
+_Static_assert(BEHIND_BY_SIZE - FIRST_BY_SIZE == 2 * BUCKET_COUNT * WORDS(struct message_cells), "and nothing else");
+
+void comm_cells_move(struct comm_cells *to, struct comm_cells *from, bool messages)
 {
     words_move((uint64_t *)to, (uint64_t *)from, 0, FIRST_SPECIAL);
-    words_move((uint64_t *)to, (uint64_t *)from, BEHIND_SPECIAL, WORDS(struct comm_cells));
+    words_move((uint64_t *)to, (uint64_t *)from, BEHIND_SPECIAL, FIRST_BY_SIZE);
+    if (messages)
+        words_move((uint64_t *)to, (uint64_t *)from, FIRST_BY_SIZE, BEHIND_BY_SIZE);
+    words_move((uint64_t *)to, (uint64_t *)from, BEHIND_BY_SIZE, WORDS(struct comm_cells));
     cell_raise(&to->span_last, cell_load(&from->span_last));
     cell_lower(&to->span_first, cell_load(&from->span_first));
     cell_lower(&to->message_low, cell_load(&from->message_low));
@@ -105,6 +116,58 @@ static const char *name_hashed(const char *name)
     size_t digits = strspn(name, "0123456789abcdef");
     const char *last = strrchr(name, '/');
     return digits == 16 && strncmp(name + digits, "...", 3) == 0 ? (last ? last : "") : NULL;
+}
+
+static inline bool ends_word(char c)
+{
+    return c == '/' || c == '#' || c == ':' || c == '\0';
+}
+
+static const char *word_skip(const char *name)
+{
+    while (!ends_word(*name))
+        name++;
+    return name;
+}
+
+/* Both from the first letter of a name on, or from behind a '#' or ':' on where its '*' is passed. */
+static bool pattern_fits(const char *pattern, const char *name)
+{
+    while (*name) {
+        char c = *name++;
+        if (*pattern++ != c)
+            return false;
+        if (c != '#' && c != ':')
+            continue;
+        if (*pattern++ != '*')
+            return false;
+        name = word_skip(name);
+    }
+    return *pattern == '\0';
+}
+
+/* The number behind the last operation. */
+static const char *number_find(const char *name)
+{
+    const char *last = strrchr(name, '/'), *sign = strchr(last ? last : name, '#');
+    return sign ? sign + 1 : NULL;
+}
+
+void comm_kind_learn(struct comm_kind *kind, const char *pattern, const char *name)
+{
+    const char *number = number_find(name), *star = number_find(pattern);
+    kind->stem = 0;
+    if (!number || !star || !pattern_fits(pattern, name))
+        return;
+    kind->stem = (size_t)(number - name);
+    memcpy(kind->name, name, kind->stem);
+    kind->rest = star + 1;
+}
+
+bool comm_kind_has(const struct comm_kind *kind, const char *name)
+{
+    return kind->stem && strncmp(kind->name, name, kind->stem) == 0 &&
+           pattern_fits(kind->rest, word_skip(name + kind->stem));
 }
 
 void comm_pattern(char pattern[COMM_NAME_BYTES], const char *name)

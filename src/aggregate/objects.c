@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-/* The maps hold pointers, and nobody follows these. */
-static struct comm *number_pointer(uint32_t number)
+/* The maps hold pointers, and nobody follows these: number and unit. */
+static struct comm *numbers_pointer(struct object object)
 {
-    return (struct comm *)(uintptr_t)number;
+    _Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "there is room for both");
+    return (struct comm *)(uintptr_t)((uint64_t)object.unit << 32 | object.number);
 }
 
 struct object objects_find(const struct objects *objects, uint64_t handle)
@@ -16,15 +17,14 @@ struct object objects_find(const struct objects *objects, uint64_t handle)
     struct comm *comm = comm_map_find(&objects->comms, handle);
     if (!comm)
         return (struct object){0};
-    return (struct object){comm, (uint32_t)(uintptr_t)comm_map_find(&objects->numbers, handle),
-                           (uint32_t)(uintptr_t)comm_map_find(&objects->units, handle)};
+    uint64_t numbers = (uintptr_t)comm_map_find(&objects->numbers, handle);
+    return (struct object){comm, (uint32_t)numbers, (uint32_t)(numbers >> 32)};
 }
 
 void objects_set(struct objects *objects, uint64_t handle, struct object object)
 {
     pthread_mutex_lock(&book.lock);
-    if (comm_map_set(&objects->numbers, handle, number_pointer(object.comm ? object.number : 0)) != 0 ||
-        comm_map_set(&objects->units, handle, number_pointer(object.comm ? object.unit : 0)) != 0 ||
+    if (comm_map_set(&objects->numbers, handle, object.comm ? numbers_pointer(object) : NULL) != 0 ||
         comm_map_set(&objects->comms, handle, object.comm) != 0)
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
     /* behind the change: what was found before it is not remembered as of after it */

@@ -57,7 +57,7 @@ static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
     if (comm->number < replay->reader->slot_count || !record->sum ||
         (!sum && !(sum = replayed_comm_make(replay, record->sum))))
         return false;
-    comm_cells_move(&sum->cells, &comm->cells);
+    comm_cells_move(&sum->cells, &comm->cells, true);
     for (struct replayed_page *page = comm->pages; page; page = page->next) {
         if (!replayed_page_select(sum, (int32_t)(page->number * PEERS_PER_PAGE)))
             return false;

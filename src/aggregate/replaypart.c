@@ -35,7 +35,7 @@ static bool comm_join(struct replayed_comm **all, struct replayed_comm *comm)
         *all = comm;
         return true;
     }
-    comm_cells_move(&(*all)->cells, &comm->cells);
+    comm_cells_move(&(*all)->cells, &comm->cells, true);
     bool good = true;
     for (struct replayed_page *page = comm->pages; good && page; page = page->next) {
         good = replayed_page_select(*all, (int32_t)(page->number * PEERS_PER_PAGE));

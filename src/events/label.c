@@ -34,6 +34,13 @@ void label_clean(char *to, size_t size, const char *from, size_t most)
 {
     size_t bytes = strnlen(from, most), used = 0;
     for (size_t at = 0, taken; at < bytes; at += taken) {
+        if (from[at] >= 0x20 && from[at] < 0x7f) { /* nearly all are */
+            if (used + 1 >= size)
+                break;
+            to[used++] = from[at];
+            taken = 1;
+            continue;
+        }
         uint32_t number = 0;
         size_t length = character_at((const unsigned char *)from + at, bytes - at, &number);
         bool shown = length && is_harmless(number);

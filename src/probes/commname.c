@@ -26,6 +26,46 @@ static uint64_t text_hash(const char *text)
     return hash;
 }
 
+/* ---- text ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Text that is put together piece by piece: printf takes ten times as long, and a program may make very many. */
+struct text {
+    char *at, *end; /* room is left for the end of the string */
+};
+
+static inline void text_add(struct text *text, const char *piece)
+{
+    size_t bytes = strlen(piece), room = (size_t)(text->end - text->at);
+    bytes = bytes < room ? bytes : room;
+    memcpy(text->at, piece, bytes);
+    text->at += bytes;
+    *text->at = '\0';
+}
+
+static void text_add_number(struct text *text, int64_t number)
+{
+    char digits[24], *first = digits + sizeof digits - 1;
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    *first = '\0';
+    do
+        *--first = (char)('0' + left % 10);
+    while (left /= 10);
+    if (number < 0)
+        *--first = '-';
+    text_add(text, first);
+}
+
+/* 16 digits. */
+static void text_add_hash(struct text *text, uint64_t hash)
+{
+    char digits[17];
+    for (unsigned i = 0; i < 16; i++)
+        digits[i] = "0123456789abcdef"[hash >> (60 - 4 * i) & 15];
+    digits[16] = '\0';
+    text_add(text, digits);
+}
+
 /* ---- who is in it ------------------------------------------------------------------------------------------------ */
 
 /* The groups of a communicator, the remote one only of an inter-communicator; MPI_GROUP_NULL where there is none. */
@@ -55,6 +95,8 @@ static void sides_close(struct sides *sides)
     group_release(&sides->remote);
 }
 
+enum { RANKS_AT_HAND = 64 };
+
 /* The members' ranks in `base`, hashed in order. False: some are not in it. */
 static bool group_hash(MPI_Group group, MPI_Group base, uint64_t *hash)
 {
@@ -62,7 +104,8 @@ static bool group_hash(MPI_Group group, MPI_Group base, uint64_t *hash)
     if (group == native.group_null || base == native.group_null || native.Group_size(group, &size) != MPI_SUCCESS ||
         size <= 0)
         return false;
-    int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
+    int few[2 * RANKS_AT_HAND];
+    int *ranks = size <= RANKS_AT_HAND ? few : malloc(2 * (size_t)size * sizeof *ranks);
     for (int i = 0; ranks && i < size; i++)
         ranks[i] = i;
     bool good = ranks && native.Group_translate_ranks(group, size, ranks, base, ranks + size) == MPI_SUCCESS;
@@ -71,7 +114,8 @@ static bool group_hash(MPI_Group group, MPI_Group base, uint64_t *hash)
         good = ranks[size + i] != MPI_UNDEFINED;
         *hash = hash_add(*hash, (uint32_t)ranks[size + i]);
     }
-    free(ranks);
+    if (ranks != few)
+        free(ranks);
     return good;
 }
 
@@ -113,14 +157,19 @@ static void members_tell(const struct members *members, const struct comm_facts 
     uint64_t a = members->hash[0], b = members->hash[1];
     int32_t small = facts->size < facts->remote_size ? facts->size : facts->remote_size;
     int32_t large = facts->size < facts->remote_size ? facts->remote_size : facts->size;
-    if (members->hashed && inter)
-        snprintf(text, GROUP_TEXT_BYTES, "%016" PRIx64 "+%016" PRIx64, a < b ? a : b, a < b ? b : a);
-    else if (members->hashed)
-        snprintf(text, GROUP_TEXT_BYTES, "%016" PRIx64, a);
-    else if (inter)
-        snprintf(text, GROUP_TEXT_BYTES, "n%" PRId32 "+%" PRId32, small, large);
+    struct text told = {text, text + GROUP_TEXT_BYTES - 1};
+    text_add(&told, members->hashed ? "" : "n");
+    if (members->hashed)
+        text_add_hash(&told, inter && b < a ? b : a);
     else
-        snprintf(text, GROUP_TEXT_BYTES, "n%" PRId32, facts->size);
+        text_add_number(&told, inter ? small : facts->size);
+    if (!inter)
+        return;
+    text_add(&told, "+");
+    if (members->hashed)
+        text_add_hash(&told, a < b ? b : a);
+    else
+        text_add_number(&told, large);
 }
 
 /* ---- the number of a name ---------------------------------------------------------------------------------------- */
@@ -185,35 +234,9 @@ static uint32_t name_number(const char *name)
 
 /* ---- the name ---------------------------------------------------------------------------------------------------- */
 
-/* Text that is put together piece by piece: printf takes ten times as long, and a program may make very many. */
-struct text {
-    char *at, *end; /* room is left for the end of the string */
-};
-
-static void text_add(struct text *text, const char *piece)
-{
-    while (*piece && text->at < text->end)
-        *text->at++ = *piece++;
-    *text->at = '\0';
-}
-
-static void text_add_number(struct text *text, int64_t number)
-{
-    char digits[24], *first = digits + sizeof digits - 1;
-    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
-    *first = '\0';
-    do
-        *--first = (char)('0' + left % 10);
-    while (left /= 10);
-    if (number < 0)
-        *--first = '-';
-    text_add(text, first);
-}
-
 /* A name that would be too long keeps its end and has all of it hashed, alike on all ranks. */
-static void name_fit(const char *long_name, char name[COMM_NAME_BYTES])
+static void name_fit(const char *long_name, size_t bytes, char name[COMM_NAME_BYTES])
 {
-    size_t bytes = strlen(long_name);
     const char *end = long_name + bytes - (bytes < 100 ? bytes : 100);
     while ((*end & 0xc0) == 0x80)
         end++; /* not inside of a character */
@@ -284,7 +307,7 @@ void comm_name_make(MPI_Comm comm, const struct comm *parent, const struct comm_
     text_add_number(&text, number);
     if (!origin->by_name)
         text_add(&text, mark);
-    name_fit(long_name, name);
+    name_fit(long_name, (size_t)(text.at - long_name), name);
 }
 
 void comm_name_unknown(MPI_Comm comm, struct comm_facts *facts, char name[COMM_NAME_BYTES])

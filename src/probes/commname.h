@@ -33,6 +33,7 @@ struct comm_origin {
     const char *operation;
     enum name_mark mark; /* what distinguishes it: a colour; its group(s), with a tag or text; who spawned whom */
     bool apart;          /* the name is without the parent's */
+    bool equal;          /* has the parent's processes, in their order */
     bool by_name;        /* the number is that of the name, and not of the creation in the parent */
     int tag;             /* or colour */
     const char *text;

@@ -2,11 +2,6 @@
 
 #include "fabric_keys.h"
 
-static struct comm_cache_entry *cache_place(struct log *log, uint64_t handle)
-{
-    return &log->own.cache[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 60];
-}
-
 /* The communicator of this call, where the next one looks first. */
 static void last_set(struct log *log, uint64_t handle, struct view *view)
 {
@@ -27,7 +22,7 @@ static struct view *cache_put(struct log *log, uint64_t handle, struct comm *com
     struct view *view = book_view(&log->own, comm);
     comm_time_know(log, comm);
     if (view) {
-        *cache_place(log, handle) = (struct comm_cache_entry){handle, view};
+        *ledger_cache(&log->own, handle) = (struct comm_cache_entry){handle, view};
         last_set(log, handle, view);
     }
     return view;
@@ -35,7 +30,7 @@ static struct view *cache_put(struct log *log, uint64_t handle, struct comm *com
 
 struct view *comm_view_find(struct log *log, uint64_t handle)
 {
-    const struct comm_cache_entry *known = cache_place(log, handle);
+    const struct comm_cache_entry *known = ledger_cache(&log->own, handle);
     if (handle && known->handle == handle) {
         last_set(log, handle, known->view);
         return known->view;
@@ -72,8 +67,14 @@ static struct comm *comm_add(MPI_Comm child, const struct comm *parent, const st
 {
     char name[COMM_NAME_BYTES];
     struct comm_facts facts = {.parent = parent ? parent->slot : 0, .name = name, .since = since};
-    if (!facts_learn(child, &facts))
+    if (origin->equal && parent) {
+        facts.handle = abi_handle_of_comm(child);
+        facts.size = parent->size;
+        facts.rank = parent->rank;
+        facts.remote_size = parent->remote_size;
+    } else if (!facts_learn(child, &facts)) {
         return NULL;
+    }
     comm_name_make(child, parent, origin, &facts, name);
     return book_comm_add(&facts);
 }

@@ -7,7 +7,7 @@
 #include "shapes.h"
 
 /* What distinguishes the name of the new one; the words are parameters of the wrapper (calls.table). */
-#define ORIGIN_dup .mark = MARK_NONE
+#define ORIGIN_dup .mark = MARK_NONE, .equal = true
 #define ORIGIN_cart .mark = MARK_NONE
 #define ORIGIN_graph .mark = MARK_NONE
 #define ORIGIN_dist_graph .mark = MARK_NONE

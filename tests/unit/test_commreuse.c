@@ -410,27 +410,46 @@ static void damaged_past_is_an_error_or_a_reading(void **state)
     free(copy);
 }
 
-static void patterns_leave_out_what_tells_apart(void **state)
+/* A window has taken the extremes out of the thread's cells: that says nothing of what is counted by size. */
+static void messages_whose_extremes_are_closed_go_to_the_sum(void **state)
 {
     (void)state;
-    const char *const pairs[][2] = {
-        {"MPI_COMM_WORLD/dup#17", "MPI_COMM_WORLD/dup#*"},
-        {"MPI_COMM_WORLD/split#3:-4", "MPI_COMM_WORLD/split#*:*"},
-        {"MPI_COMM_WORLD/create#3:00ab/dup#1", "MPI_COMM_WORLD/create#*:*/dup#*"},
-        {"unnamed:0123456789abcdef", "unnamed:*"},
-        {"0123456789abcdef...3/dup#4/dup#5", "*.../dup#*"},
-        {"test", "test"},
-        {"", ""},
-    };
-    char pattern[COMM_NAME_BYTES], again[COMM_NAME_BYTES], longest[COMM_NAME_BYTES];
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        comm_pattern(pattern, pairs[i][0]);
-        assert_string_equal(pattern, pairs[i][1]);
-    }
-    memset(longest, '#', sizeof longest - 1);
-    longest[sizeof longest - 1] = '\0';
-    comm_pattern(again, longest);
-    assert_true(strlen(again) < sizeof again);
+    struct comm *comm = comm_named("WORLD/closed#1", 100);
+    send(comm, 3);
+    struct comm_cells *cells = view_of(ledger, comm)->tally.cells;
+    comm->shared->closed[EXTREME_MESSAGE_LOW] = cells->message_low;
+    comm->shared->closed[EXTREME_MESSAGE_HIGH] = cells->message_high;
+    cells->message_low = LOW_NEUTRAL;
+    cells->message_high = 0;
+    comm_free(comm);
+    cycles(2 * COMMS_KEPT);
+    const struct comm *sum = comm_called("WORLD/closed#*");
+    assert_non_null(sum);
+    assert_int_equal(sends_of(sum), 1);
+    assert_int_equal(sends_of_all(), sent);
+}
+
+/* Handles that share a place of a map, or of a thread's cache, are told apart there. */
+static void only_the_handle_that_is_freed_is_forgotten(void **state)
+{
+    (void)state;
+    static struct comm_map *map;
+    struct comm *other = comm_named("WORLD/other#1", 100);
+    for (uint64_t handle = 1; handle <= 100; handle++)
+        assert_int_equal(comm_map_set(&map, handle, handle % 2 ? world : other), 0);
+    for (uint64_t handle = 1; handle <= 100; handle++)
+        comm_map_remove(map, handle, world);
+    for (uint64_t handle = 1; handle <= 100; handle++)
+        assert_ptr_equal(comm_map_find(&map, handle), handle % 2 ? NULL : other);
+    for (unsigned i = 0; i < COMM_CACHE_PLACES; i++)
+        ledger->cache[i] = (struct comm_cache_entry){0};
+    struct view *view = view_of(ledger, other);
+    *ledger_cache(ledger, other->handle) = (struct comm_cache_entry){other->handle, view};
+    ledger->last = (struct comm_cache_entry){other->handle, view};
+    comm_free(other);
+    assert_int_equal(ledger->last.handle, 0);
+    for (unsigned i = 0; i < COMM_CACHE_PLACES; i++)
+        assert_int_equal(ledger->cache[i].handle, 0);
 }
 
 static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
@@ -563,7 +582,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(finished_runs_name_all_of_the_ring),
         cmocka_unit_test(freed_one_that_is_held_once_more_waits_once),
         cmocka_unit_test(damaged_past_is_an_error_or_a_reading),
-        cmocka_unit_test(patterns_leave_out_what_tells_apart),
+        cmocka_unit_test(messages_whose_extremes_are_closed_go_to_the_sum),
+        cmocka_unit_test(only_the_handle_that_is_freed_is_forgotten),
         cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
         cmocka_unit_test(threads_lose_nothing_between_them),
         cmocka_unit_test(sum_has_the_peers_of_the_widest),

@@ -46,13 +46,13 @@ static const char help[] = "Usage: mpit-dump [options] RUN\n"
                            "  --profile               where the time went, by samples; or with --json\n"
                            "  --folded FILE, --flamegraph FILE, --pprof FILE, --otf2-samples DIR\n"
                            "                          the samples for others; --internal: with MPI's inside\n"
-                           "  --verify, --compact     count a trace again; compress the files of a run\n"
-                           "  --check ARCHIVE         judge any OTF2 archive; or with --json\n"
-                           "  --check-rules           what --check judges by\n"
                            "  --ranks LIST            a part of all of these: of ranks 0,4-7,12- alone\n"
                            "  --window FROM:TO        of this time: 1.5:2.25, 200ms:, :3s\n"
                            "  --comm NAME             on this communicator; * and ? stand for any others\n"
                            "  --functions LIST        of these functions or classes: p2p,-MPI_Iprobe\n"
+                           "  --verify, --compact     count a trace again; compress the files of a run\n"
+                           "  --check ARCHIVE         judge any OTF2 archive; or with --json\n"
+                           "  --check-rules           what --check judges by\n"
                            "  --help, --version\n"
                            "Exit status 1: something could not be read, or is not sound. See man mpit-dump.\n"
                            "Example:  mpit-run --trace --output run mpirun ./app && mpit-dump --html x run\n";
@@ -181,8 +181,8 @@ static bool mode_has_tallies(enum mode mode)
 
 static bool mode_selects(enum mode mode)
 {
-    return mode_has_tallies(mode) || mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_ANALYZE ||
-           mode == MODE_OTF2 || mode == MODE_PERFETTO || mode_has_stacks(mode);
+    return mode_has_tallies(mode) || mode == MODE_EVENTS || mode == MODE_CSV || mode == MODE_CRASH ||
+           mode == MODE_ANALYZE || mode == MODE_OTF2 || mode == MODE_PERFETTO || mode_has_stacks(mode);
 }
 
 static struct request request_read(int argc, char *argv[])
@@ -243,8 +243,8 @@ static struct request request_read(int argc, char *argv[])
     }
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
-            "--ranks, --window, --comm and --functions go with --summary, --json, --html, --events, --csv, --analyze, "
-            "--otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+            "--ranks, --window, --comm and --functions go with --summary, --json, --html, --events, --csv, --crash, "
+            "--analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.internal && !mode_has_stacks(request.mode))
         usage_reject("--internal goes with --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
@@ -329,7 +329,7 @@ static int crash(const struct run_dir *dir, const struct selection *selection)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
         job_title(dir, i);
-        if (!postmortem_print(&dir->jobs[i], SIZE_MAX, stdout)) {
+        if (!postmortem_print(&dir->jobs[i], selection, SIZE_MAX, stdout)) {
             printf("all processes that are known of came to their end\n");
             continue;
         }
@@ -464,7 +464,7 @@ static int summary(const struct run_dir *dir)
         summary_print_part(job->summary, job->part, stdout);
         timeline_print(job->files, job->file_count, stdout);
         if (!job->part) /* what did not return is in no part */
-            postmortem_print(job, LINES_MOST, stdout);
+            postmortem_print(job, NULL, LINES_MOST, stdout);
     }
     return 0;
 }

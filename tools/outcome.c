@@ -177,7 +177,7 @@ void outcome_show(const struct outcome *outcome)
         warnx("no OTF2 archive: %s", error);
     bool badly = false;
     for (size_t i = 0; i < dir.job_count && !outcome->quiet; i++)
-        badly = postmortem_print(&dir.jobs[i], LINES_MOST, stderr) || badly;
+        badly = postmortem_print(&dir.jobs[i], NULL, LINES_MOST, stderr) || badly;
     if (badly)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
     if (outcome->compact)

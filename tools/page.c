@@ -159,7 +159,7 @@ static json_t *job_unended(const struct run_job *job)
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    size_t count = out ? postmortem_print(job, UNENDED_LINES_MOST, out) : 0;
+    size_t count = out ? postmortem_print(job, NULL, UNENDED_LINES_MOST, out) : 0;
     bool good = out && fclose(out) == 0;
     json_t *told = count && good ? json_string(text) : json_null();
     free(text);

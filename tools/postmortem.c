@@ -147,7 +147,14 @@ static void groups_print(struct ward *ward, size_t most, FILE *out)
     free(group);
 }
 
-size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
+static void others_hide(struct ward *ward, const struct selection *selection)
+{
+    for (size_t i = 0; i < ward->count; i++)
+        if (!selection_has_rank(selection, ward->patients[i].file->header.world_rank))
+            ward->patients[i].shown = true;
+}
+
+size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out)
 {
     struct ward ward;
     if (job->file_count == 0)
@@ -159,6 +166,8 @@ size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
                 job->files[0].header.world_size > 0 ? job->files[job->file_count - 1].header.world_size
                                                     : (int32_t)job->file_count,
                 job->file_count == 1 ? "" : "es", ward.processes == 1 ? "its" : "their");
+        if (selection)
+            others_hide(&ward, selection);
         groups_print(&ward, most, out);
         dead_print(&ward, out);
         ward_circle_print(&ward, out);

@@ -8,13 +8,15 @@
 #define MPIT_TOOLS_POSTMORTEM_H
 
 #include "rundir.h"
+#include "select.h"
 
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Prints a line for those that were in the same, `most` lines at most; nothing of a job that ended well. Returns how
- * many processes did not come to their end, among those that left run files. */
-size_t postmortem_print(const struct run_job *job, size_t most, FILE *out);
+/* Prints a line for those that were in the same, `most` lines at most, of the selection's ranks (NULL: of all); nothing
+ * of a job that ended well. Returns how many processes of the job did not come to their end, among those that left run
+ * files. */
+size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out);
 
 /* For mpit-run, when the command has ended: waits for processes of this node that are just ending, and writes that end
  * into their run files; removes what of a summary was not finished. */

@@ -64,6 +64,7 @@ def archive_check(bench, run):
 
 
 # what rank 1 itself ends with, as a launcher tells it
+COLLECTIVES = ("MPI_Allreduce", "MPI_Barrier", "MPI_Comm_dup", "MPI_Comm_free")
 OWN_STATUS = {"kill": 128 + signal.SIGKILL, "MPI_Abort": 5, "exit": 3}
 
 
@@ -81,6 +82,19 @@ def status_is_native(bench, end, status):
     return " or ".join(map(str, sorted(seen)))
 
 
+def part_check(bench, run):
+    """--crash of one rank: its processes, and its last calls."""
+    wrong = []
+    for rank in "01":
+        done = subprocess.run([bench.dump, "--crash", "--ranks", rank, "--functions", "coll", run], capture_output=True,
+                              text=True, timeout=SECONDS, check=False)
+        heads = re.findall(r"^ {13}ranks? ([\d, -]+): ", done.stdout, re.M)
+        calls = re.findall(r"^ +(\d+) +\d+ .* (MPI_\w+) ", done.stdout, re.M)
+        if done.returncode or heads != [rank] or not calls or {(who, what in COLLECTIVES) for who, what in calls} != {(rank, True)}:
+            wrong.append("mpit-dump --crash --ranks %s --functions coll: %s" % (rank, done.stdout[-1500:] + done.stderr))
+    return wrong
+
+
 def ended_badly(bench, end, pattern, options):
     """One way to end, of rank 1."""
     ledgers, run = bench.fresh()
@@ -92,6 +106,7 @@ def ended_badly(bench, end, pattern, options):
     shown = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False)
     if not re.search(pattern, shown.stdout) or "MPI_" not in shown.stdout.split("communicator")[-1]:
         wrong.append("mpit-dump --crash: " + shown.stdout[-1500:])
+    wrong += part_check(bench, run)
     if options:
         wrong += archive_check(bench, run)
     if end in OWN_STATUS and done.returncode != OWN_STATUS[end]:
@@ -229,7 +244,7 @@ def dead_rank(bench, recorded):
 def reduction_killed(bench):
     """One rank dies while all make the summary together, or while they end."""
     for place in ("PMPI_Send:1:before", "PMPI_Bcast:1:before", "PMPI_Bcast:2:after",
-                  "write:1:before", "rename:1:before", "rename:1:after", "unlink:1:before", "unlink:1:after"):
+                  "pwritev:1:before", "pwritev:1:half", "rename:1:before", "rename:1:after", "unlink:1:before", "unlink:1:after"):
         ledgers, run = bench.fresh()
         launcher = line(bench, ledgers, "finalize")
         # one of them has the settings, through env in its own line

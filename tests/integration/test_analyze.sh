@@ -63,7 +63,7 @@ selected() {
         "$dump" --ranks 1- "$@" | python3 -c "$sum" | grep -qx False &&
         "$dump" --functions coll "$@" | python3 -c "$sum" | grep -qx False &&
         "$dump" --window :1ns "$@" | python3 -c "$sum" | grep -qx False &&
-        ! "$dump" --summary --ranks 1 "$work/waits" 2>"$work/err" && grep -q 'go with' "$work/err" &&
+        ! "$dump" --verify --ranks 1 "$work/waits" 2>"$work/err" && grep -q 'go with' "$work/err" &&
         ! "$dump" --analyze --window 3:2 "$work/waits" 2>"$work/err" && grep -q 'no window' "$work/err"
 }
 

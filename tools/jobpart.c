@@ -116,8 +116,7 @@ static int part_open(struct job_part *part, struct run_job *job, const struct se
                                        .take = file_take,
                                        .give_back = file_give_back},
                               .job = job};
-    for (int32_t rank = 0; rank < size; rank++)
-        part->part.wanted += selection_has_rank(selection, rank);
+    part->part.wanted = selection_ranks_below(selection, size);
     part->counted = calloc(job->file_count + 1, sizeof *part->counted);
     if (!part->counted)
         err(1, "no memory");

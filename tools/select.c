@@ -123,6 +123,29 @@ bool selection_has_rank(const struct selection *selection, int32_t world_rank)
     return selection->rank_count == 0;
 }
 
+/* The ranges may be in any order, and overlap. The size comes from a file: ranks are not counted one by one. */
+int32_t selection_ranks_below(const struct selection *selection, int32_t size)
+{
+    int64_t count = 0, next = 0; /* what is below `next` has been counted */
+    if (!selection->ranks)
+        return size;
+    while (next < size) {
+        const struct rank_range *nearest = NULL;
+        for (size_t i = 0; i < selection->rank_count; i++) {
+            const struct rank_range *range = &selection->ranks[i];
+            if (range->last >= next && (!nearest || range->first < nearest->first))
+                nearest = range;
+        }
+        if (!nearest || nearest->first >= size)
+            break;
+        int64_t first = nearest->first > next ? nearest->first : next;
+        int64_t behind = nearest->last < size ? (int64_t)nearest->last + 1 : size;
+        count += behind - first;
+        next = behind;
+    }
+    return (int32_t)count;
+}
+
 bool selection_has_time(const struct selection *selection, int64_t begin_ns, int64_t end_ns)
 {
     return !selection->windowed || (begin_ns <= selection->to_ns && end_ns >= selection->from_ns);

@@ -45,6 +45,8 @@ void selection_release(struct selection *selection);
 /* Is anything left out at all? */
 bool selection_is_given(const struct selection *selection);
 bool selection_has_rank(const struct selection *selection, int32_t world_rank);
+/* How many of the ranks 0 .. size - 1 are chosen. */
+int32_t selection_ranks_below(const struct selection *selection, int32_t size);
 /* Nanoseconds since the job began. */
 bool selection_has_time(const struct selection *selection, int64_t begin_ns, int64_t end_ns);
 /* How long a call took, or what stands between calls; a metric is an instant, and has something else in that place. */

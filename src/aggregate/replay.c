@@ -233,16 +233,19 @@ static bool event_take(struct replay *replay, struct event_cursor *cursor, const
 {
     struct whole_event whole = {.event = *from, .records = 1};
     bool torn = cursor->gap != 0;
-    if (from->kind & EVENT_WIDE) {
+    while (whole.event.kind & EVENT_WIDE) {
         const struct event *behind = event_cursor_next(cursor);
         if (replay->sieve && behind && event_kind(behind) != RECORD_EXTENSION) { /* it is missing */
             replay->sieve->call = false;
-            return event_take(replay, cursor, behind);
+            whole.event = *behind;
+            torn = cursor->gap != 0;
+            continue;
         }
         if (!behind || event_kind(behind) != RECORD_EXTENSION)
             return replay->sieve != NULL; /* the last that a process wrote before it was killed */
         whole.more.event = *behind;
         whole.records++;
+        break;
     }
     if (replay->sieve && !sieve_passes(replay, &whole, torn)) {
         event_pass(replay, &whole);

@@ -67,8 +67,11 @@ static void quiet_end(const struct quiet *quiet, int error)
     int before = errno;
     if (error == EFBIG)
         signal_take(quiet);
-    if (!quiet->held)
-        mask_change(SIG_SETMASK, &quiet->before, NULL);
+    if (!quiet->held) { /* a handler may have changed the others */
+        sigset_t set;
+        set_make(&set);
+        mask_change(SIG_UNBLOCK, &set, NULL);
+    }
     errno = before;
 }
 

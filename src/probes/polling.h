@@ -2,7 +2,8 @@
  * Around a poll of the progress engine (stall.h). Nearly every poll is a first one in vain, or the one that ends a
  * short wait: as long as some are left that are no stall, a poll goes the quick way, whichever call it is of. It
  * counts, and says in the same word that the thread is inside of a poll; who comes by there changes that word. What the
- * call is matters when none is left.
+ * call is matters when none is left. (A handler of the program that sleeps between the two accesses of that word may
+ * leave a stall on until the call ends.)
  */
 #ifndef MPIT_PROBES_POLLING_H
 #define MPIT_PROBES_POLLING_H

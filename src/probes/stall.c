@@ -152,8 +152,10 @@ void sleep_end(struct log *log)
         return;
     if (log->stall.depth)
         log->stall.poll = clock_now(); /* what it finds, it finds from now on */
-    else
+    else {
         stall_pause(log, clock_now());
+        log->stall.polling = log->stall.patience; /* its polls begin anew */
+    }
 }
 
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,

@@ -167,6 +167,25 @@ static void a_wait_is_a_stall_after_as_many_polls_in_vain(void **state)
     thread_log = NULL;
 }
 
+/* Outside of polls, as of a thread that another one wakes up. */
+static void a_call_that_has_slept_has_all_of_its_patience_again(void **state)
+{
+    (void)state;
+    static struct watched watched;
+    watched_open(&watched);
+    call_begin(&watched, CALL_MPI_Recv, 5);
+    sleep_outside(&watched);
+    assert_int_equal(watched.log.stall.since, 0);
+    assert_int_equal(watched.log.stall.times, 1);
+    for (int i = 0; i < PATIENCE_LEAST; i++)
+        assert_true(poll_one(&watched, true, NOTHING, false));
+    assert_int_equal(watched.log.stall.since, 0);
+    poll_one(&watched, true, NOTHING, false);
+    assert_int_not_equal(watched.log.stall.since, 0);
+    assert_int_equal(watched.log.stall.times, 2);
+    thread_log = NULL;
+}
+
 static void what_does_not_wait_is_no_stall(void **state)
 {
     (void)state;
@@ -234,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quick_way_counts_as_the_other),
         cmocka_unit_test(a_wait_is_a_stall_after_as_many_polls_in_vain),
+        cmocka_unit_test(a_call_that_has_slept_has_all_of_its_patience_again),
         cmocka_unit_test(what_does_not_wait_is_no_stall),
         cmocka_unit_test(a_call_begins_with_all_of_its_patience),
         cmocka_unit_test(what_was_found_is_told_once),

@@ -218,6 +218,23 @@ static void torn_end_is_left_out(void **state)
     assert_int_equal(call_figure("mpit_call_count", VARIABLE_COUNTER, CALL_MPI_Barrier), 1);
 }
 
+/* A damaged file: they take no more of the stack than one. */
+static void calls_without_their_second_records_are_left_out(void **state)
+{
+    (void)state;
+    enum { CALLS = 150000 };
+    fixture_thread_add(&fixture, 1, CALLS + 1);
+    for (uint64_t i = 0; i < CALLS; i++)
+        fixture_emit(&fixture, 1,
+                     (struct event){.begin = 10 + i, .duration = 1, .kind = CALL_MPI_Barrier, .comm = 1, .peer = -1},
+                     NULL);
+    for (uint64_t i = 0; i < CALLS - 1; i++)
+        ((struct event *)(fixture.threads[1].ring + 1))[i].kind |= EVENT_WIDE;
+    fixture_close(&fixture, RUN_FINALIZED);
+    part_take();
+    assert_int_equal(call_figure("mpit_call_count", VARIABLE_COUNTER, CALL_MPI_Barrier), 1);
+}
+
 static void run_without_a_trace_is_refused(void **state)
 {
     (void)state;
@@ -239,6 +256,7 @@ int main(void)
         OWN(completions_go_to_the_chosen_communicator),
         OWN(calls_inside_of_others_count_once),
         OWN(torn_end_is_left_out),
+        OWN(calls_without_their_second_records_are_left_out),
         OWN(run_without_a_trace_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

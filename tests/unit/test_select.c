@@ -85,14 +85,36 @@ static void functions_are_those_of_the_filter(void **state)
     assert_int_equal(selection_functions(&selection, "nothing", problem), -1);
 }
 
+/* Of ranges in any order, that may overlap; and as fast for as many ranks as there can be. */
+static void chosen_ranks_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int32_t size, wanted;
+    } cases[] = {{"0,2", 4, 2},         {"2,0,2,0-1", 4, 3},          {"3-", 4, 1},           {"7-9", 4, 0},
+                 {"5,3-4,4-6,1", 6, 4}, {"0-", INT32_MAX, INT32_MAX}, {"0-9", INT32_MAX, 10}, {"1,3-3,2-5,9-", 12, 8}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char problem[SELECT_PROBLEM_BYTES];
+        struct selection selection = {0};
+        int32_t wanted = 0;
+        assert_int_equal(selection_ranks(&selection, cases[c].text, problem), 0);
+        assert_int_equal(selection_ranks_below(&selection, cases[c].size), cases[c].wanted);
+        for (int32_t rank = 0; rank < 12 && cases[c].size <= 12; rank++)
+            wanted += rank < cases[c].size && selection_has_rank(&selection, rank);
+        assert_true(cases[c].size > 12 || wanted == cases[c].wanted);
+        selection_release(&selection);
+    }
+    struct selection all = {0};
+    assert_int_equal(selection_ranks_below(&all, 7), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_passes_unasked),
-        cmocka_unit_test(ranks_are_a_list_of_ranges),
-        cmocka_unit_test(window_takes_units),
-        cmocka_unit_test(comms_go_by_name_or_label),
-        cmocka_unit_test(functions_are_those_of_the_filter),
+        cmocka_unit_test(chosen_ranks_are_counted),   cmocka_unit_test(everything_passes_unasked),
+        cmocka_unit_test(ranks_are_a_list_of_ranges), cmocka_unit_test(window_takes_units),
+        cmocka_unit_test(comms_go_by_name_or_label),  cmocka_unit_test(functions_are_those_of_the_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,15 +136,14 @@ static struct comm_sum *sum_search(const struct comm *comm, unsigned room)
 /* A loop that makes and frees communicators makes them of one kind. */
 static struct comm_sum *sum_find(const struct comm *comm)
 {
-    static struct comm_sum *latest;
-    static struct comm_kind kind;
+    static struct comm_kind kind; /* of book.sum_latest */
     unsigned room = comm_room(comm->size, comm->remote_size);
-    if (latest && latest->room == room && comm_kind_has(&kind, comm->name))
-        return latest;
-    latest = sum_search(comm, room);
-    if (latest)
-        comm_kind_learn(&kind, latest->comm->name, comm->name);
-    return latest;
+    if (book.sum_latest && book.sum_latest->room == room && comm_kind_has(&kind, comm->name))
+        return book.sum_latest;
+    book.sum_latest = sum_search(comm, room);
+    if (book.sum_latest)
+        comm_kind_learn(&kind, book.sum_latest->comm->name, comm->name);
+    return book.sum_latest;
 }
 
 static struct ledger *ledger_find(uint32_t index)

@@ -13,7 +13,6 @@
 enum { KERNEL_MASK_BYTES = (_NSIG - 1) / 8 };
 
 struct quiet {
-    sigset_t before;
     bool held, pending; /* before */
 };
 
@@ -40,11 +39,11 @@ static bool is_pending(void)
 static struct quiet quiet_begin(void)
 {
     struct quiet quiet;
-    sigset_t set;
+    sigset_t set, before;
     set_make(&set);
-    sigemptyset(&quiet.before);
-    mask_change(SIG_BLOCK, &set, &quiet.before);
-    quiet.held = sigismember(&quiet.before, SIGXFSZ) == 1;
+    sigemptyset(&before);
+    mask_change(SIG_BLOCK, &set, &before);
+    quiet.held = sigismember(&before, SIGXFSZ) == 1;
     quiet.pending = quiet.held && is_pending(); /* else it would have been delivered */
     return quiet;
 }

@@ -150,8 +150,6 @@ HOT void log_commit(struct log *log, const struct event *event)
         log_turn(log);
 }
 
-_Static_assert(RING_SPARE >= 2, "readers leave out what may be half written");
-
 /* The same for two that belong together. */
 HOT void log_commit_two(struct log *log, const struct event *first, const struct event *second)
 {

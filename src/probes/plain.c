@@ -281,8 +281,9 @@ static __attribute__((noinline)) void ended_shares(struct log *log, const struct
         fold_wait(tally, &view_of(&log->own, book.comms[call[i].comm])->tally);
 }
 
-/* Stores the event in front of its records, and counts them. */
 _Static_assert(MANY_MOST + 1 <= RING_SPARE, "readers leave out what may be half written");
+
+/* Stores the event in front of its records, and counts them. */
 HOT void ended_commit(struct log *log, const struct ended *ended, int records, int completed, int count)
 {
     struct event call = plain_call(ended->kind, ended->begin, ended->duration, completed, count);

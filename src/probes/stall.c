@@ -77,6 +77,7 @@ static void stall_pause(struct log *log, uint64_t now)
     idle_learn(stall, now);
     stall->ticks += now - stall->since;
     stall->since = 0;
+    stall->polling = stall->patience; /* it waits anew; whoever pauses it is in no poll any more */
     stall->working = now;
     if (!stall->work)
         stall->work = now;
@@ -152,10 +153,8 @@ void sleep_end(struct log *log)
         return;
     if (log->stall.depth)
         log->stall.poll = clock_now(); /* what it finds, it finds from now on */
-    else {
+    else
         stall_pause(log, clock_now());
-        log->stall.polling = log->stall.patience; /* its polls begin anew */
-    }
 }
 
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,

@@ -10,10 +10,12 @@
 #include "forward.h"
 #include "installation.h"
 #include "knobs.h"
+#include "launched.h"
 #include "launcher.h"
 #include "options.h"
 #include "outcome.h"
 #include "outputdir.h"
+#include "postmortem.h"
 #include "ranklist.h"
 
 #include <err.h>
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "Runs COMMAND (a launcher line, a script, a program) unchanged, records the MPI\n"
@@ -188,11 +191,14 @@ static enum mpi_abi abi_fall_back(void)
     return abi == ABI_NONE ? ABI_FIRST : abi;
 }
 
-/* Ends mpit-run when there is no answer, or no library for it. */
-static void library_choose(const struct request *request, struct abi_choice *choice, char library[PATH_MAX])
+/* Ends mpit-run when there is no answer, or no library for it. `above`: the MPI whose launcher started mpit-run. */
+static void library_choose(const struct request *request, enum mpi_abi above, struct abi_choice *choice,
+                           char library[PATH_MAX])
 {
     char other[PATH_MAX];
     abi_choose(choice, request->words);
+    if (choice->abi == ABI_NONE)
+        choice->abi = above;
     if (request->abi == ABI_NONE && choice->contradictory)
         errx(EXIT_USAGE, "cannot tell which MPI '%s' runs: %s; --mpi decides (%s)", request->words[0], choice->because,
              mpi_abi_choices());
@@ -272,14 +278,15 @@ static void agent_set(enum launcher_kind kind)
 }
 
 /* Said here once, and not by the processes, for which the default holds then. */
-static void settings_check(void)
+static void settings_check(bool silent)
 {
     for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
         char name[KNOB_VARIABLE_BYTES], problem[KNOB_PROBLEM_BYTES];
         uint64_t value;
         if (knob_from_environment(knob, &value, problem) || !problem[0])
             continue;
-        warnx("%s", problem);
+        if (!silent)
+            warnx("%s", problem);
         knob_variable(knob, name);
         unsetenv(name);
     }
@@ -287,7 +294,7 @@ static void settings_check(void)
 
 /* What the filter means where that may not be what was meant. The processes then need not say it: they do where nobody
  * has set MPIT_RECORD_LOCAL_CALLS. */
-static void filter_explain(const struct request *request)
+static void filter_explain(const struct request *request, bool silent)
 {
     char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
     static const char name[] = "MPIT_RECORD_LOCAL_CALLS";
@@ -295,47 +302,41 @@ static void filter_explain(const struct request *request)
     uint64_t local = 0;
     if (!request->filter)
         return;
-    if (!request->quiet && filter_is_narrow(request->filter, word, &meant, &other))
+    if (!request->quiet && !silent && filter_is_narrow(request->filter, word, &meant, &other))
         warnx("note: --filter: '%s' is the function %s alone; %s* stands for %s, too", word, meant, word, other);
     if (!filter_wants_local(request->filter, word) || line_sets(request->words, name) ||
         (knob_from_environment(KNOB_RECORD_LOCAL_CALLS, &local, problem) && local))
         return;
-    warnx("--filter: nothing is recorded for '%s', which stands for local functions alone; these are recorded with "
-          "%s=1",
-          word, name);
+    if (!silent)
+        warnx("--filter: nothing is recorded for '%s', which stands for local functions alone; these are recorded with "
+              "%s=1",
+              word, name);
     if (setenv(name, "0", 1) != 0)
         err(EXIT_USAGE, "no memory");
 }
 
-int main(int argc, char *argv[])
+/* Of one of several, and not the first: nothing is left to do when it ends. */
+__attribute__((noreturn)) static void program_become(char *const words[])
 {
-    setlocale(LC_CTYPE, "");
-    struct request request = request_read(argc, argv);
-    struct abi_choice choice;
-    char library[PATH_MAX], note[512];
-    command_check(request.words[0]);
-    library_choose(&request, &choice, library);
-    if (choice.found == ABI_NONE && choice.plain_below[0] && !request.fabric) {
-        request.fabric = true; /* there is nothing else to see */
-        if (!request.quiet)
-            warnx("note: %s is linked to no MPI library, but to %s: what that does is recorded (--fabric)",
-                  choice.plain_program, choice.plain_below);
-    }
-    enum launcher_kind kind;
-    size_t launcher = launcher_word(request.words, &kind);
-    struct output_dir output;
-    output_dir_make(&output, request.output, request.otf2, request.summary);
+    execvp(words[0], words);
+    err(errno == ENOENT ? 127 : 126, "%s", words[0]);
+}
 
+/* Runs the command with the environment that is set, and puts that of mpit-run itself back. */
+static int command_run(const struct request *request, size_t launcher, enum launcher_kind kind, const char *library,
+                       const struct output_dir *output)
+{
+    char note[512];
     const char *before = getenv("LD_PRELOAD");
     char *restored = before ? strdup(before) : NULL;
-    environment_set(&request, library, output.path);
+    environment_set(request, library, output->path);
     agent_set(kind);
-    settings_check();
-    filter_explain(&request);
-    char **words = forward_words(request.words, launcher, kind, library, note);
-    if (note[0] && !request.quiet)
+    settings_check(false);
+    filter_explain(request, false);
+    char **words = forward_words(request->words, launcher, kind, library, note);
+    if (note[0] && !request->quiet)
         warnx("note: %s", note);
-    struct deathwatch *watch = deathwatch_start(output.path);
+    struct deathwatch *watch = deathwatch_start(output->path);
     int status = child_run(words);
     deathwatch_stop(watch);
     forward_free(words);
@@ -343,6 +344,47 @@ int main(int argc, char *argv[])
         setenv("LD_PRELOAD", restored, 1);
     else
         unsetenv("LD_PRELOAD");
+    free(restored);
+    return status;
+}
+
+static void below_choose(struct request *request, const struct abi_choice *choice, bool silent)
+{
+    if (choice->found != ABI_NONE || !choice->plain_below[0] || request->fabric)
+        return;
+    request->fabric = true; /* there is nothing else to see */
+    if (!request->quiet && !silent)
+        warnx("note: %s is linked to no MPI library, but to %s: what that does is recorded (--fabric)",
+              choice->plain_program, choice->plain_below);
+}
+
+int main(int argc, char *argv[])
+{
+    setlocale(LC_CTYPE, "");
+    struct request request = request_read(argc, argv);
+    struct launched launched;
+    struct abi_choice choice;
+    char library[PATH_MAX];
+    enum launcher_kind kind;
+    command_check(request.words[0]);
+    size_t launcher = launcher_word(request.words, &kind);
+    /* in front of a launcher it is none of the processes that count, wherever it is itself */
+    const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
+    bool one_of_many = place && place->rank > 0;
+    library_choose(&request, place ? place->abi : ABI_NONE, &choice, library);
+    below_choose(&request, &choice, one_of_many);
+    struct output_dir output;
+    output_dir_make(&output, request.output, request.otf2 && !one_of_many, one_of_many ? NULL : request.summary, place);
+    if (one_of_many) {
+        environment_set(&request, library, output.path);
+        agent_set(LAUNCHER_NONE);
+        settings_check(true);
+        filter_explain(&request, true);
+        program_become(request.words);
+    }
+    int status = command_run(&request, launcher, kind, library, &output);
+    if (place)
+        postmortem_await(output.path);
 
     struct outcome outcome = {.output = &output,
                               .choice = &choice,
@@ -355,6 +397,5 @@ int main(int argc, char *argv[])
                               .compact = !request.no_compact,
                               .quiet = request.quiet};
     outcome_show(&outcome);
-    free(restored);
     return status;
 }

@@ -47,14 +47,20 @@ static int directory_try(const char *path)
     return 0;
 }
 
-static void name_choose(struct output_dir *dir, const char *wanted)
+static void name_choose(struct output_dir *dir, const char *wanted, const struct launched *launched)
 {
     char stamp[32];
     time_t now = time(NULL);
     struct tm local;
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
-    int length = wanted ? snprintf(dir->given, sizeof dir->given, "%s", wanted)
-                        : snprintf(dir->given, sizeof dir->given, "mpit-run-%s-%ld", stamp, (long)getpid());
+    if (!wanted && launched && !launched->id[0])
+        errx(EXIT_USAGE,
+             "this is one of %d processes that a launcher started, and nothing tells of which job: --output names the "
+             "directory for all of them; or put mpit-run in front of the launcher",
+             launched->size);
+    int length = wanted     ? snprintf(dir->given, sizeof dir->given, "%s", wanted)
+                 : launched ? snprintf(dir->given, sizeof dir->given, "mpit-run-%s", launched->id)
+                            : snprintf(dir->given, sizeof dir->given, "mpit-run-%s-%ld", stamp, (long)getpid());
     if (length == 0 || length >= (int)sizeof dir->given)
         errx(EXIT_USAGE, "'%.60s' is no name for an output directory", wanted);
 }
@@ -87,11 +93,22 @@ static void summary_check(const char *path, const struct output_dir *dir)
     errx(EXIT_USAGE, "the summary cannot be written to %s: %s", path, strerror(problem));
 }
 
-void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archive, const char *summary)
+/* Run files of an earlier run are not mixed with those of this one. */
+static void emptiness_check(struct output_dir *dir, const struct launched *launched)
+{
+    bool empty = run_dir_count(dir->path) <= 0;
+    if (launched ? !launched_claim(launched, dir->path, empty) : !empty)
+        errx(EXIT_USAGE, "the output directory %s %s already; --output names a new one", dir->given,
+             empty ? "belongs to another job" : "holds a recorded run");
+    dir->shared = launched;
+}
+
+void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archive, const char *summary,
+                     const struct launched *launched)
 {
     char archive[PATH_MAX + 8], error[512];
     *dir = (struct output_dir){.made = 0};
-    name_choose(dir, wanted);
+    name_choose(dir, wanted, launched);
     summary_check(summary, NULL);
     int problem = directories_make(dir);
     if (!problem)
@@ -103,8 +120,7 @@ void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archi
         errx(EXIT_USAGE, "the output directory %s cannot be %s: %s%s", dir->given, dir->made ? "written" : "used",
              strerror(problem), wanted ? "" : "; --output names another one");
     }
-    if (run_dir_count(dir->path) > 0)
-        errx(EXIT_USAGE, "the output directory %s holds a recorded run already; --output names a new one", dir->given);
+    emptiness_check(dir, launched);
     snprintf(archive, sizeof archive, "%s/otf2", dir->given);
     if (with_archive && archive_target_check(archive, error) != 0) {
         output_dir_drop(dir);
@@ -116,6 +132,8 @@ void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archi
 void output_dir_drop(const struct output_dir *dir)
 {
     char path[PATH_MAX];
+    if (dir->shared)
+        return;
     snprintf(path, sizeof path, "%s", dir->given);
     /* each stays if there is anything in it */
     for (size_t bytes = strlen(path); dir->made && bytes >= dir->made && rmdir(path) == 0;) {

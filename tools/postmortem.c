@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 2000, WAIT_STEP_MS = 20 };
+enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000 };
 
 static bool state_is_same(const struct patient *one, const struct patient *other)
 {
@@ -224,6 +224,39 @@ void postmortem_end(const char *path)
     end_write(path, realtime_now());
 }
 
+static bool name_is_run_file(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
+}
+
+/* How many have not told their end, and are there or may be. */
+static size_t unended_count(const char *directory, bool with_unseen)
+{
+    size_t count = 0;
+    DIR *stream = opendir(directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        char path[PATH_MAX];
+        struct run_header header;
+        snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
+        int fd = name_is_run_file(entry->d_name) ? unended_open(path, &header) : -1;
+        if (fd < 0)
+            continue;
+        close(fd);
+        enum process_life life = process_life(&header);
+        count += life == LIFE_HERE || (life == LIFE_UNSEEN && with_unseen);
+    }
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+void postmortem_await(const char *directory)
+{
+    for (int waited = 0; unended_count(directory, waited < WAIT_UNSEEN_MS); waited += WAIT_STEP_MS)
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_MS * 1000000L}, NULL);
+}
+
 void postmortem_seen(const char *directory)
 {
     uint64_t ns = realtime_now();
@@ -232,10 +265,8 @@ void postmortem_seen(const char *directory)
         DIR *stream = opendir(directory);
         for (struct dirent *entry; stream && (entry = readdir(stream));) {
             char path[PATH_MAX];
-            size_t length = strlen(entry->d_name);
             snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
-            if (length > strlen(RUN_FILE_SUFFIX) &&
-                strcmp(entry->d_name + length - strlen(RUN_FILE_SUFFIX), RUN_FILE_SUFFIX) == 0)
+            if (name_is_run_file(entry->d_name))
                 alive += end_write(path, ns);
             else if (strstr(entry->d_name, SUMMARY_SUFFIX ".part") && waited >= WAIT_MS)
                 unlink(path);

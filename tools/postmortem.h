@@ -18,6 +18,10 @@
  * files. */
 size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out);
 
+/* Waits until no process that left a run file has its end before it: on this node while it lives, on others for some
+ * seconds at the most. */
+void postmortem_await(const char *directory);
+
 /* For mpit-run, when the command has ended: waits for processes of this node that are just ending, and writes that end
  * into their run files; removes what of a summary was not finished. */
 void postmortem_seen(const char *directory);

@@ -133,6 +133,18 @@ static bool requests_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
+/* Has the process receives under way, as far as is known? */
+static bool receives_posted(const struct patient *patient)
+{
+    struct pending *list;
+    long count = pending_find(patient->file, &list);
+    bool posted = count < 0;
+    for (long i = 0; i < count; i++)
+        posted = posted || list[i].class == REQUEST_IS_RECV;
+    free(list);
+    return posted;
+}
+
 /* Only a call that ends when all is there; a test returns at once. */
 static bool waits_for_requests(const char *call)
 {
@@ -159,6 +171,7 @@ static bool patient_waits(const struct ward *ward, struct patient *patient)
     default:
         return true;
     }
+    waits->posted = peer >= 0 && receives_posted(patient);
     if (call_table[kind].fold == FOLD_SEND)
         return peer_add(ward, waits, comm, peer, WAIT_TO);
     return peer_add(ward, waits, comm, peer, WAIT_FROM) &&
@@ -342,6 +355,14 @@ static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
     return -1;
 }
 
+/* Rank i of the circle sends to the next one, which may be receiving in the background: a long message may be on its
+ * way, and the circle one of messages that pass each other. */
+static bool is_exchange(const struct search *search, const int32_t *ranks, size_t count, size_t i)
+{
+    int32_t next = ranks[(i + 1) % count];
+    return waits_have(&search->blocked[ranks[i]]->waits, next, WAIT_TO) && search->blocked[next]->waits.posted;
+}
+
 size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure)
 {
     struct search search = {.ward = ward};
@@ -364,7 +385,7 @@ size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure)
             continue;
         for (size_t i = 0; i < count; i++) {
             (*ranks)[i] = search.path[(size_t)begin + i];
-            *sure = *sure && !search.blocked[(*ranks)[i]]->waits.requests;
+            *sure = *sure && !search.blocked[(*ranks)[i]]->waits.requests && !is_exchange(&search, *ranks, count, i);
         }
     }
     free(search.blocked);

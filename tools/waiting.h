@@ -27,6 +27,7 @@ struct waits {
     bool anybody;    /* it receives from whoever sends */
     bool requests;   /* the list is of requests under way, of which the call may complete others */
     bool collective; /* and one of them is of a nonblocking collective */
+    bool posted;     /* it sends, and may have receives under way, by which others get rid of what they send */
 };
 
 /* A thread of a process that did not come to its end. */

@@ -25,7 +25,21 @@
 #include <unistd.h>
 
 enum { THREADS_MOST = 4, LAST = 1 << 16, COMMS = 8, WAITS = 16 };
-enum kind { ALLREDUCE, SENDRECV, ISEND, IRECV, WAITALL, BARRIER, COMM_DUP, COMM_FREE, RECV, REDUCE, BCAST, KINDS };
+enum kind {
+    ALLREDUCE,
+    SENDRECV,
+    ISEND,
+    IRECV,
+    WAITALL,
+    BARRIER,
+    COMM_DUP,
+    COMM_FREE,
+    RECV,
+    REDUCE,
+    BCAST,
+    SEND,
+    KINDS
+};
 
 struct entry {
     uint32_t kind, value; /* value: bytes of a collective, tag of a message */
@@ -110,6 +124,14 @@ static void hang(struct account *account, MPI_Comm comm)
                 CALL(account, BCAST, 4, MPI_Bcast(&token, 1, MPI_INT, 0, comm));
             else
                 CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, 1, 4711, comm, MPI_STATUS_IGNORE));
+    }
+    if (strncmp(end, "hang-sends", strlen("hang-sends")) == 0 &&
+        rank < 2) { /* too much to be sent before it is received */
+        static int tokens[1 << 20];
+        MPI_Request request;
+        if (strcmp(end, "hang-sends-posted") == 0) /* what never comes */
+            CALL(account, IRECV, 4712, MPI_Irecv(&token, 1, MPI_INT, 1 - rank, 4712, comm, &request));
+        CALL(account, SEND, 4711, MPI_Send(tokens, 1 << 20, MPI_INT, 1 - rank, 4711, comm));
     }
     if (strcmp(end, "hang-dead") == 0) { /* 1 waits and is killed by somebody, then 0 waits for it; 2 and 3 hang */
         char path[4096];

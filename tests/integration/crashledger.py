@@ -7,7 +7,7 @@ import subprocess
 
 THREADS, LAST = 4, 1 << 16
 NAMES = ["MPI_Allreduce", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Barrier", "MPI_Comm_dup",
-         "MPI_Comm_free", "MPI_Recv", "MPI_Reduce", "MPI_Bcast"]
+         "MPI_Comm_free", "MPI_Recv", "MPI_Reduce", "MPI_Bcast", "MPI_Send"]
 HEAD = struct.Struct("<IIII")
 ACCOUNT = struct.Struct("<QQ%dQ" % len(NAMES))
 SIGNATURE = {"MPI_Allreduce": 3, "MPI_Sendrecv": 2, "MPI_Isend": 2, "MPI_Irecv": 2, "MPI_Recv": 2}  # columns: tag, bytes

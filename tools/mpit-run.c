@@ -232,6 +232,14 @@ static bool programs_are_several(char *const words[])
     return false;
 }
 
+/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`. Who says
+ * that they are (MPIT_REDUCE=1) is believed. */
+static void alone_set(void)
+{
+    if (setenv("MPIT_REDUCE", "0", 0) != 0)
+        err(EXIT_USAGE, "no memory");
+}
+
 /* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
 static bool line_sets(char *const words[], const char *name)
 {
@@ -375,6 +383,8 @@ int main(int argc, char *argv[])
     below_choose(&request, &choice, one_of_many);
     struct output_dir output;
     output_dir_make(&output, request.output, request.otf2 && !one_of_many, one_of_many ? NULL : request.summary, place);
+    if (place)
+        alone_set();
     if (one_of_many) {
         environment_set(&request, library, output.path);
         agent_set(LAUNCHER_NONE);

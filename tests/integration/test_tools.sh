@@ -369,6 +369,10 @@ for mpi in openmpi mpich; do
     gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "../ring-$mpi 3"
     one_says 1 'ranks      2; '
     check "  the directory is there" [ -d "$(run_of)" ]
+    gives "$mpi: only one of three is recorded" 0 "mpirun.$mpi" -n 1 mpit-run --trace ../ring-$mpi : -n 2 ../ring-$mpi
+    one_says 1 'run files of 1 of the 3 processes of a job: ranks 1-2 are missing'
+    gives "$mpi: one that is told that all are" 0 env MPIT_REDUCE=1 "mpirun.$mpi" -n 2 mpit-run --output "$mpi-2" ../ring-$mpi
+    check "  leaves a summary alone" [ "$(find "$mpi-2" -name '*.mpit')" = "" ]
     gives "$mpi: a directory for what records nothing" 0 "mpirun.$mpi" -n 2 mpit-run --output "none-$mpi" true
     one_says 1 "no MPI process recorded"
     gives "  which is not for another job" 2 env PMI_RANK=0 PMI_SIZE=2 mpit-run --output "none-$mpi" true
@@ -381,7 +385,7 @@ for mpi in openmpi mpich; do
     check "  says nothing" [ ! -s err ]
     gives "  the first" 0 "${step[@]}" SLURM_PROCID=0 mpit-run ../ring-$mpi
     one_says 1 "recorded in mpit-run-slurm-7.1"
-    check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.summary' | wc -l)" = 2 ]
+    check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.mpit' | wc -l)" = 2 ]
     gives "  a later step" 2 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ../ring-$mpi
     gives "  a program that is not there" 127 "${step[@]}" SLURM_PROCID=1 mpit-run ./there-is-none
     gives "  a script of the job, in no step" 0 env SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=2 mpit-run ../ring-$mpi

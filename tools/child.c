@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,7 +58,7 @@ static void signals_give_back(const struct dispositions *before)
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
-static int child_wait(pid_t pid)
+static int child_wait(pid_t pid, int *signal)
 {
     int status;
     siginfo_t ended;
@@ -67,11 +68,25 @@ static int child_wait(pid_t pid)
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return 126;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    *signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return *signal ? 128 + *signal : WEXITSTATUS(status);
 }
 
-int child_run(char *const words[])
+void child_follow(int number)
 {
+    sigset_t one;
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    signal(number, SIG_DFL);
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    raise(number);
+    _exit(128 + number);
+}
+
+int child_run(char *const words[], int *signal)
+{
+    *signal = 0;
     int failure[2]; /* tells why exec failed; closed by an exec that did not */
     if (pipe2(failure, O_CLOEXEC) != 0) {
         warn("cannot make a pipe");
@@ -101,7 +116,7 @@ int child_run(char *const words[])
     while ((got = read(failure[0], &reason, sizeof reason)) < 0 && errno == EINTR)
         continue;
     close(failure[0]);
-    int status = child_wait(pid);
+    int status = child_wait(pid, signal);
     signals_give_back(&before);
     if (got == (ssize_t)sizeof reason) {
         warnx("cannot run '%s': %s", words[0], strerror(reason));

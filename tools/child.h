@@ -6,12 +6,14 @@
 
 /*
  * Runs words[] with the present environment and waits for it. Returns its exit status, 128 + signal where one killed
- * it, 127 or 126 where it could not be started (a message has been printed then).
+ * it (which is in *signal then, else 0), 127 or 126 where it could not be started (a message has been printed then).
  *
  * SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on, but not those that the terminal sends: they
  * reach the whole process group, and launchers take a second SIGINT for "abort at once". Afterwards they do again what
  * they did before.
  */
-int child_run(char *const words[]);
+int child_run(char *const words[], int *signal);
+/* Ends this process by a signal, as the child was; for a core file there is no need. */
+__attribute__((noreturn)) void child_follow(int signal);
 
 #endif

@@ -232,8 +232,8 @@ static bool programs_are_several(char *const words[])
     return false;
 }
 
-/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`. Who says
- * that they are (MPIT_REDUCE=1) is believed. */
+/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`. Who
+ * says that they are (MPIT_REDUCE=1) is believed. */
 static void alone_set(void)
 {
     if (setenv("MPIT_REDUCE", "0", 0) != 0)
@@ -332,7 +332,7 @@ __attribute__((noreturn)) static void program_become(char *const words[])
 
 /* Runs the command with the environment that is set, and puts that of mpit-run itself back. */
 static int command_run(const struct request *request, size_t launcher, enum launcher_kind kind, const char *library,
-                       const struct output_dir *output)
+                       const struct output_dir *output, int *killed_by)
 {
     char note[512];
     const char *before = getenv("LD_PRELOAD");
@@ -345,7 +345,7 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     if (note[0] && !request->quiet)
         warnx("note: %s", note);
     struct deathwatch *watch = deathwatch_start(output->path);
-    int status = child_run(words);
+    int status = child_run(words, killed_by);
     deathwatch_stop(watch);
     forward_free(words);
     if (restored) /* what mpit-run itself runs from here on is not recorded */
@@ -392,8 +392,8 @@ int main(int argc, char *argv[])
         filter_explain(&request, true);
         program_become(request.words);
     }
-    int status = command_run(&request, launcher, kind, library, &output);
-    if (place)
+    int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);
+    if (place && status == 0) /* else the launcher has to learn of it, and ends the others */
         postmortem_await(output.path);
 
     struct outcome outcome = {.output = &output,
@@ -407,5 +407,7 @@ int main(int argc, char *argv[])
                               .compact = !request.no_compact,
                               .quiet = request.quiet};
     outcome_show(&outcome);
+    if (place && killed_by)
+        child_follow(killed_by); /* the launcher tells its user by which signal */
     return status;
 }

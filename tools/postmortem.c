@@ -180,15 +180,25 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
 /* ---- when the command has ended ------------------------------------------------------------------------------------
  */
 
-/* Opens a run file whose process has not told its end, and has none written. -1: it is none such. */
-static int unended_open(const char *path, struct run_header *header)
+/* Opens a run file whose process has not come to its end. -1: it is none such. */
+static int unfinalized_open(const char *path, struct run_header *header)
 {
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     bool good = fd >= 0 && pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
                 memcmp(header->magic, RUN_MAGIC, sizeof header->magic) == 0 && header->version == RUN_VERSION &&
-                header->byte_order == RUN_BYTE_ORDER && header->phase != RUN_FINALIZED && !header->end_realtime_ns;
+                header->byte_order == RUN_BYTE_ORDER && header->phase != RUN_FINALIZED;
     header->boot[sizeof header->boot - 1] = header->program[sizeof header->program - 1] = '\0';
     if (good || fd < 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The same, of one whose death is not written in it either. */
+static int unended_open(const char *path, struct run_header *header)
+{
+    int fd = unfinalized_open(path, header);
+    if (fd < 0 || !header->end_realtime_ns)
         return fd;
     close(fd);
     return -1;
@@ -230,21 +240,26 @@ static bool name_is_run_file(const char *name)
     return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
 }
 
-/* How many have not told their end, and are there or may be. */
-static size_t unended_count(const char *directory, bool with_unseen)
+struct unfinalized {
+    size_t here, unseen, gone; /* whether they live */
+};
+
+static struct unfinalized unfinalized_count(const char *directory)
 {
-    size_t count = 0;
+    struct unfinalized count = {0};
     DIR *stream = opendir(directory);
     for (struct dirent *entry; stream && (entry = readdir(stream));) {
         char path[PATH_MAX];
         struct run_header header;
         snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
-        int fd = name_is_run_file(entry->d_name) ? unended_open(path, &header) : -1;
+        int fd = name_is_run_file(entry->d_name) ? unfinalized_open(path, &header) : -1;
         if (fd < 0)
             continue;
         close(fd);
         enum process_life life = process_life(&header);
-        count += life == LIFE_HERE || (life == LIFE_UNSEEN && with_unseen);
+        count.here += life == LIFE_HERE;
+        count.unseen += life == LIFE_UNSEEN;
+        count.gone += life == LIFE_GONE;
     }
     if (stream)
         closedir(stream);
@@ -253,8 +268,12 @@ static size_t unended_count(const char *directory, bool with_unseen)
 
 void postmortem_await(const char *directory)
 {
-    for (int waited = 0; unended_count(directory, waited < WAIT_UNSEEN_MS); waited += WAIT_STEP_MS)
+    for (int waited = 0;; waited += WAIT_STEP_MS) {
+        struct unfinalized count = unfinalized_count(directory);
+        if (count.gone || (!count.here && (!count.unseen || waited >= WAIT_UNSEEN_MS)))
+            return;
         nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_MS * 1000000L}, NULL);
+    }
 }
 
 void postmortem_seen(const char *directory)

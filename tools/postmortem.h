@@ -18,8 +18,8 @@
  * files. */
 size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out);
 
-/* Waits until no process that left a run file has its end before it: on this node while it lives, on others for some
- * seconds at the most. */
+/* Waits until all processes that left run files have come to their ends, or one of them has ended otherwise; for those
+ * that cannot be seen from here some seconds at the most. */
 void postmortem_await(const char *directory);
 
 /* For mpit-run, when the command has ended: waits for processes of this node that are just ending, and writes that end

@@ -93,6 +93,22 @@ int main(int argc, char *argv[])
     return 0;
 }
 END
+cat >fall.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char *argv[])
+{
+    int rank, token = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        atoi(argv[1]) < 0 ? abort() : _exit(atoi(argv[1]));
+    MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* for what never comes */
+    MPI_Finalize();
+    return 0;
+}
+END
 cat >hang.c <<'END'
 #include <mpi.h>
 #include <unistd.h>
@@ -355,6 +371,7 @@ run_of() { sed -n 's/^mpit-run: recorded in \([^ ;]*\).*/\1/p' err; }
 json_has() { check "  $1: $2" python3 -c "import json, sys; job = json.load(open('$1'))['jobs'][0]; sys.exit(not ($2))"; }
 for mpi in openmpi mpich; do
     has $mpi || continue
+    check "fall.c for $mpi is built" "mpicc.$mpi" ../fall.c -o ../fall-$mpi
     gives "$mpi: three, each with its mpit-run" 0 "mpirun.$mpi" -n 3 mpit-run --summary $mpi.json ../ring-$mpi
     one_says 1 'mpit-run: recorded in mpit-run-[-.0-9]+; '
     one_says 1 'mpit-run: '
@@ -373,6 +390,11 @@ for mpi in openmpi mpich; do
     one_says 1 'run files of 1 of the 3 processes of a job: ranks 1-2 are missing'
     gives "$mpi: one that is told that all are" 0 env MPIT_REDUCE=1 "mpirun.$mpi" -n 2 mpit-run --output "$mpi-2" ../ring-$mpi
     check "  leaves a summary alone" [ "$(find "$mpi-2" -name '*.mpit')" = "" ]
+    for how in -1 3 0; do # MPICH waits for the others where one ends with 0, with mpit and without
+        [ $mpi$how = mpich0 ] && continue
+        timeout 60 "mpirun.$mpi" -n 2 ../fall-$mpi $how >out 2>&1 </dev/null
+        gives "$mpi: the first ends with $how, and the launcher learns of it" $? "mpirun.$mpi" -n 2 mpit-run ../fall-$mpi $how
+    done
     gives "$mpi: a directory for what records nothing" 0 "mpirun.$mpi" -n 2 mpit-run --output "none-$mpi" true
     one_says 1 "no MPI process recorded"
     gives "  which is not for another job" 2 env PMI_RANK=0 PMI_SIZE=2 mpit-run --output "none-$mpi" true

@@ -232,11 +232,11 @@ static bool programs_are_several(char *const words[])
     return false;
 }
 
-/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`. Who
- * says that they are (MPIT_REDUCE=1) is believed. */
+/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`.
+ * What the user's own MPIT_REDUCE says may have reached some of them alone. */
 static void alone_set(void)
 {
-    if (setenv("MPIT_REDUCE", "0", 0) != 0)
+    if (setenv("MPIT_REDUCE", "0", 1) != 0)
         err(EXIT_USAGE, "no memory");
 }
 

@@ -277,14 +277,14 @@ static void comm_mark(struct comm *comm, bool freed)
 
 /*
  * Takes the handle out of all threads' caches. Another thread may be in its cache meanwhile, but not for this handle:
- * to use a communicator while it is being freed is an error of the program.
+ * to use a communicator while it is being freed is an error of the program. It may have gone on to another one when the
+ * 0 gets there, and has to look for that again; its view stays, for it may be that of the other one.
  */
 static void caches_forget(uint64_t handle)
 {
     for (struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
         if (RELAXED_LOAD(&l->last.handle) == handle) {
             RELAXED_STORE(&l->plain_handle, PLAIN_NEVER);
-            RELAXED_STORE(&l->last.view, NULL);
             RELAXED_STORE(&l->last.handle, 0);
         }
         struct comm_cache_entry *known = ledger_cache(l, handle);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "filesize.h"
 
+#include "cancel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +16,7 @@ enum { KERNEL_MASK_BYTES = (_NSIG - 1) / 8 };
 
 struct quiet {
     bool held, pending; /* before */
+    int cancel;
 };
 
 /* The kernel's own calls: those of the library are points where a thread may be cancelled, and the recorder has its own
@@ -40,6 +43,7 @@ static struct quiet quiet_begin(void)
 {
     struct quiet quiet;
     sigset_t set, before;
+    quiet.cancel = cancel_hold();
     set_make(&set);
     sigemptyset(&before);
     mask_change(SIG_BLOCK, &set, &before);
@@ -71,6 +75,7 @@ static void quiet_end(const struct quiet *quiet, int error)
         set_make(&set);
         mask_change(SIG_UNBLOCK, &set, NULL);
     }
+    cancel_release(quiet->cancel);
     errno = before;
 }
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "run.h"
 
+#include "cancel.h"
+
 #include "filesize.h"
 #include "runtrace.h"
 #include "samples.h"
@@ -53,7 +55,7 @@ static bool file_is_ours(const struct run *run, int fd)
     return fstat(fd, &st) == 0 && st.st_dev == run->device && st.st_ino == run->inode;
 }
 
-int run_file_hold(struct run *run)
+static int file_hold(struct run *run)
 {
     if (run->fd >= 0) {
         if (file_is_ours(run, run->fd))
@@ -69,10 +71,20 @@ int run_file_hold(struct run *run)
     return -1;
 }
 
+int run_file_hold(struct run *run)
+{
+    int cancel = cancel_hold(), fd = file_hold(run), error = errno;
+    cancel_release(cancel);
+    errno = error;
+    return fd;
+}
+
 void run_file_release(const struct run *run, int fd)
 {
+    int cancel = cancel_hold();
     if (fd >= 0 && fd != run->fd)
         close(fd);
+    cancel_release(cancel);
 }
 
 enum loss_cause run_file_trouble(struct run *run, int error)

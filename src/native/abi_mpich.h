@@ -65,6 +65,12 @@ static inline uint64_t abi_status_bytes(const MPI_Status *status)
     return (uint32_t)status->count_lo | ((uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32);
 }
 
+static inline void abi_status_bytes_set(MPI_Status *status, uint64_t bytes)
+{
+    status->count_lo = (int)(uint32_t)bytes;
+    status->count_hi_and_cancelled = (int)((uint32_t)(bytes >> 32) << 1) | (status->count_hi_and_cancelled & 1);
+}
+
 static inline bool abi_status_cancelled(const MPI_Status *status)
 {
     return status->count_hi_and_cancelled & 1;

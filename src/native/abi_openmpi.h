@@ -80,6 +80,11 @@ static inline uint64_t abi_status_bytes(const MPI_Status *status)
     return status->_ucount;
 }
 
+static inline void abi_status_bytes_set(MPI_Status *status, uint64_t bytes)
+{
+    status->_ucount = bytes;
+}
+
 static inline bool abi_status_cancelled(const MPI_Status *status)
 {
     return status->_cancelled != 0;

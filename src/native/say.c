@@ -87,6 +87,8 @@ int native_output(int descriptor, const char *text, size_t bytes, int wait_ms)
     error = pthread_sigmask(SIG_BLOCK, &quiet, &before);
     if (error)
         return error;
+    int cancel = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* poll and write are points where a thread is cancelled */
     if (sigpending(&pending) != 0)
         sigemptyset(&pending);
     error = text_write(descriptor, !S_ISREG(st.st_mode), text, bytes, wait_ms);
@@ -96,6 +98,7 @@ int native_output(int descriptor, const char *text, size_t bytes, int wait_ms)
         sigaddset(&quiet, raised);
         sigtimedwait(&quiet, NULL, &(struct timespec){0, 0});
     }
+    pthread_setcancelstate(cancel, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }

@@ -422,6 +422,17 @@ static void done_release(struct completion *c, int result)
     }
 }
 
+static void ended_record(struct log *log, struct request *request, const MPI_Status *status, int result)
+{
+    MPI_Status corrected;
+    if (__builtin_expect(result == MPI_SUCCESS, 1))
+        request_record(log, request, status, false);
+    else if (request_cut_off(request, status, result, &corrected))
+        request_record(log, request, &corrected, false);
+    else
+        request_record(log, request, status, request_failed(status, result));
+}
+
 /* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
  * more. */
 void completion_records(struct completion *c, int result)
@@ -433,7 +444,7 @@ void completion_records(struct completion *c, int result)
         if (done_in_front(request)) {
             posted_record(log, &done_place(request)->posted, c->status[i]);
         } else {
-            request_record(log, request, c->status[i], result != MPI_SUCCESS && request_failed(c->status[i], result));
+            ended_record(log, request, c->status[i], result);
             behind++;
         }
     }

@@ -278,19 +278,31 @@ void displaced_record(struct log *log)
     raise_finish(log);
 }
 
+/* The class of a request's own error. */
+static int request_error_class(const MPI_Status *status, int result)
+{
+    int class = MPI_SUCCESS;
+    if (result != MPI_SUCCESS)
+        native.Error_class(result, &class);
+    if (class == MPI_ERR_IN_STATUS && status) {
+        class = MPI_SUCCESS;
+        if (status->MPI_ERROR != MPI_SUCCESS)
+            native.Error_class(status->MPI_ERROR, &class);
+    }
+    return class;
+}
+
 bool request_failed(const MPI_Status *status, int result)
 {
-    int error = result, class = MPI_SUCCESS;
-    if (result == MPI_SUCCESS)
+    int class = request_error_class(status, result);
+    return class != MPI_SUCCESS && (class != MPI_ERR_TRUNCATE || !status); /* a message that was cut off has arrived */
+}
+
+bool request_cut_off(const struct request *request, const MPI_Status *status, int result, MPI_Status *corrected)
+{
+    if (!status || !request_receives(request) || request_error_class(status, result) != MPI_ERR_TRUNCATE)
         return false;
-    native.Error_class(result, &class);
-    if (class == MPI_ERR_IN_STATUS) {
-        if (!status)
-            return true;
-        error = status->MPI_ERROR;
-        if (error == MPI_SUCCESS)
-            return false;
-        native.Error_class(error, &class);
-    }
-    return class != MPI_ERR_TRUNCATE || !status; /* a message that was cut off has arrived */
+    *corrected = *status;
+    abi_status_bytes_set(corrected, request->posted.bytes);
+    return true;
 }

@@ -10,6 +10,9 @@
 
 /* Did this request fail? A truncated message has arrived, in the size that there was room for. */
 bool request_failed(const MPI_Status *status, int result);
+/* It is a receive whose message was cut off: *corrected is its status with the size that there was room for. MPICH's
+ * still has what the library's request object brought the last time. */
+bool request_cut_off(const struct request *request, const MPI_Status *status, int result, MPI_Status *corrected);
 bool request_receives(const struct request *request);
 
 /* Its record. `status` may be NULL: what it brought is not known. */

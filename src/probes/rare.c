@@ -24,7 +24,7 @@ void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view 
     sent_emit(probe, FOLD_SEND, kind, view, result, dest, tag, sent_bytes(probe, result, dest, count, type));
 }
 
-/* How much a receive that was cut off can have brought. */
+/* What a receive that was cut off has brought; UINT64_MAX: it was not. */
 uint64_t room_of(int result, int64_t count, MPI_Datatype type)
 {
     return result != MPI_SUCCESS && receive_arrived(result) ? native_bytes(count, type) : UINT64_MAX;
@@ -38,9 +38,7 @@ void received_event(struct event *event, struct view *view, int source, uint64_t
     event->tag = status->MPI_TAG;
     if (event->peer < 0)
         return;
-    event->bytes = abi_status_bytes(status);
-    if (event->bytes > room)
-        event->bytes = room;
+    event->bytes = room == UINT64_MAX ? abi_status_bytes(status) : room;
     event->kind |= size_flag(event->bytes);
     if (view)
         view_page_select(view, event->peer);

@@ -34,7 +34,7 @@ HOT bool receive_arrived(int result)
     return __builtin_expect(result == MPI_SUCCESS, 1) || receive_arrived_slow(result);
 }
 
-/* How much a receive that was cut off can have brought. */
+/* What a receive that was cut off has brought; UINT64_MAX: it was not, and the status tells. */
 uint64_t room_of(int result, int64_t count, MPI_Datatype type);
 /* Fills what a status tells of a received message. */
 void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status);

@@ -201,6 +201,7 @@ int main(int argc, char **argv)
         int threads;
     } all_parts[] = {
         {"matched", matched, 0},
+        {"cut off", cut_off, 0},
         {"general", general, 0},
         {"persistent", persistent, 0},
         {"asked", asked, 0},

@@ -45,6 +45,7 @@ static inline int left(void)
 
 /* The parts: nothing is pending when one is over. */
 void matched(void);
+void cut_off(void);
 void general(void);
 void persistent(void);
 void asked(void);

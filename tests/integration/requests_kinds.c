@@ -1,4 +1,4 @@
-/* Requests of special kinds: matched, paired, partitioned, generalized. */
+/* Requests of special kinds: matched, cut off, paired, partitioned, generalized. */
 #include "requests.h"
 
 #include <sched.h>
@@ -50,6 +50,100 @@ void matched(void)
     CALL(MPI_Wait, &receive, &status);
     CALL(MPI_Improbe, left(), TAG + 99, books[1].comm, &flag, &found[0], &status);
     check((unsigned long long)flag, 0, "matched", "a message that nobody has sent");
+}
+
+/* The call has to end with a message that was too long for its buffer. */
+static void cut(int code, const char *name)
+{
+    int class = code;
+    MPI_Error_class(code, &class);
+    check((unsigned long long)class, MPI_ERR_TRUNCATE, "cut off", name);
+    counted(MPI_SUCCESS, name);
+}
+#define CUT(function, ...) cut(function(__VA_ARGS__), #function)
+
+enum { SENT = 30, ROOM = 10 };
+
+static void cut_blocking(MPI_Comm comm, int way)
+{
+    MPI_Message found;
+    MPI_Status status;
+    if (way == 0) {
+        CUT(MPI_Recv, in[0], ROOM, MPI_INT, left(), TAG + 1, comm, &status);
+    } else if (way == 1) {
+        CUT(MPI_Recv, in[0], ROOM, MPI_INT, MPI_ANY_SOURCE, TAG + 1, comm, MPI_STATUS_IGNORE);
+    } else if (way == 2) {
+        CUT(MPI_Sendrecv, out, 0, MPI_INT, MPI_PROC_NULL, TAG, in[0], ROOM, MPI_INT, left(), TAG + 1, comm, &status);
+    } else {
+        CALL(MPI_Mprobe, left(), TAG + 1, comm, &found, &status);
+        CUT(MPI_Mrecv, in[0], ROOM, MPI_INT, &found, &status);
+    }
+}
+
+static void cut_nonblocking(MPI_Comm comm, int way)
+{
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[2];
+    int flag = 0, index, code = MPI_SUCCESS;
+    if (way == 4) {
+        CALL(MPI_Recv_init, in[0], ROOM, MPI_INT, left(), TAG + 1, comm, &requests[0]);
+        CALL(MPI_Start, &requests[0]);
+        CUT(MPI_Wait, &requests[0], &statuses[0]);
+        if (requests[0] != MPI_REQUEST_NULL) /* Open MPI frees it */
+            CALL(MPI_Request_free, &requests[0]);
+        return;
+    }
+    CALL(MPI_Irecv, in[0], ROOM, MPI_INT, left(), TAG + 1, comm, &requests[0]);
+    if (way == 0) {
+        CUT(MPI_Wait, &requests[0], MPI_STATUS_IGNORE);
+    } else if (way == 1) {
+        for (; !flag && code == MPI_SUCCESS; counted(MPI_SUCCESS, "MPI_Test"))
+            code = MPI_Test(&requests[0], &flag, &statuses[0]);
+        MPI_Error_class(code, &index);
+        check((unsigned long long)index, MPI_ERR_TRUNCATE, "cut off", "MPI_Test");
+    } else if (way == 2) {
+        CUT(MPI_Waitany, 2, requests, &index, &statuses[0]);
+    } else { /* beside one that is whole */
+        MPI_Request send;
+        CALL(MPI_Irecv, in[1], ROOM, MPI_INT, left(), TAG + 2, comm, &requests[1]);
+        post_send(&books[0], 3, TAG + 2, &send);
+        code = MPI_Waitall(2, requests, statuses);
+        MPI_Error_class(code, &index);
+        check((unsigned long long)index, MPI_ERR_IN_STATUS, "cut off", "MPI_Waitall");
+        counted(MPI_SUCCESS, "MPI_Waitall");
+        for (int i = 0; i < 2; i++) /* one that was not complete yet may be left */
+            if (requests[i] != MPI_REQUEST_NULL) {
+                MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+                counted(MPI_SUCCESS, "MPI_Wait");
+            }
+        CALL(MPI_Wait, &send, MPI_STATUS_IGNORE);
+        received(&books[0], 3 * sizeof(int));
+    }
+}
+
+/* Messages that are longer than their buffers count with what there was room for, whatever was received into the
+ * library's request before. */
+void cut_off(void)
+{
+    const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF, books[0].comm};
+    MPI_Request request;
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+    for (int way = 0; way < 9; way++) {
+        post_send(&books[0], 2, TAG, &request);
+        CALL(MPI_Recv, in[0], ROOM, MPI_INT, left(), TAG, books[0].comm, MPI_STATUS_IGNORE);
+        CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+        received(&books[0], 2 * sizeof(int));
+        post_send(&books[0], SENT, TAG + 1, &request);
+        if (way < 4)
+            cut_blocking(books[0].comm, way);
+        else
+            cut_nonblocking(books[0].comm, way - 4);
+        CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+        received(&books[0], ROOM * sizeof(int));
+    }
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_ARE_FATAL);
 }
 
 #if MPI_VERSION >= 4

@@ -165,6 +165,25 @@ scripts_started() {
     says out "^mpit-b:.*:0$"
 }
 
+# Each process has an mpit-run of its own, on both hosts.
+behind() {
+    local mpi=$1 run=$work/behind
+    gives "$mpi: mpit-run behind the launcher, and a variable that reaches some" 0 env MPIT_REDUCE=1 "${mpirun[@]}" -n 4 \
+        "$build/bin/mpit-run" --quiet --output "$run" --otf2 "${heat[@]}"
+    check "  prints the same" diff "$work/native" "$work/out"
+    traced behind
+    if [ $mpi = mpich ]; then
+        gives "$mpi: behind the launcher, without --output" 2 "${mpirun[@]}" -n 4 "$build/bin/mpit-run" "${heat[@]}"
+        says err "this is one of 4 processes that a launcher started.*: --output names the directory"
+        return
+    fi
+    gives "$mpi: behind the launcher, without --output" 0 "${mpirun[@]}" -n 4 "$build/bin/mpit-run" "${heat[@]}"
+    run=$work/$(sed -n 's/^mpit-run: recorded in \([^ ;]*\);.*/\1/p' "$work/err")
+    check "  one job with four ranks" whole 1
+    check "  two run files of each host" files 2
+    rm -rf "$run"
+}
+
 # The run directory is on a file system that each host has for itself.
 apart() {
     local mpi=$1 run=$work/private/$1
@@ -270,6 +289,7 @@ for mpi in openmpi mpich; do
     preload=$([ $mpi = openmpi ] || echo "$build/tests/lateprogress.so")
     programs_started $mpi
     scripts_started $mpi
+    behind $mpi
     apart $mpi
     contained $mpi
     if [ $mpi = openmpi ]; then

@@ -57,6 +57,17 @@ for mpi in openmpi mpich; do
     check "$mpi: the archive is sound" test $? -eq 0
     check "$mpi: the archive has what the tallies have" python3 "$here/trace_compare.py" "$work/json" "$work/check.json"
 
+    for how in cancelled early; do # the former with many writes of the trace, where a thread could be cancelled
+        run=$work/$how-$mpi
+        record="mpit-run --quiet --output $run --trace" MPIT_FLIGHT_EVENTS=64 MPIT_RECORD_LOCAL_CALLS=1 \
+            runs "$mpi, $how" $mpi 1 timeout 100 "$build/tests/threadlives-$mpi" $how
+        waits=$(sed -n 's/^MPI_Waitall //p' "$work/out")
+        mpit-dump --json "$run" >"$work/json" 2>"$work/err"
+        check "$mpi, $how: $waits calls" python3 -c "
+import json; assert json.load(open('$work/json'))['jobs'][0]['calls']['MPI_Waitall']['count'] == $waits"
+        check "$mpi, $how: the trace gives the tallies" mpit-dump --verify "$run"
+    done
+
     # more threads at once than there is memory for event buffers: the counts do not suffer
     run=$work/alive-$mpi
     record="mpit-run --quiet --output $run" runs "$mpi, 600 threads at once" $mpi 1 "$program" alive 600

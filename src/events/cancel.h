@@ -1,0 +1,22 @@
+/*
+ * Threads that the program cancels: not inside of mpit. A system call of ours is no point where the program expects it,
+ * and the thread would leave a lock behind that others wait for. It is cancelled at the next point of its own.
+ */
+#ifndef MPIT_EVENTS_CANCEL_H
+#define MPIT_EVENTS_CANCEL_H
+
+#include <pthread.h>
+
+static inline int cancel_hold(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void cancel_release(int before)
+{
+    pthread_setcancelstate(before, NULL);
+}
+
+#endif

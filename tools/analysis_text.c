@@ -42,8 +42,10 @@ static void head_print(const struct analysis *analysis, FILE *out)
             run = run ? run : analysis->job.ranks[r].run;
             there++;
         }
-    fprintf(out, "%.99s: %" PRId32 " ranks", run && run->header.program[0] ? run->header.program : "(no name)",
-            analysis->job.size);
+    char program[sizeof run->header.program] = "";
+    if (run)
+        label_clean(program, sizeof program, run->header.program, sizeof run->header.program);
+    fprintf(out, "%.99s: %" PRId32 " ranks", program[0] ? program : "(no name)", analysis->job.size);
     if (there < analysis->job.size)
         fprintf(out, ", %" PRId32 " of them with a trace", there);
     fprintf(out, "\n");

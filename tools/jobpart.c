@@ -57,8 +57,7 @@ static const struct run_reader *file_take(struct run_part *shown, size_t i)
     if (!shown->anew)
         return part->taken;
     if (replay_part_open(&part->tallies, part->taken, &choice, error, sizeof error) != 0)
-        errx(1, "the run file of rank %" PRId32 " (process %" PRIu32 " on %s) %s", header->world_rank, header->pid,
-             header->host, error);
+        run_job_file_reject(part->job, i, error);
     if (!part->counted[i])
         shown->missing += part->tallies.missing;
     part->counted[i] = true;

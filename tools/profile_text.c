@@ -1,5 +1,6 @@
 /* The profile as text. */
 #define _GNU_SOURCE
+#include "label.h"
 #include "profile.h"
 #include "units.h"
 
@@ -38,7 +39,9 @@ static void head_print(const struct profile *profile, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], note[SYMBOLS_NOTE_BYTES];
     const struct run_job *job = profile->stacks.job;
-    const char *program = job->file_count ? job->files[0].header.program : "";
+    char program[sizeof job->files[0].header.program] = "";
+    if (job->file_count)
+        label_clean(program, sizeof program, job->files[0].header.program, sizeof program);
     fprintf(out, "%.99s: %" PRIu64 " process%s, %" PRIu64 " thread%s", program[0] ? base_of(program) : "(no name)",
             profile->ranks, profile->ranks == 1 ? "" : "es", profile->streams, profile->streams == 1 ? "" : "s");
     fprintf(out, ", sampled at %s", rate_text(a, profile->period_least_ns));

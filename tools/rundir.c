@@ -2,6 +2,7 @@
 #include "rundir.h"
 
 #include "compact.h"
+#include "label.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -78,8 +79,10 @@ static void hosts_present(const struct run_job *job, char *text, size_t bytes)
             snprintf(text + used, bytes - used, ", ...");
             return;
         }
+        char clean[sizeof job->files[i].header.host];
         hosts[count++] = host;
-        used += (size_t)snprintf(text + used, bytes - used, "%s%.63s", used ? ", " : "", host);
+        label_clean(clean, sizeof clean, host, sizeof clean);
+        used += (size_t)snprintf(text + used, bytes - used, "%s%.63s", used ? ", " : "", clean);
     }
 }
 
@@ -262,12 +265,20 @@ bool run_job_is_complete(const struct run_job *job)
            job->file_count == (size_t)job->files[0].header.world_size;
 }
 
+void run_job_file_reject(const struct run_job *job, size_t i, const char *reason)
+{
+    const struct run_header *header = &job->files[i].header;
+    char host[sizeof header->host];
+    label_clean(host, sizeof host, header->host, sizeof header->host);
+    errx(1, "the run file of rank %" PRId32 " (process %" PRIu32 " on %s) %s", header->world_rank, header->pid, host,
+         reason);
+}
+
 const struct run_reader *run_job_file(const struct run_job *job, size_t i)
 {
     char reason[128];
     if (run_reader_wake(&job->files[i], reason) != 0)
-        errx(1, "the run file of rank %" PRId32 " (process %" PRIu32 " on %s) %s", job->files[i].header.world_rank,
-             job->files[i].header.pid, job->files[i].header.host, reason);
+        run_job_file_reject(job, i, reason);
     return &job->files[i];
 }
 

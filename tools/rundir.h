@@ -64,6 +64,9 @@ bool run_job_has_trace(const struct run_job *job);
 /* File i, to be looked into until many others were; run_reader_rest when done. Ends the tool when the file has gone. */
 const struct run_reader *run_job_file(const struct run_job *job, size_t i);
 
+/* Ends the tool: what is wrong with file i. */
+__attribute__((noreturn)) void run_job_file_reject(const struct run_job *job, size_t i, const char *reason);
+
 /* File i for its tallies, which are those of the part that is shown; NULL: it has none of that. */
 const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);

@@ -4,6 +4,7 @@
 #include "archive.h"
 #include "folded.h"
 #include "interrupt.h"
+#include "label.h"
 #include "otf2_samples.h"
 #include "outputfile.h"
 #include "pprof.h"
@@ -148,7 +149,9 @@ int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request
     } else if (!profile.sum.ns) {
         failed = failed_for(error, nothing);
     } else {
-        const char *program = job->files[0].header.program, *slash = strrchr(program, '/');
+        char program[sizeof job->files[0].header.program];
+        label_clean(program, sizeof program, job->files[0].header.program, sizeof program);
+        const char *slash = strrchr(program, '/');
         flamegraph_write(&profile, slash ? slash + 1 : program, out);
         notes_print(&profile.stacks);
     }

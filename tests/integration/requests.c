@@ -1,9 +1,11 @@
 /*
  * requests [threads] [BOOK]
+ * requests cut
  *
  * Requests of all kinds: matched, paired, generalized, persistent, partitioned; inactive and null ones between others,
  * freed and cancelled ones, handles that the library uses again at once; with `threads`, posted by one thread and
- * completed by another. The program counts every call and message itself, and holds that against the variables of two
+ * completed by another; with `cut` receives alone whose messages are too long for them (Open MPI 4.1.4 itself hangs there
+ * with several threads). The program counts every call and message itself, and holds that against the variables of two
  * communicators. Exit status 0: all agree; 1: they do not; 77: mpit is not there, the calls were made all the same.
  * The counts of each process are written into BOOK.RANK.
  */
@@ -201,7 +203,6 @@ int main(int argc, char **argv)
         int threads;
     } all_parts[] = {
         {"matched", matched, 0},
-        {"cut off", cut_off, 0},
         {"general", general, 0},
         {"persistent", persistent, 0},
         {"asked", asked, 0},
@@ -217,7 +218,7 @@ int main(int argc, char **argv)
         {"partitions of threads", partitions_of_threads, 1},
 #endif
     };
-    int provided, all = 0;
+    int provided, all = 0, cutting = argc > 1 && strcmp(argv[1], "cut") == 0;
     threaded = argc > 1 && strcmp(argv[1], "threads") == 0;
     MPI_Init_thread(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     if (threaded && provided != MPI_THREAD_MULTIPLE)
@@ -228,7 +229,12 @@ int main(int argc, char **argv)
     for (int c = 0; c < COMMS; c++)
         MPI_Comm_dup(MPI_COMM_WORLD, &books[c].comm);
     watches_open();
-    for (size_t p = 0; p < sizeof all_parts / sizeof *all_parts; p++) {
+    if (cutting) {
+        cut_off();
+        MPI_Barrier(MPI_COMM_WORLD);
+        part_check("cut off");
+    }
+    for (size_t p = 0; p < sizeof all_parts / sizeof *all_parts && !cutting; p++) {
         if (all_parts[p].threads > threaded)
             continue;
         all_parts[p].run();
@@ -241,7 +247,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("%d processes%s: %llu messages sent, %d mismatches\n", size, threaded ? ", several threads" : "",
                books[0].sends + books[1].sends, all);
-    if (argc > 1 && strcmp(argv[argc - 1], "threads") != 0)
+    if (argc > 1 && strcmp(argv[argc - 1], "threads") != 0 && !cutting)
         books_write(argv[argc - 1]);
     for (int c = 0; c < COMMS; c++)
         MPI_Comm_free(&books[c].comm);

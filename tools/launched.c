@@ -115,22 +115,22 @@ bool launched_find(struct launched *launched)
     *launched = (struct launched){.rank = variable_number("OMPI_COMM_WORLD_RANK"),
                                   .size = variable_number("OMPI_COMM_WORLD_SIZE"),
                                   .abi = ABI_OPENMPI};
-    if (launched->rank >= 0 && launched->size > 1) {
+    if (launched->rank >= 0 && launched->size > 0) { /* whatever a step of Slurm above has started */
         if ((text = getenv("PMIX_NAMESPACE")))
             id_set(launched, "", text, NULL);
-        return true;
+        return launched->size > 1;
     }
     launched->abi = ABI_NONE;
     launched->rank = variable_number("PMI_RANK");
     launched->size = variable_number("PMI_SIZE");
-    if (launched->rank >= 0 && launched->size > 1) {
+    if (launched->rank >= 0 && launched->size > 0) {
         if (getenv("HYDI_CONTROL_FD")) {
             launched->abi = ABI_MPICH;
             hydra_id(launched);
         } else {
             slurm_id(launched);
         }
-        return true;
+        return launched->size > 1;
     }
     launched->rank = variable_number("SLURM_PROCID");
     launched->size = getenv("SLURM_STEP_ID") ? variable_number("SLURM_STEP_NUM_TASKS") : 0;

@@ -410,6 +410,9 @@ for mpi in openmpi mpich; do
     check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.mpit' | wc -l)" = 2 ]
     gives "  a later step" 2 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ../ring-$mpi
     gives "  a program that is not there" 127 "${step[@]}" SLURM_PROCID=1 mpit-run ./there-is-none
+    gives "  a job of one process below it" 0 "${step[@]}" SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 \
+        mpit-run sh -c "unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE; exec ../ring-$mpi"
+    one_says 1 "recorded in mpit-run-20[-0-9]+;"
     gives "  a script of the job, in no step" 0 env SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=2 mpit-run ../ring-$mpi
     one_says 1 "recorded in mpit-run-20[-0-9]+;"
     rm -r mpit-run-slurm-7.1

@@ -55,6 +55,8 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
 struct request {
     const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks, *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
+    bool behind;      /* the launcher: mpit-run is one of several (launched.h), */
+    bool silent;      /* and the first of them speaks */
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
@@ -232,14 +234,6 @@ static bool programs_are_several(char *const words[])
     return false;
 }
 
-/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`.
- * What the user's own MPIT_REDUCE says may have reached some of them alone. */
-static void alone_set(void)
-{
-    if (setenv("MPIT_REDUCE", "0", 1) != 0)
-        err(EXIT_USAGE, "no memory");
-}
-
 /* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
 static bool line_sets(char *const words[], const char *name)
 {
@@ -255,6 +249,8 @@ static bool recording_disabled(char *const words[])
     return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
 }
 
+/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`.
+ * What the user's own MPIT_REDUCE says may have reached some of them alone. */
 static void environment_set(const struct request *request, const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
@@ -271,7 +267,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
         (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
-        (programs_are_several(request->words) && setenv("MPIT_REDUCE", "0", 1) != 0))
+        ((request->behind || programs_are_several(request->words)) && setenv("MPIT_REDUCE", "0", 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);
 }
@@ -302,7 +298,7 @@ static void settings_check(bool silent)
 
 /* What the filter means where that may not be what was meant. The processes then need not say it: they do where nobody
  * has set MPIT_RECORD_LOCAL_CALLS. */
-static void filter_explain(const struct request *request, bool silent)
+static void filter_explain(const struct request *request)
 {
     char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
     static const char name[] = "MPIT_RECORD_LOCAL_CALLS";
@@ -310,17 +306,27 @@ static void filter_explain(const struct request *request, bool silent)
     uint64_t local = 0;
     if (!request->filter)
         return;
-    if (!request->quiet && !silent && filter_is_narrow(request->filter, word, &meant, &other))
+    if (!request->quiet && !request->silent && filter_is_narrow(request->filter, word, &meant, &other))
         warnx("note: --filter: '%s' is the function %s alone; %s* stands for %s, too", word, meant, word, other);
     if (!filter_wants_local(request->filter, word) || line_sets(request->words, name) ||
         (knob_from_environment(KNOB_RECORD_LOCAL_CALLS, &local, problem) && local))
         return;
-    if (!silent)
+    if (!request->silent)
         warnx("--filter: nothing is recorded for '%s', which stands for local functions alone; these are recorded with "
               "%s=1",
               word, name);
     if (setenv(name, "0", 1) != 0)
         err(EXIT_USAGE, "no memory");
+}
+
+/* All that the command is to find in its environment. */
+static void command_prepare(const struct request *request, enum launcher_kind kind, const char *library,
+                            const struct output_dir *output)
+{
+    environment_set(request, library, output->path);
+    agent_set(kind);
+    settings_check(request->silent);
+    filter_explain(request);
 }
 
 /* Of one of several, and not the first: nothing is left to do when it ends. */
@@ -337,10 +343,7 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     char note[512];
     const char *before = getenv("LD_PRELOAD");
     char *restored = before ? strdup(before) : NULL;
-    environment_set(request, library, output->path);
-    agent_set(kind);
-    settings_check(false);
-    filter_explain(request, false);
+    command_prepare(request, kind, library, output);
     char **words = forward_words(request->words, launcher, kind, library, note);
     if (note[0] && !request->quiet)
         warnx("note: %s", note);
@@ -356,12 +359,12 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     return status;
 }
 
-static void below_choose(struct request *request, const struct abi_choice *choice, bool silent)
+static void below_choose(struct request *request, const struct abi_choice *choice)
 {
     if (choice->found != ABI_NONE || !choice->plain_below[0] || request->fabric)
         return;
     request->fabric = true; /* there is nothing else to see */
-    if (!request->quiet && !silent)
+    if (!request->quiet && !request->silent)
         warnx("note: %s is linked to no MPI library, but to %s: what that does is recorded (--fabric)",
               choice->plain_program, choice->plain_below);
 }
@@ -378,18 +381,15 @@ int main(int argc, char *argv[])
     size_t launcher = launcher_word(request.words, &kind);
     /* in front of a launcher it is none of the processes that count, wherever it is itself */
     const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
-    bool one_of_many = place && place->rank > 0;
+    request.behind = place;
+    request.silent = place && place->rank > 0;
     library_choose(&request, place ? place->abi : ABI_NONE, &choice, library);
-    below_choose(&request, &choice, one_of_many);
+    below_choose(&request, &choice);
     struct output_dir output;
-    output_dir_make(&output, request.output, request.otf2 && !one_of_many, one_of_many ? NULL : request.summary, place);
-    if (place)
-        alone_set();
-    if (one_of_many) {
-        environment_set(&request, library, output.path);
-        agent_set(LAUNCHER_NONE);
-        settings_check(true);
-        filter_explain(&request, true);
+    output_dir_make(&output, request.output, request.otf2 && !request.silent, request.silent ? NULL : request.summary,
+                    place);
+    if (request.silent) {
+        command_prepare(&request, kind, library, &output);
         program_become(request.words);
     }
     int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);

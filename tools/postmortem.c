@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000 };
+enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000, WAIT_STEP_MOST_MS = 500 };
 
 static bool state_is_same(const struct patient *one, const struct patient *other)
 {
@@ -268,11 +268,12 @@ static struct unfinalized unfinalized_count(const char *directory)
 
 void postmortem_await(const char *directory)
 {
-    for (int waited = 0;; waited += WAIT_STEP_MS) {
+    for (int waited = 0, step = WAIT_STEP_MS;; waited += step) {
         struct unfinalized count = unfinalized_count(directory);
         if (count.gone || (!count.here && (!count.unseen || waited >= WAIT_UNSEEN_MS)))
             return;
-        nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_MS * 1000000L}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = step * 1000000L}, NULL);
+        step = step < WAIT_STEP_MOST_MS ? 2 * step : step; /* it looks into all files each time */
     }
 }
 

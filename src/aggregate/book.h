@@ -146,7 +146,7 @@ struct book {
     uint32_t freed_count;  /* in all of them */
     struct comm_sum *sums; /* what those counted that were used again */
     uint32_t sum_count;
-    struct comm_sum *sum_latest; /* of them: the one that was found last */
+    struct comm_sum *sum_latest;                            /* of them: the one that was found last */
     struct level_cells *pending[FABRIC_PROVIDERS_MOST + 1]; /* operations below MPI, by the provider's number */
     struct comm *own; /* no communicator: levels of the process, which have windows as those of one have */
 };

@@ -19,8 +19,7 @@ struct quiet {
     int cancel;
 };
 
-/* The kernel's own calls: those of the library are points where a thread may be cancelled, and the recorder has its own
- * in front of them. */
+/* The kernel's own calls: the recorder has its own in front of the library's. */
 static void mask_change(int how, const sigset_t *set, sigset_t *before)
 {
     syscall(SYS_rt_sigprocmask, how, set, before, KERNEL_MASK_BYTES);

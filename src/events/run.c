@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include "cancel.h"
-
 #include "filesize.h"
 #include "runtrace.h"
 #include "samples.h"

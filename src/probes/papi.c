@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "papi.h"
 
+#include "cancel.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -199,9 +201,13 @@ bool papi_start(struct papi_sets *sets)
 bool papi_read(const struct papi_sets *sets, uint64_t *values)
 {
     long long got[PAPI_EVENTS_MOST][PAPI_EVENTS_MOST];
-    for (size_t i = 0; i < sets->count; i++)
-        if (papi.read(sets->sets[i], got[i]) != PAPI_OK_)
-            return false;
+    int cancel = cancel_hold();
+    bool good = true;
+    for (size_t i = 0; good && i < sets->count; i++)
+        good = papi.read(sets->sets[i], got[i]) == PAPI_OK_;
+    cancel_release(cancel);
+    if (!good)
+        return false;
     for (size_t i = 0; i < sets->events; i++)
         values[i] = (uint64_t)got[sets->place[i] >> 4][sets->place[i] & 15];
     return true;

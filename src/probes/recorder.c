@@ -302,8 +302,9 @@ static void facts_learn(struct log *log)
     int level = MPI_THREAD_SINGLE;
     if (!by_session)
         native.Query_thread(&level);
+    /* other threads may have their logs already: MPI_Initialized is a call, too */
     if (level == MPI_THREAD_MULTIPLE)
-        book_share();                            /* other threads may be here already: MPI_Initialized is a call, too */
+        book_share();
     log->own.tally.concurrent = book.concurrent; /* it is where a session was opened */
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();

@@ -4,10 +4,10 @@
  *
  * Requests of all kinds: matched, paired, generalized, persistent, partitioned; inactive and null ones between others,
  * freed and cancelled ones, handles that the library uses again at once; with `threads`, posted by one thread and
- * completed by another; with `cut` receives alone whose messages are too long for them (Open MPI 4.1.4 itself hangs there
- * with several threads). The program counts every call and message itself, and holds that against the variables of two
- * communicators. Exit status 0: all agree; 1: they do not; 77: mpit is not there, the calls were made all the same.
- * The counts of each process are written into BOOK.RANK.
+ * completed by another; with `cut` receives alone whose messages are too long for them (Open MPI 4.1.4 itself hangs
+ * there with several threads). The program counts every call and message itself, and holds that against the variables
+ * of two communicators. Exit status 0: all agree; 1: they do not; 77: mpit is not there, the calls were made all the
+ * same. The counts of each process are written into BOOK.RANK.
  */
 #include "requests.h"
 

@@ -8,14 +8,28 @@
 build=$(cd "${1:?usage: test_requests.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")" && pwd)/matched.F90
 
-# kept NAME: the trace in $run
+# counted NAME RANKS WORD...: requests, of $mpi
+counted() {
+    local name=$1 ranks=$2
+    shift 2
+    if launch $mpi $ranks "$build/tests/requests-$mpi" "$@" >"$work/out" 2>&1 </dev/null; then
+        ok "$name: $(tail -n 1 "$work/out")"
+    else
+        not_ok "$name (status $?)" "$work/out"
+    fi
+}
+
+# replayed NAME, kept NAME: the trace in $run; and its archive, and it is over
 # Warnings are right there: the program frees active receives, and mpit sees no end of what it completes out of sight.
-kept() {
+replayed() {
     if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
         ok "replayed trace equals the tallies: $1"
     else
         not_ok "replayed trace equals the tallies: $1" "$work/out"
     fi
+}
+kept() {
+    replayed "$1"
     if "$build/bin/mpit-dump" --check "$run/otf2" >"$work/out" 2>&1; then
         ok "the archive holds: $1"
     else
@@ -31,11 +45,7 @@ for mpi in openmpi mpich; do
     for ranks in 1 2 4; do
         for threads in "" threads; do
             name="requests-$mpi with $ranks processes${threads:+ and several threads}"
-            if launch $mpi $ranks "$build/tests/requests-$mpi" $threads "$work/book" >"$work/out" 2>&1 </dev/null; then
-                ok "$name: $(tail -n 1 "$work/out")"
-            else
-                not_ok "$name (status $?)" "$work/out"
-            fi
+            counted "$name" $ranks $threads "$work/book"
             if python3 "${source%/*}/requestsbook.py" "$run/otf2" "$work/book" $ranks >"$work/out" 2>&1; then
                 ok "archive of $name: $(tail -n 1 "$work/out")"
             else
@@ -47,16 +57,8 @@ for mpi in openmpi mpich; do
 
     for ranks in 1 2 3; do # the archive of these does not hold: less is received than was sent
         name="requests-$mpi cut, with $ranks processes"
-        if launch $mpi $ranks "$build/tests/requests-$mpi" cut >"$work/out" 2>&1 </dev/null; then
-            ok "$name: $(tail -n 1 "$work/out")"
-        else
-            not_ok "$name (status $?)" "$work/out"
-        fi
-        if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
-            ok "replayed trace equals the tallies: $name"
-        else
-            not_ok "replayed trace equals the tallies: $name" "$work/out"
-        fi
+        counted "$name" $ranks cut
+        replayed "$name"
         rm -rf "$run"
     done
 

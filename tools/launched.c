@@ -157,17 +157,32 @@ static bool claim_read(const char *path, char text[LAUNCHED_ID_BYTES + 1])
     return false;
 }
 
-bool launched_claim(const struct launched *launched, const char *directory, bool free)
+/* 0: the claim stands, with all of its text. Half a claim would keep the other ranks waiting for the rest. */
+static int claim_write(const char *path, const struct launched *launched)
 {
-    char path[PATH_MAX], mine[LAUNCHED_ID_BYTES + 1], there[LAUNCHED_ID_BYTES + 1];
+    char text[LAUNCHED_ID_BYTES + 1];
+    int bytes = snprintf(text, sizeof text, "%s\n", launched->id);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno;
+    ssize_t written = write(fd, text, (size_t)bytes);
+    int problem = written == bytes ? 0 : written < 0 ? errno : ENOSPC;
+    if (close(fd) != 0 && !problem)
+        problem = errno;
+    if (problem)
+        unlink(path);
+    return problem;
+}
+
+int launched_claim(const struct launched *launched, const char *directory, bool free)
+{
+    char path[PATH_MAX], there[LAUNCHED_ID_BYTES + 1];
     if (snprintf(path, sizeof path, "%s/%s", directory, claim_name) >= (int)sizeof path)
-        return false;
-    int bytes = snprintf(mine, sizeof mine, "%s\n", launched->id);
-    int fd = free ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-    if (fd >= 0) {
-        bool written = write(fd, mine, (size_t)bytes) == bytes;
-        close(fd);
-        return written;
-    }
-    return access(path, F_OK) == 0 && claim_read(path, there) && strcmp(launched->id, there) == 0;
+        return ENAMETOOLONG;
+    if (!free && access(path, F_OK) != 0)
+        return EEXIST;
+    int problem = free ? claim_write(path, launched) : EEXIST;
+    if (problem != EEXIST)
+        return problem;
+    return claim_read(path, there) && strcmp(launched->id, there) == 0 ? 0 : EEXIST;
 }

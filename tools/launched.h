@@ -32,9 +32,9 @@ struct launched {
 bool launched_find(struct launched *launched);
 
 /*
- * Whether the directory is that of this job: it has the job's ID in it, or (`free`) had none and has it from now on.
- * False: it is not, or that cannot be read or written.
+ * 0: the directory is that of this job: it has the job's ID in it, or (`free`) had none and has it from now on.
+ * EEXIST: it is somebody else's; other errno values: the ID could not be written, and nothing of it is left.
  */
-bool launched_claim(const struct launched *launched, const char *directory, bool free);
+int launched_claim(const struct launched *launched, const char *directory, bool free);
 
 #endif

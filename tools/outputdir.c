@@ -97,9 +97,14 @@ static void summary_check(const char *path, const struct output_dir *dir)
 static void emptiness_check(struct output_dir *dir, const struct launched *launched)
 {
     bool empty = run_dir_count(dir->path) <= 0;
-    if (launched ? !launched_claim(launched, dir->path, empty) : !empty)
+    int problem = launched ? launched_claim(launched, dir->path, empty) : empty ? 0 : EEXIST;
+    if (problem == EEXIST)
         errx(EXIT_USAGE, "the output directory %s %s already; --output names a new one", dir->given,
              empty ? "belongs to another job" : "holds a recorded run");
+    if (problem) {
+        output_dir_drop(dir);
+        errx(EXIT_USAGE, "the output directory %s cannot be written: %s", dir->given, strerror(problem));
+    }
     dir->shared = launched;
 }
 

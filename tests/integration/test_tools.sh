@@ -417,6 +417,10 @@ for mpi in openmpi mpich; do
     one_says 1 "recorded in mpit-run-20[-0-9]+;"
     rm -r mpit-run-slurm-7.1
 done
+gives "a directory that takes no claim" 2 bash -o pipefail -c \
+    "(trap '' XFSZ; ulimit -f 0; PMI_RANK=0 PMI_SIZE=2 exec mpit-run --output unclaimed true) 2>&1 | cat"
+says out "output directory unclaimed cannot be written: File too large"
+check "  is not left behind" test ! -e unclaimed
 gives "a launcher that tells no job" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run true
 says err "one of 2 processes that a launcher started.*--output names"
 cd .. || exit 2

@@ -80,6 +80,7 @@ static int piece_put(struct work *work, uint64_t at, const void *bytes, size_t c
                                  .bytes = padded(sizeof chunk + packed),
                                  .packed_bytes = packed,
                                  .reserved = {at, count}};
+    compact_seal(&chunk, NULL);
     work->header.piece_count++;
     return put(work, &chunk, sizeof chunk) || put(work, work->packed, packed) || pad(work) ? -1 : 0;
 }
@@ -148,6 +149,7 @@ static int block_put(struct work *work, uint32_t thread)
                                  .thread = thread,
                                  .capacity = work->event_count,
                                  .first_event = work->first_event};
+    compact_seal(&chunk, &sizes);
     work->header.block_count++;
     work->event_count = 0;
     return put(work, &chunk, sizeof chunk) || put(work, &sizes, sizeof sizes) || put(work, work->packed, used) ||

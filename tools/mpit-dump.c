@@ -6,6 +6,7 @@
 #include "archive.h"
 #include "check.h"
 #include "check_rules.h"
+#include "compact.h"
 #include "compaction.h"
 #include "eventcsv.h"
 #include "eventlist.h"
@@ -552,6 +553,16 @@ static int otf2(const struct request *request, const struct team *team)
     return status;
 }
 
+/* The status of the tool: what is damaged may have been seen by whatever has read the traces. */
+static int status_final(const struct request *request, int status)
+{
+    if (!compact_damage_seen())
+        return status;
+    warnx("%s is damaged: events of it cannot be read, and are missing here%s", request->run,
+          request->mode == MODE_VERIFY ? "" : "; mpit-dump --verify names the ranks");
+    return 1;
+}
+
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, ""); /* the bars are drawn in the terminal's character set */
@@ -564,7 +575,7 @@ int main(int argc, char *argv[])
     if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {
         int status = request.mode == MODE_OTF2 ? otf2(&request, team) : check_run(request.run, request.json);
         output_close();
-        return status;
+        return status_final(&request, status);
     }
     int opened = run_dir_open(&dir, request.run, error);
     problems_print(&dir);
@@ -584,5 +595,5 @@ int main(int argc, char *argv[])
     run_dir_close(&dir);
     selection_release(&request.selection);
     output_close();
-    return status;
+    return status_final(&request, status);
 }

@@ -326,7 +326,7 @@ uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t s
 void trace_losses_tell(const struct trace_job *job, struct otf2_report *report)
 {
     static const char *const texts[TRACE_LOSS_COUNT] = {
-        [TRACE_LOSS_MISSING] = "records were lost when it was recorded",
+        [TRACE_LOSS_MISSING] = "records are missing: they were lost when it was recorded, or are damaged",
         [TRACE_LOSS_ORPHANS] = "records are left out: the call that they belong to was lost",
         [TRACE_LOSS_UNKNOWN] = "records are left out: they are damaged or never written",
         [TRACE_LOSS_COMM] = "sends and receives are left out: there is no record of their communicator",

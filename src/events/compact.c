@@ -36,9 +36,41 @@ static int image_make(struct run_reader *reader, const struct compact_header *he
     return 0;
 }
 
+/* ---- sums of headers */
+
+/* FNV-1a of what no frame holds: the chunk's header and, of a block, the sizes of its columns. Never 0. */
+static uint64_t header_sum(const struct chunk_header *chunk, const struct column_sizes *sizes)
+{
+    struct chunk_header head = *chunk;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    head.turned = 0;
+    const unsigned char *bytes = (const unsigned char *)&head;
+    for (size_t i = 0; i < sizeof head; i++)
+        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+    bytes = (const unsigned char *)sizes;
+    for (size_t i = 0; sizes && i < sizeof *sizes; i++)
+        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return sum ? sum : 1;
+}
+
+void compact_seal(struct chunk_header *chunk, const struct column_sizes *sizes)
+{
+    chunk->turned = header_sum(chunk, sizes);
+}
+
+/* Files of older versions have no sums. */
+static bool seal_is_whole(const struct chunk_header *chunk, const struct column_sizes *sizes)
+{
+    return !chunk->turned || chunk->turned == header_sum(chunk, sizes);
+}
+
+/* ---- pieces of the image */
+
 static int piece_unpack(struct run_reader *reader, ZSTD_DCtx *context, const struct chunk_header *chunk, uint64_t *sum)
 {
     uint64_t at = chunk->reserved[0], bytes = chunk->reserved[1];
+    if (!seal_is_whole(chunk, NULL))
+        return reader_fail(reader, "is damaged: the header of a piece of its image is another");
     if (bytes > PIECE_MOST || at > reader->bytes || bytes > reader->bytes - at || bytes > image_most(reader) - *sum)
         return reader_fail(reader, "is damaged: a piece of its image lies outside of it");
     *sum += bytes;
@@ -59,7 +91,8 @@ static bool block_is_sound(const struct chunk_header *chunk)
 {
     const struct column_sizes *sizes = (const struct column_sizes *)(chunk + 1);
     uint64_t sum = sizeof *sizes;
-    if (chunk->packed_bytes < sizeof *sizes || !chunk->capacity || chunk->capacity > COLUMNS_EVENTS)
+    if (chunk->packed_bytes < sizeof *sizes || !chunk->capacity || chunk->capacity > COLUMNS_EVENTS ||
+        !seal_is_whole(chunk, sizes))
         return false;
     for (int i = 0; i < COLUMN_COUNT; i++) {
         sum += sizes->packed[i];
@@ -130,6 +163,13 @@ static int compact_open(struct run_reader *reader)
     return result;
 }
 
+static bool damage_seen; /* relaxed: it is asked when all is read */
+
+bool compact_damage_seen(void)
+{
+    return __atomic_load_n(&damage_seen, __ATOMIC_RELAXED);
+}
+
 /* One context for all blocks: to make one asks the processor what it can do, which takes 20 us on a virtual one. */
 static bool block_enter(struct event_cursor *cursor, const struct chunk_header *block)
 {
@@ -147,8 +187,10 @@ static bool block_enter(struct event_cursor *cursor, const struct chunk_header *
     for (int i = 0; i < COLUMN_COUNT; i++) {
         size_t got =
             sizes->plain[i] ? ZSTD_decompressDCtx(cursor->unfolding, to, sizes->plain[i], from, sizes->packed[i]) : 0;
-        if (got != sizes->plain[i])
+        if (got != sizes->plain[i]) {
+            __atomic_store_n(&damage_seen, true, __ATOMIC_RELAXED);
             return false;
+        }
         cursor->columns.at[i] = to;
         cursor->columns.end[i] = to + got;
         to += got;
@@ -186,6 +228,7 @@ struct compact_writer *compact_writer_make(void)
         return NULL;
     }
     ZSTD_CCtx_setParameter(writer->context, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(writer->context, ZSTD_c_checksumFlag, 1);
     return writer;
 }
 

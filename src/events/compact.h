@@ -13,7 +13,9 @@
  *                  header column_sizes, then the columns, each compressed by itself
  *
  * In the image CHUNK_GONE stands where chunks of events stood. The reader makes the image in memory, and takes the
- * blocks from the file. Where there is no zstd (in the process that is recorded) none of this is linked.
+ * blocks from the file. What is compressed ends with a sum of what it was (zstd's own), and each header has one
+ * (`turned`), so that nothing damaged is taken for what was recorded; files of older versions have none. Where there is
+ * no zstd (in the process that is recorded) none of this is linked.
  */
 #ifndef MPIT_EVENTS_COMPACT_H
 #define MPIT_EVENTS_COMPACT_H
@@ -58,11 +60,16 @@ struct compact_codec {
 /* Lets run_reader_open of this program read compact files. Before the first of them; from one thread. */
 void compact_enable(void);
 
+/* Has a block of this program's files turned out to be damaged? Its events are missing then. From any thread. */
+bool compact_damage_seen(void);
+
 /* Compresses a payload into `out`, which has room for compact_bound(bytes); returns its size, 0 = failed. */
 size_t compact_bound(size_t bytes);
 struct compact_writer;
 struct compact_writer *compact_writer_make(void); /* NULL: no memory */
 void compact_writer_free(struct compact_writer *writer);
 size_t compact_pack(struct compact_writer *writer, const void *from, size_t bytes, void *out, size_t room);
+/* Puts the header's sum in, of a block with that of its sizes, when all else is there. */
+void compact_seal(struct chunk_header *chunk, const struct column_sizes *sizes);
 
 #endif

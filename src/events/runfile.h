@@ -236,7 +236,9 @@ struct chunk_header {
     uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED; in CHUNK_COMMS: number of the first record */
     uint64_t packed_bytes; /* in CHUNK_PACKED and CHUNK_COMMS */
     uint64_t reserved[2];  /* in compact files: place and bytes in the image */
-    uint64_t turned;       /* in CHUNK_RING: so many events there were when it last began to be written over */
+    /* in CHUNK_RING: so many events there were when it last began to be written over; in compact files: see
+     * compact_seal */
+    uint64_t turned;
 };
 
 /* So many records may be written before they are counted: those of a completion call with its requests. In files of

@@ -88,6 +88,20 @@ compact_trace() {
     check "$name: nothing else is left" sh -c "[ \$(ls -A '$run' | grep -cv '\.mpit\$') -le 1 ]"
 }
 
+# Six bytes of a block of events are others: each output that reads them says so, and none makes something else of them.
+damaged_trace() {
+    local name="heat, $1, damaged" run="$work/run" file how
+    file=$(find "$run" -name '*.mpit' | sort | head -n 1)
+    printf '\377\376\375\374\373\372' |
+        dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 500)) conv=notrunc 2>/dev/null
+    for how in --events --csv --analyze --verify '--ranks 0 --window 0:100' '--perfetto /dev/null' "--otf2 $run/otf2"; do
+        # shellcheck disable=SC2086 # an option and its value
+        "$build/bin/mpit-dump" $how "$run" >"$work/out" 2>&1
+        check "$name: $how tells it, status $?" sh -c "[ $? = 1 ] && grep -q 'is damaged: events of it cannot be read' '$work/out'"
+    done
+    check "$name: the tallies are whole" "$build/bin/mpit-dump" --json "$run"
+}
+
 for mpi in openmpi mpich; do
     [ -x "$build/tests/heat-$mpi" ] || continue
     trace heat $mpi 4 "$build/tests/heat-$mpi"
@@ -97,6 +111,7 @@ for mpi in openmpi mpich; do
     cut_trace $mpi 1
     cut_trace $mpi 150000
     compact_trace $mpi
+    damaged_trace $mpi
     ring_trace $mpi
 done
 verdict

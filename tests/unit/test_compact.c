@@ -296,6 +296,61 @@ static void damaged_files_are_refused_or_read_in_part(void **state)
     free(damaged);
 }
 
+/* The events of a thread that can be read are those that were there; the others are told as missing. */
+static size_t kept_compare(const struct run_reader *reader, uint32_t thread)
+{
+    struct event_cursor cursor;
+    size_t count = 0;
+    event_cursor_open(&cursor, reader, thread);
+    for (const struct event *event; (event = event_cursor_next(&cursor)); count++) {
+        assert_true(cursor.next <= kept_count[thread]);
+        assert_memory_equal(event, &kept[thread][cursor.next - 1], sizeof *event);
+    }
+    event_cursor_close(&cursor);
+    assert_int_equal(count + cursor.missing, kept_count[thread]);
+    return count;
+}
+
+static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
+{
+    (void)state;
+    char path[sizeof fixture.directory + 16], report[4096];
+    size_t refused = 0, partial = 0, bytes;
+    struct stat st;
+    run_keep();
+    compact_all();
+    int fd = open(fixture.run.path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    bytes = (size_t)st.st_size;
+    unsigned char *file = malloc(bytes);
+    assert_int_equal(read(fd, file, bytes), bytes);
+    close(fd);
+    snprintf(path, sizeof path, "%s/damaged", fixture.directory);
+    for (int round = 0; round < 3000; round++) {
+        struct run_reader reader;
+        size_t at = sizeof(struct compact_header) + draw(bytes - sizeof(struct compact_header));
+        unsigned char change = (unsigned char)(1 + draw(255));
+        file[at] ^= change;
+        file_write(path, file, bytes);
+        file[at] ^= change;
+        if (run_reader_open(&reader, path) != 0) {
+            refused++;
+            continue;
+        }
+        size_t all = 0, read = 0;
+        for (uint32_t thread = 0; thread < reader.thread_count; thread++) {
+            all += kept_count[thread];
+            read += kept_compare(&reader, thread);
+        }
+        partial += read < all;
+        assert_int_equal(replay_verify(&reader, report, sizeof report) == 0, read == all);
+        run_reader_close(&reader);
+    }
+    print_message("%zu refused, %zu read in part\n", refused, partial);
+    assert_true(refused > 100 && partial > 100);
+    free(file);
+}
+
 static void a_process_that_did_not_end_keeps_its_file(void **state)
 {
     (void)state;
@@ -357,6 +412,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_becomes_compact_and_tells_the_same, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(a_program_without_the_codec_says_so, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(what_is_read_of_a_damaged_file_is_what_was_recorded, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(a_process_that_did_not_end_keeps_its_file, fixture_make, fixture_end),
         cmocka_unit_test(threads_open_files_at_once),
     };

@@ -54,19 +54,37 @@ static const char *ending(const struct patient *patient)
     }
 }
 
-static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
+/* Where nobody saw a death, the job's last sign of life is all that is known of its time, and that of others nothing. */
+static void spent_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
 {
-    const struct patient *first = group[0];
-    char ranks[RANKS_TEXT_BYTES], time[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
-    int32_t *list = calloc(count, sizeof *list);
+    char time[UNIT_TEXT_BYTES];
     int64_t longest = -1;
+    bool seen = true, others = false;
+    for (size_t i = 0; i < ward->count; i++)
+        others = others || ward->patients[i].alive;
     for (size_t i = 0; i < count; i++) {
-        if (list)
-            list[i] = group[i]->file->header.world_size > 0 ? group[i]->file->header.world_rank : -1;
         int64_t spent = patient_end(ward, group[i]) - group[i]->since_ns;
+        seen = seen && (group[i]->alive || group[i]->end_ns >= 0);
         if (group[i]->since_ns >= 0 && spent > longest)
             longest = spent;
     }
+    if (longest < 0)
+        return;
+    if (seen)
+        fprintf(out, ", for %s", text_of_ns(time, (uint64_t)longest));
+    else if (others)
+        fputs(", until it died, which nobody saw", out);
+    else
+        fprintf(out, ", for %s at least, until it died, which nobody saw", text_of_ns(time, (uint64_t)longest));
+}
+
+static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
+{
+    const struct patient *first = group[0];
+    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES];
+    int32_t *list = calloc(count, sizeof *list);
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = group[i]->file->header.world_size > 0 ? group[i]->file->header.world_rank : -1;
     ranks_text(ranks, list, list ? count : 0);
     free(list);
     fprintf(out, "             %s: ", ranks);
@@ -80,8 +98,7 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
         fprintf(out, "outside MPI");
     if (first->state.call != CALL_NONE)
         waits_print(group, count, out);
-    if (longest >= 0)
-        fprintf(out, ", for %s", text_of_ns(time, (uint64_t)longest));
+    spent_print(ward, group, count, out);
     fprintf(out, "; %s\n", ending(first));
 }
 

@@ -123,7 +123,7 @@ with open(path, "r+b") as file:
     file.seek(os.path.getsize(path) // 2 // 8 * 8)
     file.write(b"\xfe\0\0\0\0\0\0\0" * 64)' damaged || exit 2
 gives "conversion" 0 "$dump" --otf2 a damaged
-says 'records were lost'
+says 'records are missing'
 gives "  is sound" 0 "$dump" --check a
 says '^sound: 0 errors'
 gives "  when" 0 otf2-print a/traces.otf2

@@ -93,6 +93,16 @@ int main(int argc, char *argv[])
     return 0;
 }
 END
+cat >waits.c <<'END'
+#include <mpi.h>
+int main(int argc, char *argv[])
+{
+    char byte;
+    MPI_Init(&argc, &argv);
+    MPI_Recv(&byte, 1, MPI_CHAR, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    return 0;
+}
+END
 cat >fall.c <<'END'
 #include <mpi.h>
 #include <stdlib.h>
@@ -514,6 +524,10 @@ open(sys.argv[1], "wb").write(data)' "$file" $mpi
         check "  mpit-dump $how: no terminal is told what stands in a file" sh -c "! cat out err | grep -q '$(printf '\033')'"
         check "    but it is spoken of" test -s err
     done
+    "mpicc.$mpi" waits.c -o "waits-$mpi"
+    env LD_PRELOAD="$build/lib/libmpit-$mpi.so" MPIT_OUTPUT="waits.$mpi" timeout -s KILL 2 "./waits-$mpi" >out 2>err
+    gives "$mpi: killed, and nobody saw it" 0 mpit-dump --crash "waits.$mpi"
+    says out "rank 0: in MPI_Recv on MPI_COMM_SELF, from rank 0, for [0-9.]+ [mun]?s at least, until it died, which nobody saw; was killed"
     gives "  what each process counted, from its file" 0 mpit-list --run trace-$mpi 'mpit_call_count'
     says out "^ +0 +mpit_call_count +COUNTER .*MPI_Finalize 1"
     says out "^ +1 +mpit_call_count +COUNTER .*MPI_Finalize 1"

@@ -54,7 +54,8 @@ static const char *ending(const struct patient *patient)
     }
 }
 
-/* Where nobody saw a death, the job's last sign of life is all that is known of its time, and that of others nothing. */
+/* Where nobody saw a death, the job's last sign of life is all that is known of its time, and that of others nothing.
+ */
 static void spent_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
 {
     char time[UNIT_TEXT_BYTES];

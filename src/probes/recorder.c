@@ -378,6 +378,27 @@ static void world_retire(void)
     }
 }
 
+/* The processes wait for each other in what goes before MPI_Finalize: who looks at them sees them in it. It is not
+ * counted, as no call is that this one makes. NULL: there is nothing to show. */
+static struct log *finalize_show(void)
+{
+    struct log *log = log_get();
+    if (!log || log->state->call != CALL_NONE)
+        return NULL;
+    stall_call_begin(&log->stall);
+    log->innermost = stack_lowest();
+    state_set(log->state, CALL_MPI_Finalize, 0, PEER_NONE, clock_now());
+    return log;
+}
+
+static void finalize_hide(struct log *shown)
+{
+    if (!shown)
+        return;
+    stall_forget(shown);
+    RELAXED_STORE(&shown->state->call, CALL_NONE);
+}
+
 bool recorder_finish(struct probe *probe)
 {
     bool recorded = log_get() != NULL;
@@ -402,6 +423,7 @@ bool recorder_finish(struct probe *probe)
         instruments_sample(log_get());
         counters_flush(log_get());
     }
+    struct log *shown = world_is_last ? finalize_show() : NULL;
     if (recorder_directory() && reduction_possible()) {
         job_comm_make_late();
         clocks_end(recorded && book.run.header->traced != TRACED_NOT);
@@ -410,6 +432,7 @@ bool recorder_finish(struct probe *probe)
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && (book.run.header->traced != TRACED_NOT || sampler_any()));
     job_comm_free();
+    finalize_hide(shown);
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
     if (world_is_last)
         __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */

@@ -103,6 +103,20 @@ int main(int argc, char *argv[])
     return 0;
 }
 END
+cat >late.c <<'END'
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char *argv[])
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    while (rank == 1 && access(argv[1], F_OK) != 0)
+        usleep(10000);
+    MPI_Finalize();
+    return 0;
+}
+END
 cat >fall.c <<'END'
 #include <mpi.h>
 #include <stdlib.h>
@@ -524,8 +538,24 @@ open(sys.argv[1], "wb").write(data)' "$file" $mpi
         check "  mpit-dump $how: no terminal is told what stands in a file" sh -c "! cat out err | grep -q '$(printf '\033')'"
         check "    but it is spoken of" test -s err
     done
+    "mpicc.$mpi" late.c -o "late-$mpi"
+    mpit-run --quiet --trace --output "late.$mpi" "mpirun.$mpi" -n 2 "./late-$mpi" "go.$mpi" >out 2>err &
+    late=$!
+    for _ in $(seq 300); do
+        mpit-dump --crash "late.$mpi" >out 2>err && grep -q 'rank 0: in MPI_Finalize, for .* runs still' out && break
+        sleep 0.1
+    done
+    says out "rank 0: in MPI_Finalize, for .* runs still"
+    says out "rank 1: outside MPI"
+    touch "go.$mpi"
+    wait $late
+    gives "$mpi: what goes before MPI_Finalize is no call" 0 mpit-dump --json "late.$mpi"
+    check "  of which there are two" python3 -c 'import json
+calls = json.load(open("out"))["jobs"][0]["calls"]
+assert calls["MPI_Finalize"]["count"] == 2 and calls["MPI_Finalize"]["time_ns"] < 3e9, calls'
     "mpicc.$mpi" waits.c -o "waits-$mpi"
-    env LD_PRELOAD="$build/lib/libmpit-$mpi.so" MPIT_OUTPUT="waits.$mpi" timeout -s KILL 2 "./waits-$mpi" >out 2>err
+    (env LD_PRELOAD="$build/lib/libmpit-$mpi.so" MPIT_OUTPUT="waits.$mpi" timeout -s KILL 2 "./waits-$mpi" &) >out 2>err
+    sleep 3
     gives "$mpi: killed, and nobody saw it" 0 mpit-dump --crash "waits.$mpi"
     says out "rank 0: in MPI_Recv on MPI_COMM_SELF, from rank 0, for [0-9.]+ [mun]?s at least, until it died, which nobody saw; was killed"
     gives "  what each process counted, from its file" 0 mpit-list --run trace-$mpi 'mpit_call_count'

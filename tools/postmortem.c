@@ -38,8 +38,9 @@ static bool state_is_same(const struct patient *one, const struct patient *other
 static const char *ending(const struct patient *patient)
 {
     if (patient->unseen)
-        return patient->alive ? "runs still, as far as its file tells"
-                              : "was killed, or ended by _exit(), or runs still where it cannot be seen from here";
+        return patient->alive
+                   ? "runs still, as far as its file tells"
+                   : "crashed, was killed, or ended by _exit(), or runs still where it cannot be seen from here";
     if (patient->alive)
         return "runs still";
     switch (patient->file->header.phase) {
@@ -50,7 +51,7 @@ static const char *ending(const struct patient *patient)
     case RUN_EXITED:
         return "ended by exit() or the end of main";
     default:
-        return "was killed, or ended by _exit()";
+        return "crashed, was killed, or ended by _exit()";
     }
 }
 
@@ -73,7 +74,7 @@ static void spent_print(const struct ward *ward, const struct patient *const *gr
         return;
     if (seen)
         fprintf(out, ", for %s", text_of_ns(time, (uint64_t)longest));
-    else if (others)
+    else if (others || longest == 0)
         fputs(", until it died, which nobody saw", out);
     else
         fprintf(out, ", for %s at least, until it died, which nobody saw", text_of_ns(time, (uint64_t)longest));
@@ -179,11 +180,18 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
         return 0;
     if (ward_open(&ward, job, false) != 0)
         errx(1, "no memory");
+    bool all_run = true;
+    for (size_t i = 0; i < ward.count; i++)
+        all_run = all_run && ward.patients[i].alive;
     if (ward.processes) {
-        fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes,
-                job->files[0].header.world_size > 0 ? job->files[job->file_count - 1].header.world_size
-                                                    : (int32_t)job->file_count,
-                job->file_count == 1 ? "" : "es", ward.processes == 1 ? "its" : "their");
+        int32_t of = job->files[0].header.world_size > 0 ? job->files[job->file_count - 1].header.world_size
+                                                         : (int32_t)job->file_count;
+        if (ward.count && all_run)
+            fprintf(out, "\n  %zu of %" PRId32 " process%s run%s still:\n", ward.processes, of, of == 1 ? "" : "es",
+                    ward.processes == 1 ? "s" : "");
+        else
+            fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes, of,
+                    of == 1 ? "" : "es", ward.processes == 1 ? "its" : "their");
         if (selection)
             others_hide(&ward, selection);
         groups_print(&ward, most, out);

@@ -178,7 +178,7 @@ static void recorder_see(struct recorder_note *note, const struct frame *frame)
 static void recorder_explain(struct recorder_note *note, const struct profile *profile, FILE *out)
 {
     if (note->seen && !note->told)
-        fprintf(out, "  [mpit] is time in mpit itself, which records%s\n",
+        fprintf(out, "  [mpit] is time in mpit itself, which records, and looks at each poll of a call that waits%s\n",
                 profile->stacks.internal ? "" : "; --internal shows in which of its functions");
     note->told = note->seen;
 }

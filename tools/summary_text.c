@@ -188,8 +188,8 @@ static void losses_print(const struct summary *summary, FILE *out)
     uint32_t later = summary->ended_later, badly = summary->ended_badly > later ? summary->ended_badly - later : 0;
     if (badly)
         fprintf(out,
-                "  !          %s rank%s did not reach MPI_Finalize; times are up to the last call that returned, and\n"
-                "             mpit-dump --events shows the calls that were not left\n",
+                "  !          %s rank%s did not reach MPI_Finalize (so far): times are up to the last call that\n"
+                "             returned, and what lasted since then is in none of them; mpit-dump --crash tells it\n",
                 text_of_count(a, badly), badly == 1 ? "" : "s");
     if (later)
         fprintf(out,

@@ -281,6 +281,46 @@ static void agent_set(enum launcher_kind kind)
         err(EXIT_USAGE, "no memory");
 }
 
+static bool variable_is_known(const char *name, size_t bytes)
+{
+    static const char *const others[] = {"MPIT_OUTPUT", "MPIT_REDUCE", "MPIT_DISABLE", "MPIT_SAMPLE_RANKS",
+                                         "MPIT_FORK_AGENT"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strlen(others[i]) == bytes && strncmp(name, others[i], bytes) == 0)
+            return true;
+    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
+        char variable[KNOB_VARIABLE_BYTES];
+        knob_variable(knob, variable);
+        if (strlen(variable) == bytes && strncmp(name, variable, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What has no effect. It may be somebody else's, and stays. */
+static void environment_check(void)
+{
+    static const char prefix[] = "MPIT_";
+    for (char **variable = environ; *variable; variable++) {
+        size_t bytes = strcspn(*variable, "=");
+        if (strncmp(*variable, prefix, sizeof prefix - 1) == 0 && !variable_is_known(*variable, bytes))
+            warnx("%.*s in the environment is no variable of mpit's, and does nothing; man mpit has those that are",
+                  (int)bytes, *variable);
+    }
+    const char *reduce = getenv("MPIT_REDUCE");
+    if (!reduce || strcmp(reduce, "0") == 0 || strcmp(reduce, "1") == 0)
+        return;
+    warnx("MPIT_REDUCE is '%s': allowed are 0 and 1 (the default, which holds)", reduce);
+    unsetenv("MPIT_REDUCE");
+}
+
+/* The user's own; a mpit-run above this one has set the library with it. */
+static const char *output_of_environment(void)
+{
+    const char *output = getenv("MPIT_OUTPUT"), *preload = getenv("LD_PRELOAD");
+    return output && *output && !(preload && strstr(preload, "libmpit-")) ? output : NULL;
+}
+
 /* Said here once, and not by the processes, for which the default holds then. */
 static void settings_check(bool silent)
 {
@@ -383,6 +423,10 @@ int main(int argc, char *argv[])
     const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
     request.behind = place;
     request.silent = place && place->rank > 0;
+    if (!request.silent)
+        environment_check();
+    if (!request.output)
+        request.output = output_of_environment();
     library_choose(&request, place ? place->abi : ABI_NONE, &choice, library);
     below_choose(&request, &choice);
     struct output_dir output;

@@ -34,6 +34,7 @@ gives() {
     fi
 }
 # says FILE PATTERN: the last command's out or err has a line like it
+one_says() { check "  $1 line(s) of err: $2" [ "$(grep -Ec -- "$2" err)" = "$1" ]; }
 says() {
     if grep -Eq -- "$2" "$1"; then ok "  $1 says: $2"; else not_ok "  $1 says: $2"; fi
 }
@@ -317,6 +318,15 @@ for mpi in openmpi mpich; do
     gives "  --trace counts" 0 env MPIT_TRACE=yes mpit-run --trace --quiet --output settings-trace-$mpi \
         mpirun.$mpi -n 1 ./ring-$mpi
     check "  without a word" test ! -s err
+    gives "a variable that is none" 0 env MPIT_TRASE=1 MPIT_REDUCE=no MPIT_SDE=0 MPIT_TIMING=1 MPIT_OUTPUT=named-$mpi \
+        mpit-run --quiet mpirun.$mpi -n 1 ./ring-$mpi
+    one_says 1 "MPIT_TRASE in the environment is no variable of mpit's"
+    one_says 1 "MPIT_REDUCE is 'no': allowed are 0 and 1"
+    one_says 2 "MPIT_"
+    check "  MPIT_OUTPUT names the directory" test -d named-$mpi
+    gives "  --output goes before it" 0 env MPIT_OUTPUT=named-$mpi mpit-run --quiet --output other-$mpi mpirun.$mpi -n 1 ./ring-$mpi
+    gives "  of an mpit-run above it is that one's" 0 mpit-run --quiet --output above-$mpi \
+        sh -c "mpit-run --quiet mpirun.$mpi -n 1 ./ring-$mpi"
     gives "summary as JSON" 0 mpit-run --summary $mpi.json --output json-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     check "  is JSON with the messages in it" python3 -c "
 import json; job = json.load(open('$mpi.json'))['jobs'][0]
@@ -390,7 +400,6 @@ fi
 echo "# mpit-run: behind the launcher"
 mkdir behind && cd behind || exit 2
 # one_says COUNT PATTERN: so many lines of the last command's err
-one_says() { check "  $1 line(s) of err: $2" [ "$(grep -Ec -- "$2" err)" = "$1" ]; }
 run_of() { sed -n 's/^mpit-run: recorded in \([^ ;]*\).*/\1/p' err; }
 json_has() { check "  $1: $2" python3 -c "import json, sys; job = json.load(open('$1'))['jobs'][0]; sys.exit(not ($2))"; }
 for mpi in openmpi mpich; do

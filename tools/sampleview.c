@@ -25,7 +25,8 @@ static size_t sampled_jobs(const struct run_dir *dir)
     for (size_t i = 0; i < dir->job_count; i++)
         count += run_job_has_samples(&dir->jobs[i]);
     if (!count)
-        errx(1, "%s has no samples: they are taken with mpit-run --sample HZ", dir->path);
+        errx(1, "%s has no samples: they are taken with mpit-run --sample HZ, in the ranks that --sample-ranks names",
+             dir->path);
     return count;
 }
 

@@ -63,6 +63,39 @@ static int comms_check(const struct selection *selection, const struct run_dir *
     return 0;
 }
 
+/* How long the longest job lasted by the clocks of its nodes; -1: not all of its processes have told an end. */
+static int64_t longest_job_ns(const struct run_dir *dir)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        uint64_t begin = UINT64_MAX, end = 0;
+        for (size_t k = 0; k < dir->jobs[i].file_count; k++) {
+            const struct run_header *header = &dir->jobs[i].files[k].header;
+            if (!header->end_realtime_ns || !header->begin_realtime_ns)
+                return -1;
+            begin = header->begin_realtime_ns < begin ? header->begin_realtime_ns : begin;
+            end = header->end_realtime_ns > end ? header->end_realtime_ns : end;
+        }
+        if (end > begin && end - begin > longest)
+            longest = end - begin;
+    }
+    return longest < INT64_MAX ? (int64_t)longest : -1;
+}
+
+enum { CLOCKS_DIFFER_NS = 1000000000 };
+
+static int window_check(const struct selection *selection, const struct run_dir *dir,
+                        char problem[SELECT_PROBLEM_BYTES])
+{
+    int64_t longest = longest_job_ns(dir);
+    if (!selection->windowed || longest < 0 || selection->from_ns <= CLOCKS_DIFFER_NS ||
+        selection->from_ns - CLOCKS_DIFFER_NS <= longest)
+        return 0;
+    snprintf(problem, SELECT_PROBLEM_BYTES, "--window: there is nothing from %.3f s on; the job lasted %.3f s",
+             (double)selection->from_ns / 1e9, (double)longest / 1e9);
+    return -1;
+}
+
 int selection_check(const struct selection *selection, const struct run_dir *dir, char problem[SELECT_PROBLEM_BYTES])
 {
     int32_t size = 0;
@@ -84,5 +117,7 @@ int selection_check(const struct selection *selection, const struct run_dir *dir
                  size - 1);
         return -1;
     }
-    return files ? comms_check(selection, dir, problem) : 0;
+    if (!files)
+        return 0;
+    return window_check(selection, dir, problem) == 0 ? comms_check(selection, dir, problem) : -1;
 }

@@ -547,6 +547,8 @@ open(sys.argv[1], "wb").write(data)' "$file" $mpi
         check "  mpit-dump $how: no terminal is told what stands in a file" sh -c "! cat out err | grep -q '$(printf '\033')'"
         check "    but it is spoken of" test -s err
     done
+    gives "  a window behind the end" 2 mpit-dump --csv --window 1000: trace-$mpi
+    says err "there is nothing from 1000.000 s on; the job lasted [0-9.]+ s"
     "mpicc.$mpi" late.c -o "late-$mpi"
     mpit-run --quiet --trace --output "late.$mpi" "mpirun.$mpi" -n 2 "./late-$mpi" "go.$mpi" >out 2>err &
     late=$!
@@ -580,6 +582,11 @@ assert {v[\"rank\"] for v in found} == {0, 1} and any(v[\"communicator\"] == \"M
     gives "  a full disk is told" 1 sh -c "mpit-dump --events trace-$mpi >/dev/full"
     says err "standard output cannot be written"
 done
+
+echo "# mpit-exporter"
+gives "a run that is not there" 1 mpit-exporter --once nosuch
+says err "there is no nosuch"
+check "  and nothing of it" test ! -s out
 
 echo "# mpit-list"
 gives "help" 0 mpit-list --help

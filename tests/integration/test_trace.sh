@@ -42,7 +42,7 @@ cut_trace() {
     rm -rf "$run"
     check "$name: runs with --otf2" env MPIT_TRACE_LIMIT_BYTES="$2" timeout 300 "$build/bin/mpit-run" --quiet --otf2 \
         --output "$run" "mpirun.$1" -n 2 "$build/tests/heat-$1" --rows 64 --columns 64 --steps 2000
-    check "$name: the cut is told" sh -c "'$build/bin/mpit-dump' '$run' | grep 'not recorded: .*trace_limit'"
+    check "$name: the cut is told" sh -c "'$build/bin/mpit-dump' '$run' | grep 'not in the trace: .*trace_limit'"
     check "$name: archive is sound" archive "$run"
     check "$name: no process claims to be complete" programs 0
     check "$name: what was entered is left" sh -c "

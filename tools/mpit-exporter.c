@@ -289,11 +289,11 @@ static void print_once(struct exporter *exporter, enum metric_format format)
     struct text text = {0};
     if (!metrics_write(exporter, format, &text))
         errx(1, "there is not enough memory");
-    if (exporter->observation.looks_failed) /* which was said: a run that was named is not there */
-        exit(1);
     fwrite(text.bytes, 1, text.used, stdout);
     text_free(&text);
     output_close();
+    if (exporter->observation.looks_failed) /* which was said: a run that was named is not there */
+        exit(1);
 }
 
 static const char *user_name(void)

@@ -314,11 +314,24 @@ static void environment_check(void)
     unsetenv("MPIT_REDUCE");
 }
 
-/* The user's own; a mpit-run above this one has set the library with it. */
+/* Another mpit-run above this one, or whoever else preloads, has set what is there of mpit's. */
+static bool is_below_another(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    return preload && strstr(preload, "libmpit-");
+}
+
 static const char *output_of_environment(void)
 {
-    const char *output = getenv("MPIT_OUTPUT"), *preload = getenv("LD_PRELOAD");
-    return output && *output && !(preload && strstr(preload, "libmpit-")) ? output : NULL;
+    const char *output = getenv("MPIT_OUTPUT");
+    return output && *output && !is_below_another() ? output : NULL;
+}
+
+static void policy_explain(const struct request *request)
+{
+    if (!request->quiet && request->trace_policy && strcmp(request->trace_policy, "ring") == 0 &&
+        !request->trace_limit && !getenv("MPIT_TRACE_LIMIT_BYTES"))
+        warnx("note: --trace-policy ring: there is no limit, so every event is kept; --trace-limit sets one");
 }
 
 /* Said here once, and not by the processes, for which the default holds then. */
@@ -423,8 +436,10 @@ int main(int argc, char *argv[])
     const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
     request.behind = place;
     request.silent = place && place->rank > 0;
-    if (!request.silent)
+    if (!request.silent && !is_below_another())
         environment_check();
+    if (!request.silent)
+        policy_explain(&request);
     if (!request.output)
         request.output = output_of_environment();
     library_choose(&request, place ? place->abi : ABI_NONE, &choice, library);
@@ -447,6 +462,7 @@ int main(int argc, char *argv[])
                               .asked = request.abi != ABI_NONE,
                               .disabled = recording_disabled(request.words),
                               .summary = request.summary,
+                              .sample_ranks = request.sample ? request.sample_ranks : NULL,
                               .otf2 = request.otf2,
                               .compact = !request.no_compact,
                               .quiet = request.quiet};

@@ -169,8 +169,8 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
         report_warning(report, "MPI_Pcontrol stopped the recording, or the processes have different filters: the calls "
                                "are shown, and no messages and collectives, whose other ends may be missing");
     else if (job->no_messages)
-        report_warning(report, "mpit_filter left out functions that send or receive: no messages are shown, whose "
-                               "other ends may be missing");
+        report_warning(report, "mpit_filter (--filter) left out functions that send or receive: no messages are "
+                               "shown, whose other ends may be missing");
     if (missing)
         report_warning(report, "%d of %d ranks have no run file (the first: %d): nothing of theirs is here", missing,
                        job->size, first);

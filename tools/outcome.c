@@ -5,6 +5,7 @@
 #include "compaction.h"
 #include "installation.h"
 #include "postmortem.h"
+#include "ranklist.h"
 #include "rundir.h"
 #include "summary_json.h"
 #include "summary_text.h"
@@ -149,6 +150,20 @@ static bool has_samples(const struct run_dir *dir)
     return false;
 }
 
+/* Else a list beside the job would be found out when there are no samples to show. */
+static void sample_ranks_check(const char *ranks, const struct run_dir *dir)
+{
+    int size = 0;
+    for (size_t i = 0; i < dir->job_count; i++)
+        if (dir->jobs[i].summary && (int)dir->jobs[i].summary->world_size > size)
+            size = (int)dir->jobs[i].summary->world_size;
+    for (int rank = 0; rank < size; rank++)
+        if (rank_list_has(ranks, rank))
+            return;
+    if (size)
+        warnx("no samples were taken: --sample-ranks %.100s names none of the job's ranks, 0 to %d", ranks, size - 1);
+}
+
 void outcome_show(const struct outcome *outcome)
 {
     struct run_dir dir;
@@ -171,6 +186,8 @@ void outcome_show(const struct outcome *outcome)
         return;
     }
     summary_show(outcome, &dir);
+    if (outcome->sample_ranks)
+        sample_ranks_check(outcome->sample_ranks, &dir);
     snprintf(archive, sizeof archive, "%s/otf2", given);
     bool converted = outcome->otf2 && archive_write(&dir, archive, &(struct otf2_manner){0}, error) == 0;
     if (outcome->otf2 && !converted)

@@ -11,11 +11,12 @@
 struct outcome {
     const struct output_dir *output;
     const struct abi_choice *choice;
-    const char *library; /* that was preloaded */
-    const char *summary; /* a file, "-", or NULL: standard error */
-    int status;          /* the command's */
-    bool disabled;       /* MPIT_DISABLE was set */
-    bool asked;          /* --mpi says which MPI */
+    const char *library;      /* that was preloaded */
+    const char *summary;      /* a file, "-", or NULL: standard error */
+    int status;               /* the command's */
+    bool disabled;            /* MPIT_DISABLE was set */
+    bool asked;               /* --mpi says which MPI */
+    const char *sample_ranks; /* that were to be sampled; NULL: all, or there is no sampling */
     bool otf2, compact, quiet;
 };
 

@@ -198,8 +198,7 @@ static void losses_print(const struct summary *summary, FILE *out)
                 text_of_count(a, later), later == 1 ? "" : "s");
     for (size_t i = 0; i < LOSS_COUNT; i++)
         if (summary->lost[i])
-            fprintf(out, "  !          not %s: %s, cause %s\n",
-                    i == LOSS_TRACE_LIMIT || i == LOSS_DISK_FULL ? "in the trace" : "recorded",
+            fprintf(out, "  !          not %s: %s, cause %s\n", i == LOSS_TRACE_LIMIT ? "in the trace" : "recorded",
                     text_of_count(a, summary->lost[i]), variable_slot_name(NAMES_LOSS, i));
 }
 

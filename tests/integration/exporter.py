@@ -460,7 +460,7 @@ def part_rules():
         told(f"a file that was cut off at {size} bytes is none of the others' trouble",
              once.returncode == 0 and 'rank="' in once.stdout, once.stderr + once.stdout[-500:])
     nothing = subprocess.run([EXPORTER, "--once", f"{DIRECTORY}/nowhere"], capture_output=True, text=True, timeout=PATIENCE)
-    told("nothing there is told", "nowhere" in nothing.stderr and "mpit_exporter_errors_total 1" in nothing.stdout,
+    told("nothing there is told", nothing.returncode == 1 and "nowhere" in nothing.stderr and "mpit_exporter_errors_total 1" in nothing.stdout,
          nothing.stderr + nothing.stdout[-300:])
     equal("the job is as it was", job.end(), 0)
 

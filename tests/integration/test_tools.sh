@@ -259,6 +259,10 @@ gives "what was preloaded before stays" 0 env LD_PRELOAD=libm.so.6 mpit-run sh -
 says out '/libmpit-[a-z]+\.so:libm\.so\.6$'
 gives "the run directory is absolute" 0 mpit-run --output some/where --trace sh -c 'echo "$MPIT_OUTPUT $MPIT_TRACE"'
 says out "^$(pwd)/some/where 1$"
+gives "the policy ring without a limit" 0 mpit-run --trace-policy ring true
+says err "note: --trace-policy ring: there is no limit"
+gives "  with one" 0 mpit-run --trace-limit 100000 --trace-policy ring true
+says_not err "there is no limit"
 script catch 'trap "echo caught; exit 5" TERM' 'echo ready' 'while :; do sleep 0.05; done'
 mpit-run ./catch >out 2>err &
 runner=$!
@@ -327,6 +331,13 @@ for mpi in openmpi mpich; do
     gives "  --output goes before it" 0 env MPIT_OUTPUT=named-$mpi mpit-run --quiet --output other-$mpi mpirun.$mpi -n 1 ./ring-$mpi
     gives "  of an mpit-run above it is that one's" 0 mpit-run --quiet --output above-$mpi \
         sh -c "mpit-run --quiet mpirun.$mpi -n 1 ./ring-$mpi"
+    gives "ranks to be sampled that are not in the job" 0 mpit-run --sample 50 --sample-ranks 9 --output beside-$mpi \
+        mpirun.$mpi -n 2 ./ring-$mpi
+    says err "no samples were taken: --sample-ranks 9 names none of the job's ranks, 0 to 1"
+    gives "  --profile" 1 mpit-dump --profile beside-$mpi
+    says err "has no samples: .*--sample-ranks"
+    gives "  ranks that are" 0 mpit-run --sample 50 --sample-ranks 1 --quiet mpirun.$mpi -n 2 ./ring-$mpi
+    says_not err "no samples were taken"
     gives "summary as JSON" 0 mpit-run --summary $mpi.json --output json-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     check "  is JSON with the messages in it" python3 -c "
 import json; job = json.load(open('$mpi.json'))['jobs'][0]
@@ -586,7 +597,7 @@ done
 echo "# mpit-exporter"
 gives "a run that is not there" 1 mpit-exporter --once nosuch
 says err "there is no nosuch"
-check "  and nothing of it" test ! -s out
+says out "^mpit_exporter_errors_total 1$"
 
 echo "# mpit-list"
 gives "help" 0 mpit-list --help

@@ -1,8 +1,8 @@
 /*
  * What is known of the processes of a job that did not come to their end: how each ended, what its threads were in, for
  * how long, and for whom they wait. A process's times are counted to its death where mpit-run has seen that
- * (deathwatch.h), else to the last sign of life of the job: the last call that somebody entered or left, or, where
- * mpit-run was there, the end of the command; now, where one runs still.
+ * (deathwatch.h), else to the last sign of life of the job, and "at least" so long: the last call that somebody entered
+ * or left, or, where mpit-run was there, the end of the command; now, of one that runs still.
  */
 #ifndef MPIT_TOOLS_POSTMORTEM_H
 #define MPIT_TOOLS_POSTMORTEM_H

@@ -138,10 +138,6 @@ static __attribute__((noinline)) void unmatched_count(struct trace_process *proc
 /* The request that a record ends. */
 static inline uint64_t request_ended(struct lanes *lanes, const struct event *record, enum request_class class)
 {
-    /* what goes to nobody was not posted here either: another one of the same tick is not its request */
-    bool message = class == REQUEST_IS_SEND || class == REQUEST_IS_RECV;
-    if (message && record->peer == PEER_PROC_NULL)
-        return 0;
     uint64_t request = trace_requests_take(&lanes->requests, class, record);
     if (!request)
         unmatched_count(&lanes->process, record, class);

@@ -77,7 +77,7 @@ uint64_t trace_requests_choose(struct trace_requests *requests, enum request_cla
     for (uint32_t *link = trace_requests_bucket(requests, done->begin); *link != NO_REQUEST;
          link = &requests->requests[*link].next) {
         const struct trace_request *request = &requests->requests[*link];
-        if (request->begin != done->begin || request->class != class)
+        if (!trace_request_fits(request, class, done))
             continue;
         if (!best) {
             best = link;

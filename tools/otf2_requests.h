@@ -76,6 +76,15 @@ static inline uint64_t trace_requests_unlink(struct trace_requests *requests, ui
     return id;
 }
 
+/* A message to nobody is none to somebody: who does not keep posts to MPI_PROC_NULL has another's in their place. */
+static inline bool trace_request_fits(const struct trace_request *request, enum request_class class,
+                                      const struct event *done)
+{
+    bool message = class == REQUEST_IS_SEND || class == REQUEST_IS_RECV;
+    return request->begin == done->begin && request->class == class &&
+           (!message || (request->peer == PEER_PROC_NULL) == (done->peer == PEER_PROC_NULL));
+}
+
 /* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted. */
 static inline uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class,
                                            const struct event *done)
@@ -86,7 +95,7 @@ static inline uint64_t trace_requests_take(struct trace_requests *requests, enum
     if (*bucket == NO_REQUEST)
         return 0;
     const struct trace_request *request = &requests->requests[*bucket];
-    if (request->next == NO_REQUEST && request->begin == done->begin && request->class == class)
+    if (request->next == NO_REQUEST && trace_request_fits(request, class, done))
         return trace_requests_unlink(requests, bucket); /* nearly always */
     return trace_requests_choose(requests, class, done);
 }

@@ -75,10 +75,9 @@ static bool record_take(struct trace_requests *requests, const struct event *eve
     int class = ends ? request_class_ended(event) : request_class_posted(event);
     if (class < 0)
         return true;
-    if (event->peer == PEER_PROC_NULL) /* nobody is waited for */
-        return true;
     if (!ends)
-        return (event->kind & EVENT_FAILED) || trace_requests_add(requests, (enum request_class) class, event);
+        return (event->kind & EVENT_FAILED) || event->peer == PEER_PROC_NULL ||
+               trace_requests_add(requests, (enum request_class) class, event);
     trace_requests_take(requests, (enum request_class) class, event);
     return true;
 }

@@ -330,7 +330,8 @@ for mpi in openmpi mpich; do
     check "  MPIT_OUTPUT names the directory" test -d named-$mpi
     gives "  --output goes before it" 0 env MPIT_OUTPUT=named-$mpi mpit-run --quiet --output other-$mpi mpirun.$mpi -n 1 ./ring-$mpi
     gives "  of an mpit-run above it is that one's" 0 mpit-run --quiet --output above-$mpi \
-        sh -c "mpit-run --quiet mpirun.$mpi -n 1 ./ring-$mpi"
+        sh -c "mpit-run mpirun.$mpi -n 1 ./ring-$mpi"
+    one_says 1 "recorded in mpit-run-20[-0-9]+;"
     gives "ranks to be sampled that are not in the job" 0 mpit-run --sample 50 --sample-ranks 9 --output beside-$mpi \
         mpirun.$mpi -n 2 ./ring-$mpi
     says err "no samples were taken: --sample-ranks 9 names none of the job's ranks, 0 to 1"
@@ -569,6 +570,7 @@ open(sys.argv[1], "wb").write(data)' "$file" $mpi
     done
     says out "rank 0: in MPI_Finalize, for .* runs still"
     says out "rank 1: outside MPI"
+    sleep 3 # in which rank 0 waits, and no call is under way
     touch "go.$mpi"
     wait $late
     gives "$mpi: what goes before MPI_Finalize is no call" 0 mpit-dump --json "late.$mpi"

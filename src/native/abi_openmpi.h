@@ -9,8 +9,8 @@
 #define ABI_NAME "Open MPI"
 #define ABI_IN_PLACE ((void *)1)
 #define ABI_HANDLES_ARE_SYMBOLS 1
-#define ABI_LAUNCHER_IS_ORTE 1 /* its launcher may be Open MPI's */
-#define ABI_JOB_COMM_EARLY 1   /* jobcomm.h */
+#define ABI_LAUNCHER_IS_ORTE 1    /* its launcher may be Open MPI's */
+#define ABI_JOB_COMM_TAG (-31313) /* jobcomm.h: of the library's own, and none that it uses */
 
 /* The library with that version text has this ABI. */
 static inline bool abi_is_spoken_by(bool open_mpi)

@@ -38,14 +38,18 @@ void job_comm_make_early(void)
     errors_release(own);
 }
 
+bool job_comm_comes_late(void)
+{
+    return native.comm_of_group != NULL;
+}
+
 void job_comm_make_late(void)
 {
-    enum { TAG = 2411 }; /* of a space of its own: no message of the program has it */
     MPI_Group group = native.group_null;
-    if (ours.made || native.Comm_group(native.comm_world, &group) != MPI_SUCCESS)
+    if (ours.made || !job_comm_comes_late() || native.Comm_group(native.comm_world, &group) != MPI_SUCCESS)
         return;
     MPI_Errhandler own = errors_hold();
-    made(native.Comm_create_group(native.comm_world, group, TAG, &ours.comm));
+    made(native.comm_of_group(native.comm_world, group, ABI_JOB_COMM_TAG, &ours.comm));
     errors_release(own);
     native.Group_free(&group);
 }

@@ -355,7 +355,7 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
     bool together = recorder_directory() && reduction_possible();
-    if (together && ABI_JOB_COMM_EARLY)
+    if (together && !job_comm_comes_late())
         job_comm_make_early();
     if (together && trace_asked)
         clocks_begin();

@@ -2,7 +2,7 @@
  * What programs do that a recorder must survive, one case for each argument; prints "right" or what went wrong.
  *
  *     pitfalls null-status | closed-descriptor | many-communicators | forked-reader | jump | finalized-listener |
- *              left-collectives | no-context-left | replaced-stderr | full-stderr
+ *              left-collectives | left-receives | no-context-left | numbers | replaced-stderr | full-stderr
  */
 #include <mpi.h>
 #include <mpit/instrument.h>
@@ -199,6 +199,30 @@ static void left_collectives(void)
         expect(MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &request) == MPI_SUCCESS, "it begins");
 }
 
+/* Receives of anything from anybody, in which no message of a recorder's may end. */
+static int left[2];
+
+static void left_receives(void)
+{
+    MPI_Request request;
+    for (int i = 0; i < 2; i++) {
+        MPI_Irecv(&left[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, i ? MPI_COMM_SELF : MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request);
+    }
+}
+
+/* What numbers the library gives to communicators: the test compares them with those of a run without mpit. */
+static void numbers(void)
+{
+    MPI_Comm copies[3];
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+    for (int i = 0; i < 3; i++) {
+        printf("communicator %d\n", (int)MPI_Comm_c2f(copies[i]));
+        MPI_Comm_free(&copies[i]);
+    }
+}
+
 /* MPICH has so many communicators and no more; to end MPI, the program needs none. */
 static void no_context_left(void)
 {
@@ -249,7 +273,9 @@ int main(int argc, char **argv)
                  {"jump", jump},
                  {"finalized-listener", finalized_listener},
                  {"left-collectives", left_collectives},
+                 {"left-receives", left_receives},
                  {"no-context-left", no_context_left},
+                 {"numbers", numbers},
                  {"replaced-stderr", replaced_stderr},
                  {"full-stderr", full_stderr}};
     int provided, ran = 0;
@@ -261,6 +287,7 @@ int main(int argc, char **argv)
             ran = 1;
         }
     MPI_Finalize();
+    expect(!left[0] && !left[1], "what is not received is not written");
     if (ran && !failures)
         puts("right");
     return ran && !failures ? 0 : 1;

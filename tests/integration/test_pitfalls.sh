@@ -9,10 +9,10 @@ cd "$work" || exit 2
 
 for mpi in openmpi mpich; do
     [ -e "$build/lib/libmpit-$mpi.so" ] || continue
-    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener left-collectives no-context-left replaced-stderr; do
+    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener left-collectives left-receives no-context-left replaced-stderr; do
         for output in "" "$work/run-$mpi-$case"; do
             bound= ranks=1
-            [ $case = left-collectives ] && ranks=3
+            case $case in left-*) ranks=3 ;; esac
             [ $case = no-context-left ] && ranks=2
             [ $case = many-communicators ] && bound=MPIT_BUFFER_LIMIT_BYTES=1048576
             if launch $mpi $ranks env $bound ${output:+MPIT_OUTPUT="$output" MPIT_TRACE=1} \
@@ -25,6 +25,16 @@ for mpi in openmpi mpich; do
             fi
         done
     done
+    launch $mpi 2 "$build/tests/pitfalls-$mpi" numbers >native 2>err </dev/null
+    launch $mpi 2 env MPIT_OUTPUT="$work/run-$mpi-numbers" LD_PRELOAD="$build/lib/libmpit-$mpi.so" \
+        "$build/tests/pitfalls-$mpi" numbers >out 2>>err </dev/null
+    numbers=$(grep -o 'communicator [-0-9]*' out | sort)
+    if [ "$(wc -l <<<"$numbers")" = 6 ] && [ "$numbers" = "$(grep -o 'communicator [-0-9]*' native | sort)" ]; then
+        ok "$mpi: the program's communicators are those that it has without mpit"
+    else
+        cat native err >>out
+        not_ok "$mpi: the program's communicators are those that it has without mpit" out
+    fi
     # without a launcher, which would read it
     mkfifo "$work/pipe-$mpi"
     exec 9<>"$work/pipe-$mpi"

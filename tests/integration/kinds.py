@@ -29,7 +29,7 @@ PROGRAMS = [
 ]
 ONLY = {"openmpi": [("creators", 2, ["spawn", "{work}/spawn"], [])],
         "mpich": [("creators", 4, ["sessions", "{work}/sessions"], [])]}
-# Ends the program: test_tools.sh looks for what it leaves behind.
+# Ends the program: crashjobs.py looks for what it leaves behind.
 NOT_HERE = {"MPI_Abort"}
 # MPICH over UCX fails in them: it can neither spawn nor connect.
 NOT_THERE = {"mpich": {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple"}}

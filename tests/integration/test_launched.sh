@@ -1,0 +1,63 @@
+#!/bin/bash
+# mpit-run behind the launcher, once for each process: one job is one run, told once, whoever launched it.
+# Usage: test_launched.sh BUILD_DIRECTORY
+. "$(dirname "$0")/commandline.sh"
+
+run_of() { sed -n 's/^mpit-run: recorded in \([^ ;]*\).*/\1/p' err; }
+json_has() { check "  $1: $2" python3 -c "import json, sys; job = json.load(open('$1'))['jobs'][0]; sys.exit(not ($2))"; }
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    built $mpi ring fall
+    gives "$mpi: three, each with its mpit-run" 0 "mpirun.$mpi" -n 3 mpit-run --summary $mpi.json ./ring-$mpi
+    one_says 1 'mpit-run: recorded in mpit-run-[-.0-9]+; '
+    one_says 1 'mpit-run: '
+    json_has $mpi.json 'job["world_size"] == 3 and job["calls"]["MPI_Sendrecv"]["count"] == 3'
+    gives "$mpi: a bad setting is named once" 0 env MPIT_FLIGHT_EVENTS=x "mpirun.$mpi" -n 3 \
+        mpit-run --output "$mpi-1" --otf2 ./ring-$mpi
+    one_says 1 'MPIT_FLIGHT_EVENTS'
+    one_says 1 "recorded in $mpi-1 .OTF2 archive"
+    gives "  the trace is whole" 0 mpit-dump --verify "$mpi-1"
+    gives "$mpi: the directory of another run" 2 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
+    says err "holds a recorded run already"
+    gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "./ring-$mpi 3"
+    one_says 1 'ranks      2; '
+    check "  the directory is there" [ -d "$(run_of)" ]
+    gives "$mpi: only one of three is recorded" 0 "mpirun.$mpi" -n 1 mpit-run --trace ./ring-$mpi : -n 2 ./ring-$mpi
+    one_says 1 'run files of 1 of the 3 processes of a job: ranks 1-2 are missing'
+    for how in -1 3 0; do # MPICH waits for the others where one ends with 0, with mpit and without
+        [ $mpi$how = mpich0 ] && continue
+        timeout 60 "mpirun.$mpi" -n 2 mpit-run ./fall-$mpi $how >out 2>err </dev/null
+        status=$? # of whichever process the launcher hears of first
+        check "$mpi: the first ends with $how, and the launcher learns of it (status $status)" \
+            test $status -ne 0 -a $status -ne 124
+    done
+    gives "$mpi: a directory for what records nothing" 0 "mpirun.$mpi" -n 2 mpit-run --output "none-$mpi" true
+    one_says 1 "no MPI process recorded"
+    gives "  which is not for another job" 2 env PMI_RANK=0 PMI_SIZE=2 mpit-run --output "none-$mpi" true
+    says err "belongs to another job"
+done
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    step=(env SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_STEP_NUM_TASKS=2) # as srun's steps have it
+    gives "$mpi: srun, the second" 5 "${step[@]}" SLURM_PROCID=1 mpit-run ./ring-$mpi 5
+    check "  says nothing" [ ! -s err ]
+    gives "  the first" 0 "${step[@]}" SLURM_PROCID=0 mpit-run ./ring-$mpi
+    one_says 1 "recorded in mpit-run-slurm-7.1"
+    check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.mpit' | wc -l)" = 2 ]
+    gives "  a later step" 2 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
+    gives "  a program that is not there" 127 "${step[@]}" SLURM_PROCID=1 mpit-run ./there-is-none
+    gives "  a job of one process below it" 0 "${step[@]}" SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 \
+        mpit-run sh -c "unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE; exec ./ring-$mpi"
+    one_says 1 "recorded in mpit-run-20[-0-9]+;"
+    gives "  a script of the job, in no step" 0 env SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=2 mpit-run ./ring-$mpi
+    one_says 1 "recorded in mpit-run-20[-0-9]+;"
+    rm -r mpit-run-slurm-7.1
+done
+gives "a directory that takes no claim" 2 bash -o pipefail -c \
+    "(trap '' XFSZ; ulimit -f 0; PMI_RANK=0 PMI_SIZE=2 exec mpit-run --output unclaimed true) 2>&1 | cat"
+says out "output directory unclaimed cannot be written: File too large"
+check "  is not left behind" test ! -e unclaimed
+gives "a launcher that tells no job" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run true
+says err "one of 2 processes that a launcher started.*--output names"
+
+summed_up

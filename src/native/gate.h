@@ -27,6 +27,11 @@
             "\nmpit_entry_" symbol ":\n\t.globl " symbol "\n\t.type " symbol ", %function\n" symbol                    \
             ":\n\t" GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
 
+/* A symbol of this library alone, which jumps to where the address points. */
+#define GATE_LOCAL(symbol, gate)                                                                                       \
+    __asm__(".pushsection .text\n\t.p2align 4\n\t.globl " symbol "\n\t.hidden " symbol "\n\t.type " symbol             \
+            ", %function\n" symbol ":\n\t" GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
+
 #define HIDDEN __attribute__((visibility("hidden")))
 
 /* Stands before the definition of `name`. */

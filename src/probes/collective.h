@@ -227,9 +227,11 @@ COLL coll_neighbor_alltoall(const struct topology *topology, UNUSED int large, U
                             int64_t sendcount, MPI_Datatype sendtype, UNUSED void *recvbuf, int64_t recvcount,
                             MPI_Datatype recvtype)
 {
-    return (struct coll_bytes){topology->receivers ? native_bytes(sendcount, sendtype) * (uint64_t)topology->receivers
-                                                   : 0,
-                               topology->senders ? native_bytes(recvcount, recvtype) * (uint64_t)topology->senders : 0};
+    /* what comes is nearly always like what goes: then it is looked up once */
+    bool alike = topology->receivers && recvtype == sendtype && recvcount == sendcount;
+    uint64_t out = topology->receivers ? native_bytes(sendcount, sendtype) : 0;
+    uint64_t in = alike ? out : topology->senders ? native_bytes(recvcount, recvtype) : 0;
+    return (struct coll_bytes){out * (uint64_t)topology->receivers, in * (uint64_t)topology->senders};
 }
 
 COLL coll_neighbor_alltoallv(const struct topology *topology, int large, UNUSED const void *sendbuf,

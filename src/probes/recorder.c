@@ -311,6 +311,8 @@ static void facts_learn(struct log *log)
     knobs_scale(book.scale.mult);
     stall_scale(book.scale);
     stall_learn();
+    if (!book.concurrent)
+        stall_opal_rest();
     native_types_find();
     umq_pending_count = request_pending_count;
     comm_pending_visit = request_front_visit;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 uint8_t stall_may_wait[CALL_COUNT];
+struct stall_rest stall_rest;
 
 /* By name: what does not wait is named so by the standard. MPI_Init waits for other processes in ways that are not
  * watched (its name begins as those of nonblocking calls do, too). */
@@ -40,6 +41,9 @@ static void stall_begin(struct log *log, uint64_t since)
     stall->since = since;
     stall->left = 0;
     stall->slept = true;
+    stall_rest.calls = 0;
+    if (RELAXED_LOAD(&stall_rest.rests))
+        stall_rest.end();
     if (stall->times++ == 0) {
         stall->ticks = 0;
         stall->first = stall->since;
@@ -130,8 +134,16 @@ void poll_quick_leave(struct log *log, bool found)
 void poll_found(void)
 {
     struct log *log = thread_log;
-    if (log)
-        log->stall.polling |= POLL_INSIDE_FOUND; /* the whole word, which is read next: a byte would hold that up */
+    if (!log)
+        return;
+    if (RELAXED_LOAD(&stall_rest.rests) && poll_is_quick(log)) { /* if in a poll, in one that is not watched */
+        if (stall_waiting()) {
+            stall_rest.end();
+            poll_moved(log);
+        }
+        return;
+    }
+    log->stall.polling |= POLL_INSIDE_FOUND; /* the whole word, which is read next: a byte would hold that up */
 }
 
 /* A stall that polls began goes on when the thread wakes up, and so does one inside of a poll, which says what it

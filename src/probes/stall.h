@@ -94,10 +94,20 @@ bool stall_end(struct log *log, const struct probe *probe, const struct event *c
 /* The call was left by a jump, or with its thread. */
 void stall_forget(struct log *log);
 
+/* A probe that looks at polls rests while waits are short (stall_opal.c): who knows better than the few polls that are
+ * counted then (a sleep, a socket) ends that. */
+extern LIBRARY_LOCAL struct stall_rest {
+    bool rests;
+    uint32_t calls;    /* so many that polled have come since one has stalled */
+    void (*end)(void); /* of the probe that rests */
+} stall_rest;
+
 /* ---- the probes: each says whether what it watches is what MPI uses ---- */
 
 bool stall_ucx_here(void);
 bool stall_opal_here(void);
+/* Of stall_opal.c: its watch may rest from now on. One thread at a time calls MPI, and MPI_Init has polled. */
+void stall_opal_rest(void);
 bool stall_fabric_here(void);
 
 #endif

@@ -1,6 +1,17 @@
 /*
  * Open MPI: opal_progress returns nothing, but the components that it asks do. They register functions that return how
- * many things have moved on; each is registered here instead as one that asks it and notes the answer.
+ * many things have moved on; each is registered here instead as a relay, which asks it and notes the answer.
+ *
+ * As long as all waits are short nobody needs the answers, and a message that comes within a quarter of a microsecond
+ * would come later for being watched. Then the watch rests: opal_progress and the relays are jumps past us, and a
+ * function of low priority, which Open MPI calls with each eighth poll, counts those. It ends the rest in the middle of
+ * the first call that has used up half of its patience; the other half is watched poll by poll. So does a sleep, and
+ * what a socket has moved. The watch rests again when enough calls in a row have come without a stall.
+ *
+ *     opal_progress:  jmp *gate_opal_progress   -> the definition below      or, at rest, the library's
+ *     relay i:        jmp *relay_targets[i]     -> ask_i: ask, and note      or, at rest, the component's function
+ *
+ * Only where one thread at a time calls MPI: of several that poll, one may meet none of the eighth polls.
  */
 #include "copy.h"
 #include "gate.h"
@@ -25,6 +36,9 @@ static struct native_behind progress = {.name = "opal_progress"}, wait_many = {.
 static struct native_behind add = {.name = "opal_progress_register"}, add_low = {.name = "opal_progress_register_lp"},
                             remove_one = {.name = "opal_progress_unregister"};
 
+/* Where the relays jump to. */
+void *relay_targets[RELAYS] __attribute__((visibility("hidden"), used));
+
 /* One that is registered is there. */
 HOT int ask(size_t i)
 {
@@ -38,13 +52,22 @@ HOT int ask(size_t i)
 #define RELAYS_MAKE(X) RELAYS_OF_8(X, 0) RELAYS_OF_8(X, 1) RELAYS_OF_8(X, 2) RELAYS_OF_8(X, 3)
 /* numbers of two octal digits */
 #define RELAY(i)                                                                                                       \
-    static int relay_##i(void)                                                                                         \
+    static int ask_##i(void)                                                                                           \
     {                                                                                                                  \
         return ask(0##i);                                                                                              \
-    }
+    }                                                                                                                  \
+    extern int relay_##i(void) __asm__("mpit_relay_" #i) HIDDEN;                                                       \
+    GATE_LOCAL("mpit_relay_" #i, "relay_targets+8*0" #i);
+#define ASK_NAME(i) ask_##i,
 #define RELAY_NAME(i) relay_##i,
 RELAYS_MAKE(RELAY)
-static const progress_function relays[RELAYS] = {RELAYS_MAKE(RELAY_NAME)};
+static const progress_function asks[RELAYS] = {RELAYS_MAKE(ASK_NAME)}, relays[RELAYS] = {RELAYS_MAKE(RELAY_NAME)};
+_Static_assert(sizeof relay_targets[0] == 8, "the relays' jumps take so many bytes for each");
+
+static void relay_turn(size_t i, progress_function target)
+{
+    __atomic_store_n(&relay_targets[i], (void *)target, __ATOMIC_RELEASE);
+}
 
 /* The relay of a function that has one, or a new one if `add`; else the function itself. */
 static progress_function relay_of(progress_function function, bool add)
@@ -59,6 +82,7 @@ static progress_function relay_of(progress_function function, bool add)
         relay = relays[i];
     } else if (add && free < RELAYS) {
         __atomic_store_n(&asked[free], function, __ATOMIC_RELEASE);
+        relay_turn(free, asks[free]);
         relay = relays[free];
     }
     pthread_mutex_unlock(&lock);
@@ -124,7 +148,83 @@ static __attribute__((noinline)) void progress_watched(const void *caller)
         poll_end(log, false);
 }
 
+/* ---- the watch and its rest ---------------------------------------------------------------------------------------
+ */
+
+enum { EIGHTH = 8, UNLEARNED = 64, ENOUGH = 16, ENOUGH_MOST = 1 << 20 };
+
+static struct {
+    bool able;       /* it may rest */
+    uint64_t call;   /* the last one that polled: when it began */
+    uint32_t polls;  /* of that one, at rest */
+    uint32_t enough; /* so many calls without a stall let it rest */
+} watch = {.enough = ENOUGH};
+
 GATE(opal_progress);
+
+/* Whoever passes one of them meanwhile goes either way. */
+static void watch_turn(bool rests)
+{
+    progress_function function;
+    for (size_t i = 0; i < RELAYS && (function = __atomic_load_n(&asked[i], __ATOMIC_ACQUIRE)); i++)
+        relay_turn(i, rests ? function : asks[i]);
+    __atomic_store_n(&gate_opal_progress, rests ? native_symbol_known(&progress) : (void *)opal_progress,
+                     __ATOMIC_RELEASE);
+    RELAXED_STORE(&stall_rest.rests, rests);
+    stall_rest.calls = 0;
+}
+
+/* What only the watch sees may have been missed: it shall rest less often. */
+static void rest_end(void)
+{
+    if (watch.enough < ENOUGH_MOST)
+        watch.enough *= 4;
+    watch_turn(false);
+}
+
+/* So many polls in vain are not watched. */
+static uint32_t unwatched(const struct stall *stall)
+{
+    return stall->idle ? stall->patience / 2 : UNLEARNED;
+}
+
+/* With each eighth poll. */
+static int eighth(void)
+{
+    struct log *log = thread_log;
+    if (!RELAXED_LOAD(&stall_rest.rests) || !poll_is_quick(log))
+        return 0;
+    struct stall *stall = &log->stall;
+    if (log->state->since != watch.call) {
+        watch.call = log->state->since;
+        watch.polls = 0;
+    }
+    watch.polls += EIGHTH;
+    if (watch.polls < unwatched(stall) || !stall_waiting())
+        return 0;
+    stall->polling -= stall->polling / 2; /* nobody knows how much of it is used up */
+    watch_turn(false);
+    return 0;
+}
+
+void stall_opal_rest(void)
+{
+    int (*behind)(progress_function) = (int (*)(progress_function))native_symbol(add_low.name);
+    stall_rest.end = rest_end;
+    if (!watch.able && behind && native_symbol_known(&progress) && copy_records())
+        watch.able = behind(eighth) == 0;
+}
+
+/* After a poll of a call in which all is well so far. */
+HOT void watch_look(const struct log *log)
+{
+    if (__builtin_expect(log->state->since == watch.call, 1))
+        return;
+    watch.call = log->state->since;
+    if (++stall_rest.calls > watch.enough && watch.able)
+        watch_turn(true);
+}
+
 void opal_progress(void)
 {
     void (*behind)(void) = (void (*)(void))native_symbol_known(&progress);
@@ -136,4 +236,5 @@ void opal_progress(void)
     uint64_t after = poll_quick_begin(log);
     behind();
     poll_quick_end(log, after, false);
+    watch_look(log);
 }

@@ -40,7 +40,7 @@ LIMIT_OF_LIVES = {"openmpi": {"dup": 10.2, "split": 9.8, "create": 13.4, "cart":
                   "mpich": {"dup": 6.2, "split": 6.9, "create": 9.2, "cart": 6.7}}
 LIMIT_OF_LOCALS = 1  # where they are recorded
 # The library waits for a thread, in as many instructions as that takes, or does not take the same way each time.
-UNSTEADY = {"iwrite", "neighbor", "ineighbor"}
+UNSTEADY = {"iwrite", "ineighbor"}
 COUNTS_MOST = 4
 
 

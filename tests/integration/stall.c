@@ -3,6 +3,8 @@
  *
  *     mpirun -n 2 stall [MILLISECONDS [CASE]]
  *
+ * Each case twice: as it is, and after many short waits, when probes may look at polls less often.
+ *
  * Rank 1 is late by MILLISECONDS; both note the time of the node's clock at which they came. Rank 0 reads its own
  * mpit_stall_time and mpit_work_time around the call. A case is tried a few times, since other programs may take the
  * processor away in between: one of them has to be right within 2 per cent. Prints a line for each case; status 1: one
@@ -17,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SLOTS = 7, TRIES = 12, LARGE = 64 << 20 };
+enum { SLOTS = 7, TRIES = 12, LARGE = 64 << 20, LARGE_TRIES = 30 };
 enum { STALL_SEND = 2, STALL_RECV, STALL_COLL, STALL_WAIT, STALL_OTHER };
 
 static int rank, faults;
@@ -145,6 +147,21 @@ static const struct test {
     {"Win_lock", STALL_OTHER, nothing, lock_get, lock_own, unlock_own, nothing},
 };
 
+static int rested;
+
+static void short_waits(void)
+{
+    enum { ROUNDS = 500, TAG = 6 };
+    int token = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (rank == 0)
+            MPI_Send(&token, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD);
+        MPI_Recv(&token, 1, MPI_INT, 1 - rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(&token, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+    }
+}
+
 /* Whether it was right; says how it was. */
 static int tried(const struct test *test, char *said, size_t room)
 {
@@ -155,6 +172,8 @@ static int tried(const struct test *test, char *said, size_t room)
     if (rank == 1)
         test->before(); /* holds what rank 0 wants */
     MPI_Barrier(MPI_COMM_WORLD);
+    if (rested)
+        short_waits();
     if (rank == 0) {
         test->early();
         before = times_read();
@@ -192,7 +211,8 @@ static void run(const struct test *test)
     while (!right && tries++ < TRIES)
         right = tried(test, said, sizeof said);
     if (rank == 0)
-        printf("%s: %s: %s%s\n", right ? "ok" : "WRONG", test->name, said, tries > 1 ? " (not at once)" : "");
+        printf("%s: %s%s: %s%s\n", right ? "ok" : "WRONG", test->name, rested ? " after short waits" : "", said,
+               tries > 1 ? " (not at once)" : "");
     faults += !right;
 }
 
@@ -201,9 +221,11 @@ static void run_large(void)
 {
     int right = 0;
     double share = 0;
-    for (int tries = 0; !right && tries < TRIES; tries++) {
+    for (int tries = 0; !right && tries < LARGE_TRIES; tries++) {
         struct times before, after;
         MPI_Barrier(MPI_COMM_WORLD);
+        if (rested)
+            short_waits();
         before = times_read();
         if (rank == 0)
             MPI_Recv(large, LARGE, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -217,7 +239,8 @@ static void run_large(void)
         MPI_Bcast(&right, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     if (rank == 0)
-        printf("%s: large transfer: %.1f %% of the receive is work\n", right ? "ok" : "WRONG", share * 100);
+        printf("%s: large transfer%s: %.1f %% of the receive is work\n", right ? "ok" : "WRONG",
+               rested ? " after short waits" : "", share * 100);
     faults += !right;
 }
 
@@ -242,11 +265,13 @@ int main(int argc, char **argv)
     memset(large, rank, LARGE);
     MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     MPI_Win_fence(0, window);
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (!only || strcmp(only, tests[i].name) == 0)
-            run(&tests[i]);
-    if (!only || strcmp(only, "large") == 0)
-        run_large();
+    for (rested = 0; rested < 2; rested++) {
+        for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+            if (!only || strcmp(only, tests[i].name) == 0)
+                run(&tests[i]);
+        if (!only || strcmp(only, "large") == 0)
+            run_large();
+    }
     MPI_Win_free(&window);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();

@@ -337,6 +337,12 @@ static const char *name_fit(const char *name, char fitted[COMM_NAME_COLUMNS + 1]
     return fitted;
 }
 
+/* Every program has it, and hardly any uses it. */
+static bool is_idle_self(const struct summary_comm *comm)
+{
+    return strcmp(comm->name, "MPI_COMM_SELF") == 0 && !comm->comm_time_ns && !comm->send_count && !comm->recv_count;
+}
+
 static void comms_print(const struct summary *summary, const struct summary_comm *const *comms, FILE *out)
 {
     if (!summary->comm_count)
@@ -351,6 +357,8 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     for (size_t i = 0; i < summary->comm_count; i++) {
         const struct summary_comm *comm = comms[i];
         char fitted[COMM_NAME_COLUMNS + 1];
+        if (summary->comm_count > 1 && !columns.untimed && is_idle_self(comm))
+            continue;
         if (i < TOP_COMMS) {
             comm_print(comm, name_fit(comm->name, fitted), &columns, out);
             continue;

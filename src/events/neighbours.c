@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "neighbours.h"
 
+#include "cancel.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -141,12 +143,14 @@ void neighbours_look(const struct run *run)
 {
     if (run->fd < 0)
         return;
+    int cancel = cancel_hold(); /* it opens files */
     pthread_mutex_lock(&look_lock);
     if (run_has_file(run))
         directory_look(run);
     else
         processes_look(run);
     pthread_mutex_unlock(&look_lock);
+    cancel_release(cancel);
 }
 
 bool neighbour_is_mine(struct neighbour *neighbour, const struct run_header *header)

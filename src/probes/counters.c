@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "counters.h"
 
+#include "cancel.h"
 #include "demand.h"
 #include "log.h"
 #include "papi.h"
@@ -127,7 +128,10 @@ static struct counting *counting_make(struct log *log)
     struct counting *counting = book_counters(&log->own) ? calloc(1, sizeof *counting) : NULL;
     if (!counting)
         return NULL;
-    if (!counting_open(counting) && !__atomic_exchange_n(&thread_failed, true, __ATOMIC_RELAXED))
+    int cancel = cancel_hold();
+    bool good = counting_open(counting);
+    cancel_release(cancel);
+    if (!good && !__atomic_exchange_n(&thread_failed, true, __ATOMIC_RELAXED))
         native_say("mpit: MPIT_PAPI_EVENTS: not all of them can be counted in thread %u (%s); what is missing is 0",
                    log->own.index, strerror(errno));
     log->counting = counting;

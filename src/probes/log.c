@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "log.h"
 
+#include "cancel.h"
 #include "fabric.h"
 #include "counters.h"
 #include "moment.h"
@@ -32,10 +33,12 @@ static pthread_key_t thread_end_key;
 enum { STREAMS_MOST = 64 };
 
 /* A thread ends: its tallies stay, its log waits for the next thread. If it was cancelled inside of a call, or left one
- * by pthread_exit, the next thread is not inside of that. */
+ * by pthread_exit, the next thread is not inside of that. One that returns may be cancelled still, and would not give
+ * its log back, nor what it returned. */
 static void thread_end(void *value)
 {
     struct log *log = value;
+    int cancel = cancel_hold();
     if (log_thread_ending)
         log_thread_ending();
     if (log->counting)
@@ -56,6 +59,7 @@ static void thread_end(void *value)
     log->next = idle_logs;
     idle_logs = log;
     pthread_mutex_unlock(&logs_lock);
+    cancel_release(cancel);
 }
 
 static bool key_made;

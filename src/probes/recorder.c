@@ -11,6 +11,7 @@
 #include "instruments.h"
 #include "job.h"
 #include "jobcomm.h"
+#include "moment.h"
 #include "next.h"
 #include "pcontrol.h"
 #include "reduction.h"
@@ -389,7 +390,9 @@ static struct log *finalize_show(void)
         return NULL;
     stall_call_begin(&log->stall);
     log->innermost = stack_lowest();
-    state_set(log->state, CALL_MPI_Finalize, 0, PEER_NONE, clock_now());
+    uint64_t now = clock_now();
+    moment_show(&log->own, now);
+    state_set(log->state, CALL_MPI_Finalize, 0, PEER_NONE, now);
     return log;
 }
 

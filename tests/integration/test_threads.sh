@@ -68,6 +68,12 @@ import json; assert json.load(open('$work/json'))['jobs'][0]['calls']['MPI_Waita
         check "$mpi, $how: the trace gives the tallies" mpit-dump --verify "$run"
     done
 
+    # with counters a thread opens some at its first call, and closes them at its end
+    record="mpit-run --quiet --output $work/pending-$mpi --papi perf::PAGE-FAULTS" MPIT_RECORD_LOCAL_CALLS=1 \
+        runs "$mpi, pending" $mpi 2 timeout 100 "$build/tests/threadlives-$mpi" pending
+    record="mpit-run --quiet --output $work/late-$mpi" runs "$mpi, late" $mpi 2 timeout 100 \
+        "$build/tests/threadlives-$mpi" late "$work/go-$mpi"
+
     # more threads at once than there is memory for event buffers: the counts do not suffer
     run=$work/alive-$mpi
     record="mpit-run --quiet --output $run" runs "$mpi, 600 threads at once" $mpi 1 "$program" alive 600

@@ -351,6 +351,42 @@ static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
     free(file);
 }
 
+/* Nothing that is compressed holds a header: which events of whom these are, and where a piece of the image belongs. */
+static void each_byte_of_a_header_is_missed(void **state)
+{
+    (void)state;
+    char path[sizeof fixture.directory + 16];
+    struct stat st;
+    size_t blocks = 0, pieces = 0;
+    run_keep();
+    compact_all();
+    int fd = open(fixture.run.path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    size_t bytes = (size_t)st.st_size;
+    unsigned char *file = malloc(bytes);
+    assert_int_equal(read(fd, file, bytes), bytes);
+    close(fd);
+    snprintf(path, sizeof path, "%s/damaged", fixture.directory);
+    for (size_t at = sizeof(struct compact_header), next; at < bytes; at = next) {
+        const struct chunk_header *chunk = (const void *)(file + at);
+        bool block = chunk->kind == CHUNK_COLUMNS;
+        size_t held = sizeof *chunk + (block ? sizeof(struct column_sizes) : 0);
+        next = at + chunk->bytes;
+        blocks += block;
+        pieces += !block;
+        for (size_t i = at; i < at + held; i++) {
+            struct run_reader reader;
+            unsigned char change = (unsigned char)(1 + draw(255));
+            file[i] ^= change;
+            file_write(path, file, bytes);
+            file[i] ^= change;
+            assert_int_not_equal(run_reader_open(&reader, path), 0);
+        }
+    }
+    assert_true(blocks > 1 && pieces > 1);
+    free(file);
+}
+
 static void a_process_that_did_not_end_keeps_its_file(void **state)
 {
     (void)state;
@@ -413,6 +449,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_without_the_codec_says_so, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(what_is_read_of_a_damaged_file_is_what_was_recorded, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(each_byte_of_a_header_is_missed, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(a_process_that_did_not_end_keeps_its_file, fixture_make, fixture_end),
         cmocka_unit_test(threads_open_files_at_once),
     };

@@ -553,14 +553,14 @@ static int otf2(const struct request *request, const struct team *team)
     return status;
 }
 
-/* The status of the tool: what is damaged may have been seen by whatever has read the traces. */
+/* The status of the tool: what is damaged, or does not fit, may have been seen by whatever has read the traces. */
 static int status_final(const struct request *request, int status)
 {
-    if (!compact_damage_seen())
-        return status;
-    warnx("%s is damaged: events of it cannot be read, and are missing here%s", request->run,
-          request->mode == MODE_VERIFY ? "" : "; mpit-dump --verify names the ranks");
-    return 1;
+    if (compact_trouble_seen() != COMPACT_SOUND)
+        warnx("%s %s: events of it cannot be read, and are missing here%s", request->run,
+              compact_trouble_seen() == COMPACT_DAMAGED ? "is damaged" : "does not fit into memory",
+              request->mode == MODE_VERIFY ? "" : "; mpit-dump --verify names the ranks");
+    return compact_trouble_seen() == COMPACT_SOUND ? status : 1;
 }
 
 int main(int argc, char *argv[])

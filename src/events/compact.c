@@ -163,11 +163,17 @@ static int compact_open(struct run_reader *reader)
     return result;
 }
 
-static bool damage_seen; /* relaxed: it is asked when all is read */
+static enum compact_trouble trouble; /* relaxed: it is asked when all is read */
 
-bool compact_damage_seen(void)
+enum compact_trouble compact_trouble_seen(void)
 {
-    return __atomic_load_n(&damage_seen, __ATOMIC_RELAXED);
+    return __atomic_load_n(&trouble, __ATOMIC_RELAXED);
+}
+
+static bool block_fails(enum compact_trouble why)
+{
+    __atomic_store_n(&trouble, why, __ATOMIC_RELAXED);
+    return false;
 }
 
 /* One context for all blocks: to make one asks the processor what it can do, which takes 20 us on a virtual one. */
@@ -177,20 +183,18 @@ static bool block_enter(struct event_cursor *cursor, const struct chunk_header *
     const char *from = (const char *)(sizes + 1);
     size_t needed = 0;
     if (!cursor->unfolding && !(cursor->unfolding = ZSTD_createDCtx()))
-        return false;
+        return block_fails(COMPACT_NO_MEMORY);
     for (int i = 0; i < COLUMN_COUNT; i++)
         needed += sizes->plain[i];
     unsigned char *to = cursor_memory(cursor, needed);
     if (!to)
-        return false;
+        return block_fails(COMPACT_NO_MEMORY);
     cursor->columns = (struct columns_cursor){0};
     for (int i = 0; i < COLUMN_COUNT; i++) {
         size_t got =
             sizes->plain[i] ? ZSTD_decompressDCtx(cursor->unfolding, to, sizes->plain[i], from, sizes->packed[i]) : 0;
-        if (got != sizes->plain[i]) {
-            __atomic_store_n(&damage_seen, true, __ATOMIC_RELAXED);
-            return false;
-        }
+        if (got != sizes->plain[i])
+            return block_fails(COMPACT_DAMAGED);
         cursor->columns.at[i] = to;
         cursor->columns.end[i] = to + got;
         to += got;

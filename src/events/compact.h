@@ -60,8 +60,9 @@ struct compact_codec {
 /* Lets run_reader_open of this program read compact files. Before the first of them; from one thread. */
 void compact_enable(void);
 
-/* Has a block of this program's files turned out to be damaged? Its events are missing then. From any thread. */
-bool compact_damage_seen(void);
+/* Why a block of this program's files could not be unpacked, whose events are missing then. From any thread. */
+enum compact_trouble { COMPACT_SOUND, COMPACT_NO_MEMORY, COMPACT_DAMAGED };
+enum compact_trouble compact_trouble_seen(void);
 
 /* Compresses a payload into `out`, which has room for compact_bound(bytes); returns its size, 0 = failed. */
 size_t compact_bound(size_t bytes);

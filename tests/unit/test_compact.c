@@ -17,6 +17,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
+
+static bool no_memory;
+
+ZSTD_DCtx *__real_ZSTD_createDCtx(void);
+ZSTD_DCtx *__wrap_ZSTD_createDCtx(void);
+ZSTD_DCtx *__wrap_ZSTD_createDCtx(void)
+{
+    return no_memory ? NULL : __real_ZSTD_createDCtx();
+}
 
 static struct event events[COLUMNS_EVENTS];
 static struct columns columns;
@@ -351,6 +361,28 @@ static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
     free(file);
 }
 
+static void what_there_is_no_memory_for_is_told(void **state)
+{
+    (void)state;
+    struct run_reader reader;
+    size_t count = 0;
+    run_keep();
+    compact_all();
+    assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
+    enum compact_trouble before = compact_trouble_seen();
+    assert_int_not_equal(before, COMPACT_NO_MEMORY);
+    for (uint32_t thread = 0; thread < reader.thread_count; thread++)
+        count += kept_compare(&reader, thread);
+    assert_int_equal(compact_trouble_seen(), before);
+    assert_int_not_equal(count, 0);
+    no_memory = true;
+    for (uint32_t thread = 0; thread < reader.thread_count; thread++)
+        assert_int_equal(kept_compare(&reader, thread), 0);
+    no_memory = false;
+    assert_int_equal(compact_trouble_seen(), COMPACT_NO_MEMORY);
+    run_reader_close(&reader);
+}
+
 /* Nothing that is compressed holds a header: which events of whom these are, and where a piece of the image belongs. */
 static void each_byte_of_a_header_is_missed(void **state)
 {
@@ -449,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_without_the_codec_says_so, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(what_is_read_of_a_damaged_file_is_what_was_recorded, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_told, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(each_byte_of_a_header_is_missed, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(a_process_that_did_not_end_keeps_its_file, fixture_make, fixture_end),
         cmocka_unit_test(threads_open_files_at_once),

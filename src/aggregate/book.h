@@ -100,7 +100,6 @@ struct ledger {
     struct fabric_call_cells *fabric_calls;
     uint64_t outermost, inner_ends[2];    /* begin of the call that others are inside of, ends of the last of those */
     uint64_t absent[2] PAIR_ALIGNED;      /* {ticks between threads that had the ledger, end of the last one or 0} */
-    uint64_t shown;                       /* when the call began that is shown, but not counted; 0: none */
     uint64_t buffer_events, buffer_first; /* what the event buffer has room for; the first event that it holds */
 };
 

@@ -36,7 +36,6 @@ uint64_t moment_last_return(void);
 /* For the recorder, on the thread of the ledger. */
 void moment_nest(struct ledger *ledger, uint64_t outer_since); /* a call inside of the one that began then */
 void moment_inner_end(struct ledger *ledger, uint64_t end);    /* it is about to be folded */
-void moment_show(struct ledger *ledger, uint64_t since);       /* what begins then is shown, and is no time inside */
 void moment_thread_end(struct ledger *ledger, uint64_t end);
 void moment_thread_return(struct ledger *ledger);                /* another thread takes the ledger of one that ended */
 void moment_buffer_make(struct ledger *ledger, uint64_t events); /* a buffer for so many */

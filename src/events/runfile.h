@@ -143,8 +143,10 @@ struct run_header {
         session_ticks;   /* in the calls that opened the first and closed the last session, where these were its ends */
     uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
     uint32_t spawned;    /* 1: by another job */
-    uint32_t trace_policy;   /* enum trace_policy */
-    uint64_t finalize_ticks; /* when MPI_Finalize began that was the end of the run; 0: none has */
+    uint32_t trace_policy; /* enum trace_policy */
+    /* when MPI_Finalize began that was the end of the run; 0: none has. What goes before the library's is shown as a
+     * state that began then, and is counted nowhere */
+    uint64_t finalize_ticks;
     uint64_t past;           /* struct comm_past; 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
     uint64_t clock_syncs;    /* struct clock_syncs; 0: this kernel's clock was not measured */

@@ -11,7 +11,6 @@
 #include "instruments.h"
 #include "job.h"
 #include "jobcomm.h"
-#include "moment.h"
 #include "next.h"
 #include "pcontrol.h"
 #include "reduction.h"
@@ -382,7 +381,8 @@ static void world_retire(void)
 }
 
 /* The processes wait for each other in what goes before MPI_Finalize: who looks at them sees them in it. It is not
- * counted, as no call is that this one makes. NULL: there is nothing to show. */
+ * counted, as no call is that this one makes; who adds up what is in progress knows it by its begin. NULL: there is
+ * nothing to show. */
 static struct log *finalize_show(void)
 {
     struct log *log = log_get();
@@ -390,9 +390,7 @@ static struct log *finalize_show(void)
         return NULL;
     stall_call_begin(&log->stall);
     log->innermost = stack_lowest();
-    uint64_t now = clock_now();
-    moment_show(&log->own, now);
-    state_set(log->state, CALL_MPI_Finalize, 0, PEER_NONE, now);
+    state_set(log->state, CALL_MPI_Finalize, 0, PEER_NONE, book.run.header->finalize_ticks);
     return log;
 }
 
@@ -423,7 +421,7 @@ bool recorder_finish(struct probe *probe)
         windows_end();
     if (recorded) {
         if (world_is_last)
-            book.run.header->finalize_ticks = clock_now();
+            RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
         instrument_publish();
         instruments_sample(log_get());
         counters_flush(log_get());

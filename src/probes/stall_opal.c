@@ -82,7 +82,7 @@ static progress_function relay_of(progress_function function, bool add)
         relay = relays[i];
     } else if (add && free < RELAYS) {
         __atomic_store_n(&asked[free], function, __ATOMIC_RELEASE);
-        relay_turn(free, asks[free]);
+        relay_turn(free, RELAXED_LOAD(&stall_rest.rests) ? function : asks[free]);
         relay = relays[free];
     }
     pthread_mutex_unlock(&lock);

@@ -11,7 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ANCESTORS_MOST = 32, STAT_BYTES = 512, CLAIM_TRIES = 100, CLAIM_PAUSE_MS = 20 };
+enum {
+    ANCESTORS_MOST = 32,
+    STAT_BYTES = 512,
+    CLAIM_TRIES = 100,
+    CLAIM_PAUSE_MS = 20,
+    CLAIM_BYTES = LAUNCHED_ID_BYTES + LAUNCHED_KEY_BYTES + 1
+};
 
 static const char claim_name[] = ".mpit-launch";
 
@@ -27,15 +33,28 @@ static int variable_number(const char *name)
     return errno || *end || number > INT_MAX ? -1 : (int)number;
 }
 
+static void letters_clean(char *text)
+{
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr("._-", *text))
+            *text = '-';
+}
+
 static void id_set(struct launched *launched, const char *prefix, const char *first, const char *second)
 {
     int length =
         snprintf(launched->id, sizeof launched->id, "%s%s%s%s", prefix, first, second ? "." : "", second ? second : "");
     if (length >= (int)sizeof launched->id)
         launched->id[0] = '\0';
-    for (char *c = launched->id; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
-            *c = '-';
+    letters_clean(launched->id);
+}
+
+/* From a variable that all processes of the job have, or none. */
+static void key_set(struct launched *launched, const char *name)
+{
+    const char *text = getenv(name);
+    snprintf(launched->key, sizeof launched->key, "%s", text ? text : "");
+    letters_clean(launched->key);
 }
 
 struct process {
@@ -107,6 +126,7 @@ static void slurm_id(struct launched *launched)
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
     if (job && step)
         id_set(launched, "slurm-", job, step);
+    key_set(launched, "SLURM_RESTART_COUNT");
 }
 
 bool launched_find(struct launched *launched)
@@ -118,6 +138,7 @@ bool launched_find(struct launched *launched)
     if (launched->rank >= 0 && launched->size > 0) { /* whatever a step of Slurm above has started */
         if ((text = getenv("PMIX_NAMESPACE")))
             id_set(launched, "", text, NULL);
+        key_set(launched, "OMPI_MCA_orte_precondition_transports");
         return launched->size > 1;
     }
     launched->abi = ABI_NONE;
@@ -141,11 +162,11 @@ bool launched_find(struct launched *launched)
 }
 
 /* What stands in the file; whoever made it may be just writing. */
-static bool claim_read(const char *path, char text[LAUNCHED_ID_BYTES + 1])
+static bool claim_read(const char *path, char text[CLAIM_BYTES + 1])
 {
     for (int try = 0; try < CLAIM_TRIES; try++) {
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-        ssize_t bytes = fd >= 0 ? read(fd, text, LAUNCHED_ID_BYTES) : -1;
+        ssize_t bytes = fd >= 0 ? read(fd, text, CLAIM_BYTES) : -1;
         if (fd >= 0)
             close(fd);
         if (bytes > 0 && text[bytes - 1] == '\n') {
@@ -158,10 +179,10 @@ static bool claim_read(const char *path, char text[LAUNCHED_ID_BYTES + 1])
 }
 
 /* 0: the claim stands, with all of its text. Half a claim would keep the other ranks waiting for the rest. */
-static int claim_write(const char *path, const struct launched *launched)
+static int claim_write(const char *path, const char *claim)
 {
-    char text[LAUNCHED_ID_BYTES + 1];
-    int bytes = snprintf(text, sizeof text, "%s\n", launched->id);
+    char text[CLAIM_BYTES + 1];
+    int bytes = snprintf(text, sizeof text, "%s\n", claim);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return errno;
@@ -176,13 +197,14 @@ static int claim_write(const char *path, const struct launched *launched)
 
 int launched_claim(const struct launched *launched, const char *directory, bool free)
 {
-    char path[PATH_MAX], there[LAUNCHED_ID_BYTES + 1];
+    char path[PATH_MAX], claim[CLAIM_BYTES], there[CLAIM_BYTES + 1];
     if (snprintf(path, sizeof path, "%s/%s", directory, claim_name) >= (int)sizeof path)
         return ENAMETOOLONG;
     if (!free && access(path, F_OK) != 0)
         return EEXIST;
-    int problem = free ? claim_write(path, launched) : EEXIST;
+    snprintf(claim, sizeof claim, "%s%s%s", launched->id, launched->key[0] ? " " : "", launched->key);
+    int problem = free ? claim_write(path, claim) : EEXIST;
     if (problem != EEXIST)
         return problem;
-    return claim_read(path, there) && strcmp(launched->id, there) == 0 ? 0 : EEXIST;
+    return claim_read(path, there) && strcmp(claim, there) == 0 ? 0 : EEXIST;
 }

@@ -53,6 +53,17 @@ for mpi in openmpi mpich; do
     one_says 1 "recorded in mpit-run-20[-0-9]+;"
     rm -r mpit-run-slurm-7.1
 done
+again=(env SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0)
+gives "a job of Slurm" 0 "${again[@]}" mpit-run --output again true
+gives "  its other processes" 0 "${again[@]}" mpit-run --output again true
+gives "  queued again, with the same number" 2 "${again[@]}" SLURM_RESTART_COUNT=1 mpit-run --output again true
+says err "belongs to another job"
+again=(env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=77)
+key=OMPI_MCA_orte_precondition_transports # Open MPI's: mpirun has the number of a process that has gone
+gives "a job of Open MPI" 0 "${again[@]}" $key=1f-2e mpit-run true
+gives "  its other processes" 0 "${again[@]}" $key=1f-2e mpit-run true
+gives "  another of the same name" 2 "${again[@]}" $key=1f-2d mpit-run true
+says err "mpit-run-77 belongs to another job"
 gives "a directory that takes no claim" 2 bash -o pipefail -c \
     "(trap '' XFSZ; ulimit -f 0; PMI_RANK=0 PMI_SIZE=2 exec mpit-run --output unclaimed true) 2>&1 | cat"
 says out "output directory unclaimed cannot be written: File too large"

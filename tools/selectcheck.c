@@ -63,7 +63,21 @@ static int comms_check(const struct selection *selection, const struct run_dir *
     return 0;
 }
 
-/* How long the longest job lasted by the clocks of its nodes; -1: not all of its processes have told an end. */
+enum { CLOCKS_DIFFER_NS = 1000000000 };
+
+/* It has told its end, and its node's clock was not set back meanwhile. */
+static bool lasted_as_told(const struct run_reader *reader)
+{
+    const struct run_header *header = &reader->header;
+    uint64_t begin = header->begin_realtime_ns, end = header->end_realtime_ns;
+    if (!begin || end <= begin)
+        return false;
+    return header->end_ticks < header->begin_ticks /* killed: then it is known by that clock alone */
+           || clock_ns(run_reader_scale(reader), header->end_ticks - header->begin_ticks) <=
+                  end - begin + CLOCKS_DIFFER_NS;
+}
+
+/* How long the longest job lasted by the clocks of its nodes; -1: that is not known. */
 static int64_t longest_job_ns(const struct run_dir *dir)
 {
     uint64_t longest = 0;
@@ -71,7 +85,7 @@ static int64_t longest_job_ns(const struct run_dir *dir)
         uint64_t begin = UINT64_MAX, end = 0;
         for (size_t k = 0; k < dir->jobs[i].file_count; k++) {
             const struct run_header *header = &dir->jobs[i].files[k].header;
-            if (!header->end_realtime_ns || !header->begin_realtime_ns)
+            if (!lasted_as_told(&dir->jobs[i].files[k]))
                 return -1;
             begin = header->begin_realtime_ns < begin ? header->begin_realtime_ns : begin;
             end = header->end_realtime_ns > end ? header->end_realtime_ns : end;
@@ -81,8 +95,6 @@ static int64_t longest_job_ns(const struct run_dir *dir)
     }
     return longest < INT64_MAX ? (int64_t)longest : -1;
 }
-
-enum { CLOCKS_DIFFER_NS = 1000000000 };
 
 static int window_check(const struct selection *selection, const struct run_dir *dir,
                         char problem[SELECT_PROBLEM_BYTES])

@@ -94,6 +94,12 @@ open(sys.argv[1], "wb").write(data)' "$file" $mpi
     done
     gives "  a window behind the end" 2 mpit-dump --csv --window 1000: trace-$mpi
     says err "there is nothing from 1000.000 s on; the job lasted [0-9.]+ s"
+    env LD_PRELOAD="$build/lib/libmpit-$mpi.so" MPIT_OUTPUT="back-$mpi" MPIT_TRACE=1 "./ring-$mpi" >out 2>err
+    gives "    nor in a run without mpit-run" 2 mpit-dump --csv --window 1000: back-$mpi
+    for file in back-$mpi/*.mpit; do # end_realtime_ns: the node's clock was set back
+        printf '\1\0\0\0\0\0\0\0' | dd of="$file" bs=1 seek=96 conv=notrunc status=none
+    done
+    gives "    unless it is not known how long that was" 0 mpit-dump --csv --window 1000: back-$mpi
     mpit-run --quiet --trace --output "late.$mpi" "mpirun.$mpi" -n 2 "./late-$mpi" "go.$mpi" >out 2>err &
     late=$!
     for _ in $(seq 300); do

@@ -4,6 +4,7 @@
  *
  *   sent      x x x     balance = sent - received; > 0: under way, < 0: received early
  *   received    x x     print   = sum of mix(bytes) of what was sent - of what was received; 0 when the balance is
+ *                       missing = sum of bytes, likewise: of messages that were cut off, what there was no room for
  *
  * The k-th receive of a channel cannot end before the k-th send began, whichever of them match; so times are compared
  * in that order, and no two messages have to be told apart.
@@ -23,6 +24,7 @@ struct early {
 struct channel {
     int64_t balance;
     uint64_t print;
+    int64_t missing;
     struct early *early; /* those received early, the oldest first */
     size_t early_begin, early_end, early_capacity;
     struct check_place since; /* it is not settled */
@@ -58,11 +60,24 @@ static void channel_settle(struct channel *channel, uint64_t a, uint64_t b, stru
         return;
     const struct process *sender = process_of(b >> 32), *receiver = process_of((uint32_t)b);
     if (channel->print && sender && receiver)
-        check_defer(RULE_MESSAGE_BYTES, sender, receiver, place,
-                    "messages of rank %u to %u on Comm %u, tag %u, were received with other sizes than sent",
-                    (uint32_t)(b >> 32), (uint32_t)b, (uint32_t)(a >> 32), (uint32_t)a);
+        check_defer(channel->missing > 0 ? RULE_MESSAGE_TRUNCATED : RULE_MESSAGE_BYTES, sender, receiver, place,
+                    "messages of rank %u to %u on Comm %u, tag %u, were received with %s than sent",
+                    (uint32_t)(b >> 32), (uint32_t)b, (uint32_t)(a >> 32), (uint32_t)a,
+                    channel->missing > 0 ? "fewer bytes" : "other sizes");
     free(channel->early);
     map_remove(&channels, a, b);
+}
+
+static void size_add(struct channel *channel, uint64_t bytes)
+{
+    channel->print += check_mix(bytes);
+    channel->missing = (int64_t)((uint64_t)channel->missing + bytes);
+}
+
+static void size_remove(struct channel *channel, uint64_t bytes)
+{
+    channel->print -= check_mix(bytes);
+    channel->missing = (int64_t)((uint64_t)channel->missing - bytes);
 }
 
 /* A message begins that was received before, by the order of the channel. */
@@ -114,7 +129,7 @@ static bool sent(struct location *location, const struct happening *happening, s
     check_figures.send_bytes += happening->bytes;
     comm->figures.sends++;
     comm->figures.send_bytes += happening->bytes;
-    channel->print += check_mix(happening->bytes);
+    size_add(channel, happening->bytes);
     if (channel->balance < 0) {
         check_figures.messages++;
         early_take(channel, *b, happening->time);
@@ -143,7 +158,7 @@ static void received(struct location *location, const struct happening *happenin
     check_figures.recv_bytes += happening->bytes;
     comm->figures.receives++;
     comm->figures.recv_bytes += happening->bytes;
-    channel->print -= check_mix(happening->bytes);
+    size_remove(channel, happening->bytes);
     if (channel->balance > 0) {
         check_figures.messages++;
     } else {
@@ -172,7 +187,7 @@ static void send_cancel(const struct request *request, struct check_place place)
     struct channel *channel = map_find(&channels, request->channel_a, request->channel_b);
     if (request->kind != KIND_SEND || !channel)
         return;
-    channel->print -= check_mix(request->bytes);
+    size_remove(channel, request->bytes);
     channel->balance--;
     channel_settle(channel, request->channel_a, request->channel_b, place);
 }

@@ -72,6 +72,8 @@
       "ranks are relative to the communicator (of an inter-communicator: to the other group)")                         \
     X(MESSAGE_UNMATCHED, "message-unmatched", true, "messages", "what was sent was received, and the reverse")         \
     X(MESSAGE_BYTES, "message-bytes", true, "messages", "messages arrive with the size that they were sent with")      \
+    X(MESSAGE_TRUNCATED, "message-truncated", false, "messages",                                                       \
+      "messages arrive with all of their bytes (one that was cut off, with MPI_ERR_TRUNCATE, does not)")               \
     X(RECEIVE_BEFORE_SEND, "receive-before-send", true, "messages",                                                    \
       "no message arrives before it was sent, with clocks corrected")                                                  \
     X(REQUEST_UNKNOWN, "request-unknown", true, "requests", "what completes, or is tested, was posted")                \

@@ -66,6 +66,7 @@
     X(message_from_nowhere, "message-unmatched", 1)                                                                    \
     X(tag_differs, "message-unmatched", -2)                                                                            \
     X(bytes_differ, "message-bytes", 1)                                                                                \
+    X(bytes_cut_off, "message-truncated", 1)                                                                           \
     X(received_early, "receive-before-send", 1)                                                                        \
     X(request_never_posted, "request-unknown", 0)                                                                      \
     X(request_left, "request-not-completed", 0)                                                                        \

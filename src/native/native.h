@@ -25,6 +25,7 @@
     X(Cart_shift)                                                                                                      \
     X(Cartdim_get)                                                                                                     \
     X(Comm_free)                                                                                                       \
+    X(Comm_get_attr)                                                                                                   \
     X(Comm_get_parent)                                                                                                 \
     X(Comm_create_group)                                                                                               \
     X(Comm_group)                                                                                                      \

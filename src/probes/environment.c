@@ -37,9 +37,20 @@ static void launcher_tell(void)
     }
 }
 
+/* Rank 0 is recorded as this process is, and says the same. */
+static bool first_tells(void)
+{
+    int *program, known = 0;
+    if (book.run.header->world_rank == 0 || !native.world)
+        return false;
+    return reduction_possible() ||
+           (native.Comm_get_attr(native.comm_world, MPI_APPNUM, &program, &known) == MPI_SUCCESS && known &&
+            *program == 0);
+}
+
 void environment_tell(bool trace_refused, bool samples_refused)
 {
-    if (book.run.header->world_rank != 0 && reduction_possible())
+    if (first_tells())
         return;
     settings_tell(native_say);
     counters_tell(native_say);

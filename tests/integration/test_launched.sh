@@ -17,6 +17,10 @@ for mpi in openmpi mpich; do
     one_says 1 'MPIT_FLIGHT_EVENTS'
     one_says 1 "recorded in $mpi-1 .OTF2 archive"
     gives "  the trace is whole" 0 mpit-dump --verify "$mpi-1"
+    gives "$mpi: a remark is made once, too" 0 "mpirun.$mpi" -n 3 mpit-run --trace --timing 7 ./ring-$mpi
+    one_says 1 'a trace needs times'
+    gives "  but by each program of the line" 0 "mpirun.$mpi" -n 1 ./ring-$mpi : -n 1 mpit-run --trace --timing 7 ./ring-$mpi
+    one_says 1 'a trace needs times'
     gives "$mpi: the directory of another run" 2 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
     says err "holds a recorded run already"
     gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "./ring-$mpi 3"

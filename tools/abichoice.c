@@ -152,11 +152,26 @@ static const char *program_word(char *const words[])
     return behind_option;
 }
 
+/* A misspelt program: the first path behind the launcher where nothing is. A name without a slash may be anything. */
+static void missing_find(struct abi_choice *choice, char *const words[])
+{
+    for (size_t i = 1; words[i]; i++) {
+        const char *word = words[i];
+        if (*word == '-' || words[i - 1][0] == '-' || !strchr(word, '/') || strpbrk(word, "=:,") ||
+            access(word, F_OK) == 0)
+            continue;
+        snprintf(choice->missing_program, sizeof choice->missing_program, "%.500s", word);
+        return;
+    }
+}
+
 static void plain_find(struct abi_choice *choice, char *const words[])
 {
     char path[PATH_MAX];
     struct elf_kind kind;
     const char *word = program_word(words);
+    if (!word)
+        missing_find(choice, words);
     if (!word || is_shell(word) || program_find(word, path) != 0 || elf_kind_read(&kind, path) != 0)
         return;
     if (kind.abi != ABI_NONE || kind.openmpi_launcher || kind.static_mpi)

@@ -17,7 +17,8 @@ struct abi_choice {
     /* Programs that cannot be recorded, each the first of its sort; "": none. */
     char static_program[512]; /* has MPI linked in */
     /* What the launcher starts, where no program of MPI is among the words: */
-    char plain_program[512]; /* is linked to no MPI library */
+    char plain_program[512];   /* is linked to no MPI library */
+    char missing_program[512]; /* a path in the command where nothing is, and no word of it is a program */
     bool plain_is_static;
     char plain_below[64]; /* and is to this library below MPI; "": to none */
 };

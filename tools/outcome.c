@@ -85,6 +85,8 @@ static void nothing_say(const struct outcome *outcome)
     size_t before = strlen(facts);
     if (outcome->disabled)
         fact_add(facts, "MPIT_DISABLE is set, which turns recording off");
+    else if (outcome->status != 0 && outcome->choice->missing_program[0])
+        fact_add(facts, "there is no %s on this host", outcome->choice->missing_program);
     else
         programs_explain(outcome, facts);
     if (strlen(facts) == before)

@@ -148,7 +148,7 @@ for mpi in openmpi mpich; do
     says err "/bin/true is linked to no MPI library"
     timeout 120 mpit-run mpirun.$mpi -n 1 ./no-such-program >out 2>err
     status=$?
-    says err "no MPI process recorded: the command ended with exit status $status;"
+    says err "no MPI process recorded: the command ended with exit status $status; there is no ./no-such-program on this host$"
     fortran "$mpi"
     gives "settings that cannot be used are said once" 0 env MPIT_FLIGHT_EVENTS=many MPIT_TRACE=yes \
         mpit-run --quiet --output settings-$mpi mpirun.$mpi -n 3 ./ring-$mpi

@@ -101,6 +101,7 @@ struct ledger {
     uint64_t outermost, inner_ends[2];    /* begin of the call that others are inside of, ends of the last of those */
     uint64_t absent[2] PAIR_ALIGNED;      /* {ticks between threads that had the ledger, end of the last one or 0} */
     uint64_t buffer_events, buffer_first; /* what the event buffer has room for; the first event that it holds */
+    const struct chunk_header *buffer;    /* that one; NULL: there is none */
 };
 
 /* The one place of the cache that can have the handle. */

@@ -1,39 +1,15 @@
 #include "umq.h"
 
 #include "calls.h"
-#include "knobs.h"
 #include "neighbours.h"
+#include "umqmatch.h"
+#include "umqsource.h"
+#include "umqtags.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { STEPS_MOST = 1 << 20, RETRIES_MOST = 16, BATCH = 64 };
-#define PLACE_AMBIGUOUS UINT64_MAX
-
-#if defined(__SANITIZE_THREAD__)
-#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; the accesses are volatile or atomic in themselves */
-#else
-#define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#endif
-
-/* Blocks that were found, oldest change first; a new one replaces it when there are more. */
-struct known {
-    struct known *older;
-    uint64_t head; /* the list's head then */
-    uint32_t slot;
-    size_t count;
-    const struct tally_block *blocks[];
-};
-
-struct source {
-    struct source *next;
-    struct neighbour *neighbour;
-    uint64_t comm_head;    /* records up to this one have been looked at for the name, */
-    uint64_t comm_changes; /* as they were at this number of changes */
-    uint64_t place;        /* slot << 32 | rank + 1; 0 = not found yet */
-    struct known *known;
-};
+enum { RETRIES_MOST = 16 };
 
 struct umq {
     struct umq *next;
@@ -42,197 +18,10 @@ struct umq {
     struct source *sources;
 };
 
-void (*umq_pending_count)(const struct comm *comm, struct umq_pending *pending);
+void (*umq_pending_visit)(const struct comm *comm, umq_receive_found *found, void *data);
 
 static struct umq *umqs;
-static struct umq_watch *watches;
 static pthread_mutex_t bind_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* ---- a neighbour's file --------------------------------------------------------------------------------------------
- */
-
-static const struct run_header *header_of(const struct source *source)
-{
-    return (const struct run_header *)(const void *)source->neighbour->base;
-}
-
-static uint32_t slot_of(uint64_t place)
-{
-    return (uint32_t)(place >> 32);
-}
-
-static int32_t rank_of(uint64_t place)
-{
-    return (int32_t)(place & UINT32_MAX) - 1;
-}
-
-/* Is the record that of the communicator, as its other member has it? Not while it changes. */
-static bool record_fits(const struct comm_record *record, const struct comm *comm)
-{
-    uint32_t serial = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE);
-    bool fits = strncmp(record->name, comm->name, sizeof record->name) == 0 && record->size == comm->size &&
-                record->remote_size == 0 && record->rank >= 0 && record->rank < comm->size &&
-                record->rank != comm->rank && record->slot > 0 && record->slot < COMM_SLOTS &&
-                !(record->flags & (COMM_FREED | COMM_SUM));
-    LOADS_IN_ORDER();
-    return fits && !(serial & 1) && RELAXED_LOAD(&record->serial) == serial;
-}
-
-/* Where the neighbour has the communicator; 0 while it has not, or is none of its members. Two of one name (made by
- * functions that are not recorded) cannot be told apart. */
-static uint64_t source_place(struct source *source, const struct comm *comm)
-{
-    uint64_t place = __atomic_load_n(&source->place, __ATOMIC_RELAXED);
-    if (!neighbour_is_mine(source->neighbour, book.run.header))
-        return 0;
-    uint64_t head = __atomic_load_n(&header_of(source)->first_comm, __ATOMIC_ACQUIRE);
-    uint64_t changes = __atomic_load_n(&header_of(source)->comm_changes, __ATOMIC_ACQUIRE);
-    uint64_t seen = __atomic_load_n(&source->comm_head, __ATOMIC_RELAXED);
-    bool changed = changes != __atomic_load_n(&source->comm_changes, __ATOMIC_RELAXED);
-    if (head == seen && !changed)
-        return place == PLACE_AMBIGUOUS ? 0 : place;
-    if (changed) /* slots have gone to other communicators: what was known of them may be wrong */
-        place = seen = 0;
-    uint64_t at = head;
-    for (int steps = 0; at && at != seen && steps < STEPS_MOST; steps++) {
-        const struct comm_record *record = neighbour_at(source->neighbour, at, sizeof *record);
-        if (!record)
-            break;
-        uint64_t found = ((uint64_t)record->slot << 32) | (uint32_t)(record->rank + 1);
-        if (record_fits(record, comm) && found != place)
-            place = place ? PLACE_AMBIGUOUS : found;
-        at = record->next;
-    }
-    __atomic_store_n(&source->place, place, __ATOMIC_RELAXED);
-    __atomic_store_n(&source->comm_head, head, __ATOMIC_RELAXED);
-    __atomic_store_n(&source->comm_changes, changes, __ATOMIC_RELAXED);
-    return place == PLACE_AMBIGUOUS ? 0 : place;
-}
-
-/* The blocks of one communicator, one by one: those that were known, then those in front of them in the list. */
-struct walk {
-    struct source *source;
-    const struct known *known;
-    uint32_t slot, page;
-    size_t next;
-    uint64_t at;
-    int steps;
-};
-
-static struct walk walk_begin(struct source *source, uint32_t slot, uint32_t page)
-{
-    const struct known *known = __atomic_load_n(&source->known, __ATOMIC_ACQUIRE);
-    return (struct walk){.source = source,
-                         .known = known && known->slot == slot ? known : NULL,
-                         .slot = slot,
-                         .page = page,
-                         .at = __atomic_load_n(&header_of(source)->first_block, __ATOMIC_ACQUIRE)};
-}
-
-static size_t cells_wanted(const struct walk *walk, const struct tally_block *block)
-{
-    if (block->comm != walk->slot)
-        return 0;
-    if (block->kind == BLOCK_PEERS && block->page == walk->page)
-        return sizeof(struct peer_cells) / sizeof(uint64_t);
-    return block->kind == BLOCK_COMM ? sizeof(struct comm_cells) / sizeof(uint64_t) : 0;
-}
-
-static const struct tally_block *walk_next(struct walk *walk)
-{
-    if (walk->known && walk->next < walk->known->count)
-        return walk->known->blocks[walk->next++];
-    while (walk->at && (!walk->known || walk->at != walk->known->head) && walk->steps++ < STEPS_MOST) {
-        uint64_t at = walk->at;
-        const struct tally_block *block = neighbour_at(walk->source->neighbour, at, sizeof *block);
-        if (!block)
-            break;
-        walk->at = block->next;
-        size_t cells = cells_wanted(walk, block);
-        if (cells && block->cells >= cells &&
-            neighbour_at(walk->source->neighbour, at, sizeof *block + cells * sizeof(uint64_t)))
-            return block;
-    }
-    return NULL;
-}
-
-static const uint64_t *cells_of(const struct tally_block *block)
-{
-    return (const uint64_t *)(block + 1);
-}
-
-/* ---- what is being sent -------------------------------------------------------------------------------------------
- */
-
-/* Does a thread in this state send to `rank` of the communicator in `slot`? */
-static bool sends_to(const struct thread_state *state, uint32_t slot, int32_t rank)
-{
-    uint32_t call = RELAXED_LOAD(&state->call);
-    if (call == CALL_NONE || call >= CALL_COUNT || RELAXED_LOAD(&state->comm) != slot)
-        return false;
-    switch (call_table[call].fold) {
-    case FOLD_SEND:
-    case FOLD_POST_SEND:
-        return RELAXED_LOAD(&state->peer) == rank;
-    case FOLD_SENDRECV:
-        return RELAXED_LOAD(&state->partner) == rank + 1;
-    default:
-        return false;
-    }
-}
-
-/* What was counted, and what is in a call whose message has not been: `mark` tells whether any of it has moved. */
-struct sending {
-    uint64_t calls, mark;
-};
-
-/* A call's message is in the tallies once the end of the thread's last communication lies behind the call's begin. */
-static void sending_add(struct sending *sending, const struct thread_state *state, uint32_t slot, int32_t rank,
-                        const uint64_t *span_last)
-{
-    uint64_t since = RELAXED_LOAD(&state->since);
-    bool sends = sends_to(state, slot, rank) && !(span_last && cell_load(span_last) >= since);
-    sending->calls += sends;
-    sending->mark =
-        (sending->mark ^ since ^ sends ^ ((uint64_t)RELAXED_LOAD(&state->call) << 48)) * UINT64_C(0x100000001b3);
-}
-
-static const uint64_t *source_span(struct source *source, uint32_t slot, uint32_t page, uint32_t thread)
-{
-    struct walk walk = walk_begin(source, slot, page);
-    const struct tally_block *block;
-    while ((block = walk_next(&walk)))
-        if (block->kind == BLOCK_COMM && block->thread == thread)
-            return cells_of(block) + offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
-    return NULL;
-}
-
-static struct sending source_sending(struct source *source, uint32_t slot, int32_t rank)
-{
-    struct sending sending = {0, 0};
-    uint64_t at = __atomic_load_n(&header_of(source)->first_thread, __ATOMIC_ACQUIRE);
-    for (int steps = 0; at && steps < STEPS_MOST; steps++) {
-        const struct thread_record *thread = neighbour_at(source->neighbour, at, sizeof *thread);
-        if (!thread)
-            break;
-        bool sends = sends_to(&thread->state, slot, rank);
-        sending_add(&sending, &thread->state, slot, rank,
-                    sends ? source_span(source, slot, (uint32_t)rank / PEERS_PER_PAGE, thread->index) : NULL);
-        at = thread->next;
-    }
-    return sending;
-}
-
-static uint64_t source_counted(struct source *source, uint32_t slot, int32_t rank)
-{
-    uint64_t sum = 0;
-    struct walk walk = walk_begin(source, slot, (uint32_t)rank / PEERS_PER_PAGE);
-    const struct tally_block *block;
-    while ((block = walk_next(&walk)))
-        if (block->kind == BLOCK_PEERS)
-            sum += cell_load(&((const struct peer_cells *)(block + 1))->peer[rank % PEERS_PER_PAGE].send.count);
-    return sum;
-}
 
 /* ---- this process -------------------------------------------------------------------------------------------------
  */
@@ -271,13 +60,18 @@ static struct sending own_sending(const struct comm *comm)
 /* ---- the length ---------------------------------------------------------------------------------------------------
  */
 
-/* Messages from one process that are not received. `source` NULL: from this one. Read again while it moves. */
-static uint64_t waiting(const struct comm *comm, struct source *source, uint64_t place)
+/* Messages from one process that are not received, and how many of its calls are sending one of them. */
+struct waiting {
+    uint64_t messages, calls;
+};
+
+/* `source` NULL: from this process. Read again while it moves. */
+static struct waiting waiting(const struct comm *comm, struct source *source, uint64_t place)
 {
     int32_t from = source ? rank_of(place) : comm->rank;
     uint64_t sent = 0, received = 0;
+    struct sending before = {0, 0}, after;
     for (int tries = 0; tries < RETRIES_MOST; tries++) {
-        struct sending before, after;
         received = own_count(comm, from, false);
         before = source ? source_sending(source, slot_of(place), comm->rank) : own_sending(comm);
         LOADS_IN_ORDER();
@@ -288,7 +82,7 @@ static uint64_t waiting(const struct comm *comm, struct source *source, uint64_t
         if (before.mark == after.mark && received == own_count(comm, from, false))
             break;
     }
-    return sent > received ? sent - received : 0;
+    return (struct waiting){.messages = sent > received ? sent - received : 0, .calls = before.calls};
 }
 
 /* The calling thread is the only one that has called MPI: nobody else changes the table of requests. */
@@ -298,59 +92,178 @@ static bool is_alone(void)
     return !book.concurrent && only && !only->next && book_thread_state == &only->record->state;
 }
 
-/* The waiting messages of up to BATCH processes at once, without those that pending receives may take. */
+/* The processes of whose messages some wait, as many as fit. */
 struct batch {
     const struct comm *comm;
     const struct event *posting; /* a receive that is being posted: in the table already, and not pending yet */
     uint64_t receives;           /* pending ones on the communicator */
-    uint64_t all, any;           /* of which the table names the source; any source */
-    uint64_t length;
+    uint64_t length, messages;   /* without those that receives which name a source may take, and with them */
+    uint64_t all, any;           /* receives that the table has; from any source */
+    uint64_t patience;           /* how many events to look back at */
+    unsigned settled;            /* how often it was full */
     unsigned count;
-    int32_t ranks[BATCH];
-    uint64_t messages[BATCH];
+    struct {
+        struct waiting waiting;
+        struct source *source;
+        uint64_t place;
+    } processes[MATCH_PROCESSES];
 };
 
-/* As if the receive that is being posted were not in the table. */
-static void posting_forget(const struct batch *batch, struct umq_pending *pending)
+static int32_t batch_rank(const struct batch *batch, unsigned i)
 {
-    const struct event *posting = batch->posting;
-    if (!posting || posting->comm != batch->comm->slot || !pending->all)
-        return;
-    pending->all--;
-    if (posting->peer == PEER_ANY && pending->any)
-        pending->any--;
-    for (unsigned i = 0; i < pending->count; i++)
-        if (pending->ranks[i] == posting->peer && pending->posted[i])
-            pending->posted[i]--;
+    return batch->processes[i].source ? rank_of(batch->processes[i].place) : batch->comm->rank;
 }
 
+struct receives {
+    struct match *match;
+    const struct event *posting; /* as if it were not in the table; NULL: it was met */
+};
+
+static void receive_add(void *data, int32_t rank, int32_t tag)
+{
+    struct receives *receives = data;
+    if (receives->posting && receives->posting->peer == rank && receives->posting->tag == tag)
+        receives->posting = NULL;
+    else
+        match_receive(receives->match, rank, tag);
+}
+
+static void receives_add(const struct batch *batch, struct match *match)
+{
+    bool posts = batch->posting && batch->posting->comm == batch->comm->slot;
+    struct receives receives = {.match = match, .posting = posts ? batch->posting : NULL};
+    if (batch->receives && umq_pending_visit && is_alone())
+        umq_pending_visit(batch->comm, receive_add, &receives);
+}
+
+static void match_clear(struct match *match)
+{
+    match->process_count = match->message_count = 0;
+    match->untold = match->any = match->all = 0;
+}
+
+/* Whatever the tags are. */
 static void batch_settle(struct batch *batch)
 {
-    uint64_t posted[BATCH] = {0};
-    struct umq_pending pending = {.ranks = batch->ranks, .count = batch->count, .posted = posted};
-    if (batch->receives && umq_pending_count && is_alone()) {
-        umq_pending_count(batch->comm, &pending);
-        posting_forget(batch, &pending);
+    struct match match;
+    match_clear(&match);
+    for (unsigned i = 0; i < batch->count; i++) {
+        uint64_t messages = batch->processes[i].waiting.messages;
+        match_message(&match, match_process(&match, batch_rank(batch, i)), false, 0, messages);
+        batch->messages += messages;
     }
-    for (unsigned i = 0; i < batch->count; i++)
-        if (batch->messages[i] > posted[i])
-            batch->length += batch->messages[i] - posted[i];
-    batch->all = pending.all;
-    batch->any = pending.any;
-    batch->count = 0;
+    receives_add(batch, &match);
+    batch->length += match_named(&match);
+    batch->all = match.all;
+    batch->any = match.any + match.untold;
+    batch->settled++;
 }
 
-static void batch_add(struct batch *batch, int32_t rank, uint64_t messages)
+static void batch_add(struct batch *batch, struct source *source, uint64_t place)
 {
-    if (!messages)
+    struct waiting found = waiting(batch->comm, source, place);
+    if (!found.messages)
         return;
-    batch->ranks[batch->count] = rank;
-    batch->messages[batch->count++] = messages;
-    if (batch->count == BATCH)
+    if (batch->count == MATCH_PROCESSES) {
         batch_settle(batch);
+        batch->count = 0;
+    }
+    batch->processes[batch->count].source = source;
+    batch->processes[batch->count].place = place;
+    batch->processes[batch->count++].waiting = found;
 }
 
-static uint64_t length_of(struct umq *umq, const struct event *posting)
+/* ---- by tags ------------------------------------------------------------------------------------------------------
+ */
+
+/* What the process in place `i` of the batch and this one, with its only thread, know of the messages between them. */
+static bool ends_of(const struct batch *batch, unsigned i, struct umq_ends *ends)
+{
+    const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
+    const struct chunk_header *ring = __atomic_load_n(&only->buffer, __ATOMIC_ACQUIRE);
+    if (!ring || !source_all_timed(book.run.header))
+        return false;
+    *ends = (struct umq_ends){
+        .to = {.ring = ring, .capacity = ring->capacity, .written = &only->tally.cells->events},
+        .to_comm = (uint16_t)batch->comm->slot,
+        .to_rank = batch->comm->rank,
+        .to_since = batch->comm->record->since_ticks,
+        .from_rank = batch_rank(batch, i),
+    };
+    if (batch->processes[i].source)
+        return source_ends(batch->processes[i].source, batch->processes[i].place, batch->comm, ends);
+    ends->from[ends->from_count++] = ends->to;
+    ends->from_comm = ends->to_comm;
+    ends->from_since = ends->to_since;
+    return true;
+}
+
+/* What was sent meanwhile is in the buffers, and was not counted. */
+static bool is_as_before(const struct batch *batch, unsigned i)
+{
+    const struct waiting *before = &batch->processes[i].waiting;
+    struct waiting now = waiting(batch->comm, batch->processes[i].source, batch->processes[i].place);
+    return now.messages == before->messages && now.calls == before->calls;
+}
+
+enum { TAG_OTHER = INT32_MIN }; /* of messages whose tags no receive names */
+
+/* The messages that wait from the process in place `i`. False: they are too many to be told apart. A call that has not
+ * returned has no event yet: the tag of its message is not known. */
+static bool messages_find(const struct batch *batch, unsigned i, const struct umq_tags *named, struct match *match)
+{
+    struct umq_ends ends;
+    struct umq_tags tags = *named;
+    const struct waiting *waiting = &batch->processes[i].waiting;
+    unsigned process = match_process(match, batch_rank(batch, i));
+    uint64_t told = waiting->messages > waiting->calls ? waiting->messages - waiting->calls : 0;
+    if (!told || !ends_of(batch, i, &ends) || !umq_tags_find(&ends, told, batch->patience, &tags) ||
+        !is_as_before(batch, i))
+        return match_message(match, process, false, 0, waiting->messages);
+    bool fits = true;
+    for (unsigned t = 0; t < tags.count && fits; t++)
+        fits = !tags.tags[t].waiting ||
+               match_message(match, process, true, tags.tags[t].tag, (uint32_t)tags.tags[t].waiting);
+    fits = fits && (!tags.others || match_message(match, process, true, TAG_OTHER, tags.others));
+    return fits && (waiting->messages == told || match_message(match, process, false, 0, waiting->messages - told));
+}
+
+/* The tags that pending receives name. */
+static void tag_note(void *data, int32_t rank, int32_t tag)
+{
+    struct umq_tags *named = data;
+    unsigned i = 0;
+    (void)rank;
+    while (i < named->count && i < UMQ_TAGS_MOST && named->tags[i].tag != tag)
+        i++;
+    if (tag == TAG_ANY || i < named->count)
+        return;
+    if (i < UMQ_TAGS_MOST)
+        named->tags[i].tag = tag;
+    named->count = i + 1; /* one more than there is room for: too many */
+}
+
+/* The length once more, with an eye to the tags that the pending receives name. */
+static uint64_t length_by_tags(const struct batch *batch, uint64_t length)
+{
+    struct match match;
+    struct umq_tags named = {.count = 0};
+    if (batch->settled != 1 || !batch->all || batch->all > batch->receives)
+        return length;
+    umq_pending_visit(batch->comm, tag_note, &named);
+    if (named.count > UMQ_TAGS_MOST)
+        return length;
+    match_clear(&match);
+    for (unsigned i = 0; i < batch->count; i++)
+        if (!messages_find(batch, i, &named, &match))
+            return length;
+    receives_add(batch, &match);
+    match.any += batch->receives > match.all ? batch->receives - match.all : 0;
+    match_named(&match);
+    return match_anywhere(&match);
+}
+
+uint64_t umq_length_above(struct umq *umq, uint64_t floor, uint64_t patience, const struct event *posting)
 {
     const struct comm *comm = umq->comm;
     struct batch batch;
@@ -358,26 +271,28 @@ static uint64_t length_of(struct umq *umq, const struct event *posting)
         return 0;
     batch.comm = comm;
     batch.posting = posting;
+    batch.patience = patience;
     batch.receives = cell_load(&comm->shared->recvs.now);
-    batch.all = batch.any = batch.length = 0;
-    batch.count = 0;
-    batch_add(&batch, comm->rank, waiting(comm, NULL, 0));
+    batch.all = batch.any = batch.length = batch.messages = 0;
+    batch.settled = batch.count = 0;
+    batch_add(&batch, NULL, 0);
     for (struct source *s = __atomic_load_n(&umq->sources, __ATOMIC_ACQUIRE); s; s = s->next) {
         uint64_t place = source_place(s, comm);
         if (place)
-            batch_add(&batch, rank_of(place), waiting(comm, s, place));
+            batch_add(&batch, s, place);
     }
     if (batch.count)
         batch_settle(&batch);
     /* receives from any source, and those that the table does not name */
     uint64_t anywhere = batch.any + (batch.receives > batch.all ? batch.receives - batch.all : 0);
-    return batch.length > anywhere ? batch.length - anywhere : 0;
+    uint64_t length = batch.length > anywhere ? batch.length - anywhere : 0;
+    return length < batch.messages && batch.messages > floor ? length_by_tags(&batch, length) : length;
 }
 
 uint64_t umq_length(struct umq *umq)
 {
     int error = errno; /* a signal handler may be reading */
-    uint64_t length = length_of(umq, NULL);
+    uint64_t length = umq_length_above(umq, 0, UINT64_MAX, NULL);
     errno = error;
     return length;
 }
@@ -395,29 +310,6 @@ uint64_t umq_peers(struct umq *umq)
 
 /* ---- binding ------------------------------------------------------------------------------------------------------
  */
-
-/* Notes the blocks that have come, so that a read need not look for them again. */
-static void source_refresh(struct source *source, const struct comm *comm)
-{
-    uint64_t place = source_place(source, comm);
-    if (!place)
-        return;
-    uint32_t page = (uint32_t)comm->rank / PEERS_PER_PAGE;
-    struct walk walk = walk_begin(source, slot_of(place), page), again = walk;
-    size_t count = 0, old = walk.known ? walk.known->count : 0;
-    uint64_t head = walk.at;
-    while (walk_next(&walk))
-        count++;
-    if (walk.known ? head == walk.known->head || (count == old && walk.steps < 1024) : !head)
-        return;
-    struct known *known = malloc(sizeof *known + count * sizeof known->blocks[0]);
-    if (!known)
-        return; /* reads look for themselves */
-    *known = (struct known){.older = source->known, .head = head, .slot = slot_of(place)};
-    for (const struct tally_block *block; known->count < count && (block = walk_next(&again));)
-        known->blocks[known->count++] = block;
-    __atomic_store_n(&source->known, known, __ATOMIC_RELEASE);
-}
 
 static void sources_look(struct umq *umq)
 {
@@ -438,20 +330,7 @@ static void sources_look(struct umq *umq)
         __atomic_store_n(&umq->sources, fresh, __ATOMIC_RELEASE);
     }
     for (struct source *source = umq->sources; source; source = source->next)
-        source_refresh(source, umq->comm);
-}
-
-/* The slot has gone to another communicator; no handle of the one before is left that could be read. */
-static void sources_forget(struct umq *umq)
-{
-    for (struct source *source = umq->sources; source; source = source->next) {
-        while (source->known) {
-            struct known *older = source->known->older;
-            free(source->known);
-            source->known = older;
-        }
-        source->place = source->comm_head = 0;
-    }
+        source_look(source, umq->comm);
 }
 
 struct umq *umq_bind(struct comm *comm)
@@ -466,76 +345,12 @@ struct umq *umq_bind(struct comm *comm)
         umqs = umq;
     }
     if (umq && umq->serial != comm->record->serial) {
-        umq->serial = comm->record->serial;
-        sources_forget(umq);
+        umq->serial = comm->record->serial; /* no handle of the one before is left that could be read */
+        for (struct source *source = umq->sources; source; source = source->next)
+            source_forget(source);
     }
     if (umq)
         sources_look(umq);
     pthread_mutex_unlock(&bind_lock);
     return umq;
-}
-
-/* ---- watches ------------------------------------------------------------------------------------------------------
- */
-
-static void watch_look(struct umq_watch *watch, const struct event *posting)
-{
-    int error = errno;
-    uint64_t length = length_of(watch->umq, posting), seen = cell_load(&watch->highest);
-    while (length > seen &&
-           !__atomic_compare_exchange_n(&watch->highest, &seen, length, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    errno = error;
-}
-
-void umq_watches_look(const struct event *posting)
-{
-    for (struct umq_watch *w = __atomic_load_n(&watches, __ATOMIC_ACQUIRE); w; w = w->next)
-        if (__atomic_load_n(&w->open, __ATOMIC_ACQUIRE))
-            watch_look(w, posting);
-}
-
-/* Calls go the long way round while there is a watch, and look there: the short one has no place for it. */
-static void watch_set(struct umq_watch *watch, bool open)
-{
-    if (__atomic_exchange_n(&watch->open, open, __ATOMIC_ACQ_REL) != open)
-        knobs_attend(open ? 1 : -1);
-}
-
-void umq_watch_tie(struct umq_watch *watch, struct umq *umq)
-{
-    __atomic_store_n(&watch->open, false, __ATOMIC_RELEASE);
-    watch->umq = umq;
-    cell_store(&watch->highest, umq_length(umq));
-    if (watch->linked)
-        return;
-    watch->linked = true;
-    watch->next = __atomic_load_n(&watches, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&watches, &watch->next, watch, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
-}
-
-void umq_watch_open(struct umq_watch *watch)
-{
-    watch_look(watch, NULL);
-    watch_set(watch, true);
-}
-
-void umq_watch_close(struct umq_watch *watch)
-{
-    if (__atomic_load_n(&watch->open, __ATOMIC_ACQUIRE))
-        watch_look(watch, NULL);
-    watch_set(watch, false);
-}
-
-void umq_watch_reset(struct umq_watch *watch)
-{
-    cell_store(&watch->highest, umq_length(watch->umq));
-}
-
-uint64_t umq_watch_read(struct umq_watch *watch)
-{
-    if (__atomic_load_n(&watch->open, __ATOMIC_ACQUIRE))
-        watch_look(watch, NULL);
-    return cell_load(&watch->highest);
 }

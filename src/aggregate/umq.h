@@ -6,9 +6,11 @@
  *             v
  *            source ──> source ──> ...          one a neighbour (events/neighbours.h) that may be a member
  *             │ place     its slot and rank in the neighbour's file, once it has the communicator
- *             │ known     the blocks of that slot that were found when a handle was last allocated
+ *             │ known     the blocks of that slot, and
+ *             │ buffers   event buffers, that were found when a handle was last allocated
  *             v
- *            blocks of the neighbour's file     cells: what it sent to me
+ *            blocks of the neighbour's file     cells: how much it sent to me
+ *            event buffers there                with which tags, for the last of these (umqtags.h)
  *
  * With sent(p) = messages that p has begun to send to this process, received(p) = messages from p that have been
  * received, posted(p) = nonblocking receives from p that are pending, and posted(any) those from any source:
@@ -16,10 +18,11 @@
  *   length = sum over p of max(0, sent(p) - received(p) - posted(p))  -  posted(any), not below 0
  *
  * A message counts from when the sending call begins (MPI_Start: from when it has returned) until the receiving call
- * has returned, or a nonblocking receive is pending that may take it. Tallies do not know tags: a pending receive
- * counts as one that takes a message from its source. Where it waits for another tag, the figure is too small by one;
- * without pending nonblocking receives it is exact. Which source a pending receive names is known only while one thread
- * calls MPI and that thread reads; else each may take any message.
+ * has returned, or a nonblocking receive is pending that may take it: one that names its source and its tag
+ * (umqmatch.h). Where the tags of the messages are not known, a pending receive counts as one that takes a message of
+ * its source; where it waits for another tag, the figure is then too small by one. What pending receives name is known
+ * only while one thread calls MPI and that thread reads; else each may take any message. Without pending nonblocking
+ * receives the length is exact.
  *
  * Who may do what: umq_bind, umq_watch_tie allocate and take a lock; everything else is wait-free but for the retries
  * that are bounded, and async-signal-safe.
@@ -37,6 +40,9 @@ struct umq;
 /* Prepares for reading on this communicator, and looks for neighbours that have come. NULL: no memory. */
 struct umq *umq_bind(struct comm *comm);
 uint64_t umq_length(struct umq *umq);
+/* The same, but where it is not above `floor`, what is given may be less. `patience`: how many events it looks back at
+ * for a sender's tags; `posting`: the event of a receive that is being posted, or NULL. */
+uint64_t umq_length_above(struct umq *umq, uint64_t floor, uint64_t patience, const struct event *posting);
 /* Processes of the communicator whose sends can be seen; this one is among them. */
 uint64_t umq_peers(struct umq *umq);
 
@@ -58,15 +64,9 @@ uint64_t umq_watch_read(struct umq_watch *watch);
 /* Looks for all open watches. `posting`: the event of a receive that is being posted, or NULL. */
 void umq_watches_look(const struct event *posting);
 
-/* Pending nonblocking receives of a communicator: how many name each of `count` ranks. */
-struct umq_pending {
-    const int32_t *ranks;
-    unsigned count;
-    uint64_t *posted; /* by place in `ranks` */
-    uint64_t all, any;
-};
-
-/* Adds up what the table of requests has; the probes set it. For the only thread that calls MPI. */
-extern LIBRARY_LOCAL void (*umq_pending_count)(const struct comm *comm, struct umq_pending *pending);
+/* Says `found` of each nonblocking receive that is pending on the communicator: the rank that it names, or PEER_ANY,
+ * and the tag, or TAG_ANY. The probes set it. For the only thread that calls MPI, also out of a signal. */
+typedef void umq_receive_found(void *data, int32_t rank, int32_t tag);
+extern LIBRARY_LOCAL void (*umq_pending_visit)(const struct comm *comm, umq_receive_found *found, void *data);
 
 #endif

@@ -149,12 +149,14 @@ static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t cap
     log->cursor += cell_load(&log->own.tally.cells->events) % chunk->capacity; /* event n lies in place n % capacity */
     backlog_begin(log);
     moment_buffer_make(&log->own, capacity);
+    __atomic_store_n(&log->own.buffer, chunk, __ATOMIC_RELEASE);
 }
 
 /* Where nothing else can be had: events are counted and fall into this place. */
 static void buffer_set_none(struct log *log)
 {
     log->bufferless = true;
+    __atomic_store_n(&log->own.buffer, NULL, __ATOMIC_RELEASE);
     log->cursor = &log->nowhere;
     log->limit = &log->nowhere + 1;
 }

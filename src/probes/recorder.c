@@ -314,7 +314,7 @@ static void facts_learn(struct log *log)
     if (!book.concurrent)
         stall_opal_rest();
     native_types_find();
-    umq_pending_count = request_pending_count;
+    umq_pending_visit = request_pending_visit;
     comm_pending_visit = request_front_visit;
 }
 

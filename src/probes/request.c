@@ -555,43 +555,36 @@ uint64_t request_begin(uint64_t handle)
     return oldest && oldest->active ? oldest->posted.begin : 0;
 }
 
-static void pending_add(struct umq_pending *pending, int32_t peer)
-{
-    pending->all++;
-    pending->any += peer == PEER_ANY;
-    for (unsigned i = 0; i < pending->count; i++)
-        pending->posted[i] += pending->ranks[i] == peer;
-}
-
-static void request_count(const struct comm *comm, const struct request *r, struct umq_pending *pending)
+static void request_receive(const struct comm *comm, const struct request *r, umq_receive_found *found, void *data)
 {
     if ((r->posted.type == REQUEST_RECV || r->posted.type == REQUEST_PAIR) && r->active && r->comm == comm->slot &&
         r->posted.peer != PEER_PROC_NULL)
-        pending_add(pending, r->posted.peer);
+        found(data, r->posted.peer, r->posted.type == REQUEST_PAIR ? request_more(r)->recvtag : r->posted.tag);
 }
 
-static void place_count(const struct comm *comm, const struct front_place *place, struct umq_pending *pending)
+static void place_receive(const struct comm *comm, const struct front_place *place, umq_receive_found *found,
+                          void *data)
 {
     const struct posted *posted = &place->posted;
     unsigned type = posted->type & ~(unsigned)POSTED_PERSISTENT; /* an idle one is of no type */
     if (place->handle && (type == REQUEST_RECV || type == REQUEST_PAIR) && posted->view && posted->view->comm == comm &&
         posted->peer != PEER_PROC_NULL)
-        pending_add(pending, posted->peer);
+        found(data, posted->peer, posted->tag);
 }
 
 /* A signal may have interrupted a change of the table: what is linked is whole, and what is not is not there. */
-void request_pending_count(const struct comm *comm, struct umq_pending *pending)
+void request_pending_visit(const struct comm *comm, umq_receive_found *found, void *data)
 {
     for (unsigned i = 0; i < FRONT_PLACES; i++)
-        place_count(comm, &request_front[i], pending);
+        place_receive(comm, &request_front[i], found, data);
     for (unsigned i = 1; i <= FRONT_PLACES; i++)
-        place_count(comm, &request_beside[i], pending);
+        place_receive(comm, &request_beside[i], found, data);
     for (unsigned s = 0; s < SHARDS; s++)
         for (uint32_t i = 0; shards[s].used && i <= shards[s].mask; i++)
             for (uint32_t chain = shards[s].buckets[i]; chain; chain = request_at(chain)->chain) {
                 const struct request *r = request_at(chain);
                 do {
-                    request_count(comm, r, pending);
+                    request_receive(comm, r, found, data);
                     r = request_at(r->younger);
                 } while (r != request_at(chain));
             }

@@ -205,9 +205,9 @@ struct request *request_peek(uint64_t handle);
 void request_front_yield(struct log *log, uint64_t handle);
 /* A copy of the inactive persistent request of this handle; false: there is none. */
 bool request_look(uint64_t handle, struct request *copy);
-struct umq_pending;
-/* Adds up the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a signal. */
-void request_pending_count(const struct comm *comm, struct umq_pending *pending);
+/* Says `found` of the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a
+ * signal. */
+void request_pending_visit(const struct comm *comm, void (*found)(void *data, int32_t rank, int32_t tag), void *data);
 /* When the oldest request of this handle was posted; 0: not known or not active. Not under MPI_THREAD_MULTIPLE. */
 uint64_t request_begin(uint64_t handle);
 

@@ -197,6 +197,75 @@ static void posted_receives(MPI_Comm comm)
     close_figure(&length, comm);
 }
 
+/* Receives take the messages whose tags they name, and leave the others. `passed`: so many messages have gone before.
+ */
+static void tags(MPI_Comm comm, int passed)
+{
+    int me, n, got, last;
+    MPI_Request end, one, any;
+    CHECK(MPI_Comm_rank(comm, &me));
+    CHECK(MPI_Comm_size(comm, &n));
+    last = n - 1;
+    struct figure length = open_figure("mpit_umq_length", MPI_T_PVAR_CLASS_LEVEL, comm);
+    struct figure high = open_figure("mpit_umq_length", MPI_T_PVAR_CLASS_HIGHWATERMARK, comm);
+    CHECK(MPI_T_pvar_start(high.session, high.handle));
+    if (me == 0)
+        CHECK(MPI_Irecv(&got, 1, MPI_INT, last, 7777, comm, &end));
+    for (int i = 0; i < passed; i++) {
+        if (me == last)
+            CHECK(MPI_Send(&i, 1, MPI_INT, 0, i % 100, comm));
+        if (me == 0)
+            CHECK(MPI_Recv(&got, 1, MPI_INT, i % 2 ? last : MPI_ANY_SOURCE, i % 3 ? i % 100 : MPI_ANY_TAG, comm,
+                           MPI_STATUS_IGNORE));
+        if (i % 100 == 99)
+            CHECK(MPI_Barrier(comm));
+    }
+    CHECK(MPI_Barrier(comm));
+    CHECK(MPI_T_pvar_reset(high.session, high.handle));
+    for (int i = 0; me == last && i < 100; i++)
+        CHECK(MPI_Send(&i, 1, MPI_INT, 0, i, comm));
+    CHECK(MPI_Barrier(comm));
+    if (me == 0) {
+        same("a receive for a tag that does not come", value(&length), 100);
+        for (int i = 99; i >= 10; i--) {
+            CHECK(MPI_Recv(&got, 1, MPI_INT, last, i, comm, MPI_STATUS_IGNORE));
+            same("the tag that came last is received first", value(&length), (unsigned long long)i);
+        }
+        CHECK(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 5, comm, &one));
+        same("a receive for the tag from any source", value(&length), 9);
+        CHECK(MPI_Wait(&one, MPI_STATUS_IGNORE));
+        same("that completed", value(&length), 9);
+        CHECK(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 5, comm, &one));
+        same("another one for it", value(&length), 9);
+        CHECK(MPI_Irecv(&got, 1, MPI_INT, last, MPI_ANY_TAG, comm, &any));
+        same("a receive for any tag", value(&length), 8);
+        CHECK(MPI_Wait(&any, MPI_STATUS_IGNORE));
+        for (int i = 1; i < 10; i++)
+            if (i != 5)
+                CHECK(MPI_Recv(&got, 1, MPI_INT, last, i, comm, MPI_STATUS_IGNORE));
+        same("all that came are received", value(&length), 0);
+        same("the watermark beside a receive for another tag", value(&high), 100);
+    }
+    CHECK(MPI_Barrier(comm));
+    CHECK(MPI_T_pvar_reset(high.session, high.handle));
+    CHECK(MPI_Barrier(comm));
+    if (me == last) {
+        CHECK(MPI_Send(&me, 1, MPI_INT, 0, 5, comm));
+        CHECK(MPI_Send(&me, 1, MPI_INT, 0, 7777, comm));
+    }
+    CHECK(MPI_Barrier(comm));
+    if (me == 0) {
+        same("messages that receives waited for", value(&length), 0);
+        CHECK(MPI_Wait(&one, MPI_STATUS_IGNORE));
+        CHECK(MPI_Wait(&end, MPI_STATUS_IGNORE));
+        same("and the watermark", value(&high), 0);
+    }
+    CHECK(MPI_Barrier(comm));
+    CHECK(MPI_T_pvar_stop(high.session, high.handle));
+    close_figure(&high, comm);
+    close_figure(&length, comm);
+}
+
 /* What the watermark has to have seen between two reads, though nobody read then. */
 static void watermark(MPI_Comm comm)
 {
@@ -303,6 +372,8 @@ static void all_on(MPI_Comm comm)
     blocked_sender(comm, 0);
     blocked_sender(comm, 1);
     posted_receives(comm);
+    tags(comm, 0);
+    tags(comm, 10000); /* more than the event buffers hold */
     watermark(comm);
     named(comm);
     small_ones(comm, MANY);

@@ -505,13 +505,20 @@ static void receive_from_nobody_is_set_apart(void **state)
     front_free(place);
 }
 
+static void receive_found(void *data, int32_t rank, int32_t tag)
+{
+    (*(unsigned *)data)++;
+    assert_int_equal(rank, 3);
+    assert_int_equal(tag, 9);
+}
+
 /* A nonblocking sendrecv has more to say than a place in front has room for: it lies beside, and comes along. */
 static void pair_in_front_comes_out_whole(void **state)
 {
     (void)state;
     struct comm comm = {.slot = 1, .holds = 1}, *comms[] = {NULL, &comm};
     struct view view = {.slot = 1, .comm = &comm};
-    struct umq_pending pending = {0};
+    unsigned pending = 0;
     MPI_Request variable;
     book.comms = comms;
     uint64_t handle = 0xf000;
@@ -519,8 +526,8 @@ static void pair_in_front_comes_out_whole(void **state)
         .view = &view, .begin = 5, .where = &variable, .bytes = 80, .peer = 3, .tag = 9, .type = REQUEST_PAIR};
     assert_true(front_keep(&posted, handle));
     *front_pair(front_place(handle)) = (struct front_pair){.bytes_out = 1234, .dest = 2, .tag = 8};
-    request_pending_count(&comm, &pending);
-    assert_int_equal(pending.all, 1);
+    request_pending_visit(&comm, receive_found, &pending);
+    assert_int_equal(pending, 1);
     struct request *request = request_take(own_log, handle, &variable);
     assert_non_null(request);
     assert_int_equal(request->posted.type, REQUEST_PAIR);
@@ -529,6 +536,10 @@ static void pair_in_front_comes_out_whole(void **state)
     assert_ptr_equal(request->posted.where, &variable);
     const struct request_more *more = request_more(request);
     assert_true(more->bytes_out == 1234 && more->dest == 2 && more->tag == 8 && more->recvtag == 9);
+    request_put(request, handle); /* behind */
+    request_pending_visit(&comm, receive_found, &pending);
+    assert_int_equal(pending, 2);
+    assert_ptr_equal(request_take(own_log, handle, &variable), request);
     assert_false(request->holds);
     request_hold(request);
     request_hold(request); /* once is enough */

@@ -108,7 +108,7 @@ static int setup(void **state)
     book_thread_state = &ledger->record->state;
     comm = book_comm_add(&facts);
     own_view = book_view(ledger, comm);
-    umq_pending_count = NULL;
+    umq_pending_visit = NULL;
     return 0;
 }
 
@@ -262,13 +262,12 @@ static void files_that_lie_are_not_followed(void **state)
     assert_int_equal(umq_length(umq), 0);
 }
 
-static void fixed_pending(const struct comm *of, struct umq_pending *pending)
+static void fixed_pending(const struct comm *of, umq_receive_found *found, void *data)
 {
     assert_ptr_equal(of, comm);
-    pending->all = 3;
-    pending->any = 1;
-    for (unsigned i = 0; i < pending->count; i++)
-        pending->posted[i] = pending->ranks[i] == 3 ? 2 : 0;
+    found(data, 3, 7);
+    found(data, 3, TAG_ANY);
+    found(data, PEER_ANY, 7);
 }
 
 static void pending_receives_take_from_their_sources(void **state)
@@ -285,13 +284,74 @@ static void pending_receives_take_from_their_sources(void **state)
     for (int i = 0; i < 3; i++)
         post_receive();
     assert_int_equal(umq_length(umq), 3); /* nothing known of the three */
-    umq_pending_count = fixed_pending;
+    umq_pending_visit = fixed_pending;
     assert_int_equal(umq_length(umq), 4); /* two for the first, which has one waiting; one for any */
     post_receive();                       /* one that the table does not have */
     assert_int_equal(umq_length(umq), 3);
     book.concurrent = true;
     assert_int_equal(umq_length(umq), 2);
     book.concurrent = false;
+}
+
+static void other_tag_pending(const struct comm *of, umq_receive_found *found, void *data)
+{
+    assert_ptr_equal(of, comm);
+    found(data, 3, 7);
+}
+
+static void event_place(struct chunk_header *ring, uint64_t *written, int32_t tag)
+{
+    struct event *events = (struct event *)(void *)(ring + 1);
+    events[(*written)++] =
+        (struct event){.begin = 100, .duration = 1, .kind = CALL_MPI_Send, .comm = SLOT, .peer = 70, .tag = tag};
+}
+
+/* Tags are in the event buffers; without one a pending receive may take any message. */
+static void receives_leave_what_has_another_tag(void **state)
+{
+    (void)state;
+    uint64_t offset;
+    neighbour_make(&others[0], 3);
+    comm_place(&others[0], SLOT, 3, world);
+    struct peer_cells *page = page_place(&others[0], SLOT, 1);
+    page->peer[6].send.count = 2;
+    struct umq *umq = umq_bind(comm);
+    post_receive();
+    umq_pending_visit = other_tag_pending;
+    assert_int_equal(umq_length(umq), 1); /* nothing is known of either end */
+    book.run.header->sampling = others[0].header->sampling = 1;
+    ledger->buffer = run_ring_open(&book.run, ledger->index, 100);
+    struct thread_record *thread = thread_place(&others[0]);
+    uint64_t *written = place(&others[0], sizeof *written, &offset);
+    thread->events_cell = offset;
+    struct chunk_header *ring = run_ring_open(&others[0], 0, 100);
+    event_place(ring, written, 5);
+    event_place(ring, written, 7);
+    assert_int_equal(umq_length(umq), 1); /* the buffer has not been found */
+    ring->capacity = UINT32_MAX;
+    assert_ptr_equal(umq_bind(comm), umq);
+    assert_int_equal(umq_length(umq), 1); /* nor is this one, which lies */
+    ring->capacity = 100;
+    thread->events_cell = UINT64_MAX - 7;
+    assert_ptr_equal(umq_bind(comm), umq);
+    assert_int_equal(umq_length(umq), 1);
+    thread->events_cell = offset;
+    assert_ptr_equal(umq_bind(comm), umq);
+    assert_int_equal(umq_length(umq), 1);
+    event_place(ring, written, 5);
+    assert_int_equal(umq_length(umq), 1); /* it is not counted yet: what waits is not clear */
+    page->peer[6].send.count = 3;
+    assert_int_equal(umq_length(umq), 2);
+    struct event *events = (struct event *)(void *)(ring + 1);
+    events[1].tag = 5; /* now none of them is what the receive waits for */
+    assert_int_equal(umq_length(umq), 3);
+    others[0].header->sampling_changed = 1; /* times that may be none */
+    assert_int_equal(umq_length(umq), 2);
+    others[0].header->sampling_changed = 0;
+    umq_pending_visit = fixed_pending; /* three of which one is pending: the tallies and the table disagree */
+    assert_int_equal(umq_length(umq), 0);
+    umq_pending_visit = NULL;
+    assert_int_equal(umq_length(umq), 2);
 }
 
 static void watches_keep_the_highest(void **state)
@@ -334,9 +394,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(sent_and_not_received_are_waiting), TEST(what_comes_later_is_seen),
-        TEST(calls_in_progress_count),           TEST(others_are_no_neighbours),
-        TEST(files_that_lie_are_not_followed),   TEST(pending_receives_take_from_their_sources),
+        TEST(sent_and_not_received_are_waiting),
+        TEST(what_comes_later_is_seen),
+        TEST(calls_in_progress_count),
+        TEST(others_are_no_neighbours),
+        TEST(files_that_lie_are_not_followed),
+        TEST(pending_receives_take_from_their_sources),
+        TEST(receives_leave_what_has_another_tag),
         TEST(watches_keep_the_highest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

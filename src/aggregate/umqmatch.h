@@ -1,0 +1,59 @@
+/*
+ * How many of the messages that wait are left when each pending receive has taken one: those that name source and tag
+ * first, then those that name the source, then those that name the tag, then those that take anything.
+ *
+ * A message whose tag is not known may be taken by each receive that its source fits. No order is known in which
+ * receives were posted and messages came: where several kinds of wildcards could take the same message, the number may
+ * be smaller than the library's.
+ */
+#ifndef MPIT_AGGREGATE_UMQMATCH_H
+#define MPIT_AGGREGATE_UMQMATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MATCH_PROCESSES = 32, MATCH_MESSAGES = 64 };
+
+/* Messages of one process with one tag, or of tags that are not known. */
+struct match_messages {
+    uint16_t process; /* its place */
+    bool known;
+    int32_t tag;
+    uint64_t count;
+    uint32_t receives; /* that name both */
+    uint32_t by_tag;   /* that name the tag alone: at the first place that has it */
+};
+
+struct match {
+    unsigned process_count, message_count;
+    struct {
+        int32_t rank;
+        uint32_t receives; /* that name a tag which none of its known messages has */
+        uint32_t any_tag;
+    } processes[MATCH_PROCESSES];
+    struct match_messages messages[MATCH_MESSAGES];
+    uint64_t untold; /* receives from anywhere with a tag that no known message has */
+    uint64_t any;    /* receives of anything */
+    uint64_t all;    /* receives that were added */
+};
+
+/* First all processes and messages, then the receives. Processes have to be fewer than MATCH_PROCESSES. */
+static inline unsigned match_process(struct match *match, int32_t rank)
+{
+    match->processes[match->process_count].rank = rank;
+    match->processes[match->process_count].receives = match->processes[match->process_count].any_tag = 0;
+    return match->process_count++;
+}
+
+/* False: there is no more room. */
+bool match_message(struct match *match, unsigned process, bool known, int32_t tag, uint64_t count);
+
+/* `rank` may be PEER_ANY, `tag` TAG_ANY. */
+void match_receive(struct match *match, int32_t rank, int32_t tag);
+
+/* What is left after the receives that name a source; uses them up. */
+uint64_t match_named(struct match *match);
+/* And then after those from anywhere. */
+uint64_t match_anywhere(struct match *match);
+
+#endif

@@ -95,12 +95,11 @@ static bool is_alone(void)
 /* The processes of whose messages some wait, as many as fit. */
 struct batch {
     const struct comm *comm;
-    const struct event *posting; /* a receive that is being posted: in the table already, and not pending yet */
-    uint64_t receives;           /* pending ones on the communicator */
-    uint64_t length, messages;   /* without those that receives which name a source may take, and with them */
-    uint64_t all, any;           /* receives that the table has; from any source */
-    uint64_t patience;           /* how many events to look back at */
-    unsigned settled;            /* how often it was full */
+    const struct umq_look *look;
+    uint64_t receives;         /* pending ones on the communicator */
+    uint64_t length, messages; /* without those that receives which name a source may take, and with them */
+    uint64_t all, any;         /* receives that the table has; from any source */
+    unsigned settled;          /* how often it was full */
     unsigned count;
     struct {
         struct waiting waiting;
@@ -130,8 +129,9 @@ static void receive_add(void *data, int32_t rank, int32_t tag)
 
 static void receives_add(const struct batch *batch, struct match *match)
 {
-    bool posts = batch->posting && batch->posting->comm == batch->comm->slot;
-    struct receives receives = {.match = match, .posting = posts ? batch->posting : NULL};
+    const struct event *posting = batch->look->posting; /* in the table already, and not pending yet */
+    bool posts = posting && posting->comm == batch->comm->slot;
+    struct receives receives = {.match = match, .posting = posts ? posting : NULL};
     if (batch->receives && umq_pending_visit && is_alone())
         umq_pending_visit(batch->comm, receive_add, &receives);
 }
@@ -217,7 +217,7 @@ static bool messages_find(const struct batch *batch, unsigned i, const struct um
     const struct waiting *waiting = &batch->processes[i].waiting;
     unsigned process = match_process(match, batch_rank(batch, i));
     uint64_t told = waiting->messages > waiting->calls ? waiting->messages - waiting->calls : 0;
-    if (!told || !ends_of(batch, i, &ends) || !umq_tags_find(&ends, told, batch->patience, &tags) ||
+    if (!told || !ends_of(batch, i, &ends) || !umq_tags_find(&ends, told, batch->look->patience, &tags) ||
         !is_as_before(batch, i))
         return match_message(match, process, false, 0, waiting->messages);
     bool fits = true;
@@ -243,12 +243,19 @@ static void tag_note(void *data, int32_t rank, int32_t tag)
     named->count = i + 1; /* one more than there is room for: too many */
 }
 
+/* A signal handler reads that may have interrupted a call where it was in the tallies, and in no buffer. */
+static bool is_between(const struct batch *batch)
+{
+    const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
+    return !batch->look->leaves && RELAXED_LOAD(&only->record->state.call) != CALL_NONE;
+}
+
 /* The length once more, with an eye to the tags that the pending receives name. */
 static uint64_t length_by_tags(const struct batch *batch, uint64_t length)
 {
     struct match match;
     struct umq_tags named = {.count = 0};
-    if (batch->settled != 1 || !batch->all || batch->all > batch->receives)
+    if (batch->settled != 1 || !batch->all || batch->all > batch->receives || is_between(batch))
         return length;
     umq_pending_visit(batch->comm, tag_note, &named);
     if (named.count > UMQ_TAGS_MOST)
@@ -263,15 +270,14 @@ static uint64_t length_by_tags(const struct batch *batch, uint64_t length)
     return match_anywhere(&match);
 }
 
-uint64_t umq_length_above(struct umq *umq, uint64_t floor, uint64_t patience, const struct event *posting)
+uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look)
 {
     const struct comm *comm = umq->comm;
     struct batch batch;
     if (comm->remote_size)
         return 0;
     batch.comm = comm;
-    batch.posting = posting;
-    batch.patience = patience;
+    batch.look = look;
     batch.receives = cell_load(&comm->shared->recvs.now);
     batch.all = batch.any = batch.length = batch.messages = 0;
     batch.settled = batch.count = 0;
@@ -286,13 +292,14 @@ uint64_t umq_length_above(struct umq *umq, uint64_t floor, uint64_t patience, co
     /* receives from any source, and those that the table does not name */
     uint64_t anywhere = batch.any + (batch.receives > batch.all ? batch.receives - batch.all : 0);
     uint64_t length = batch.length > anywhere ? batch.length - anywhere : 0;
-    return length < batch.messages && batch.messages > floor ? length_by_tags(&batch, length) : length;
+    return length < batch.messages && batch.messages > look->floor ? length_by_tags(&batch, length) : length;
 }
 
 uint64_t umq_length(struct umq *umq)
 {
+    static const struct umq_look whole = {.patience = UINT64_MAX};
     int error = errno; /* a signal handler may be reading */
-    uint64_t length = umq_length_above(umq, 0, UINT64_MAX, NULL);
+    uint64_t length = umq_length_seen(umq, &whole);
     errno = error;
     return length;
 }

@@ -40,9 +40,14 @@ struct umq;
 /* Prepares for reading on this communicator, and looks for neighbours that have come. NULL: no memory. */
 struct umq *umq_bind(struct comm *comm);
 uint64_t umq_length(struct umq *umq);
-/* The same, but where it is not above `floor`, what is given may be less. `patience`: how many events it looks back at
- * for a sender's tags; `posting`: the event of a receive that is being posted, or NULL. */
-uint64_t umq_length_above(struct umq *umq, uint64_t floor, uint64_t patience, const struct event *posting);
+/* How umq_length_seen looks. */
+struct umq_look {
+    uint64_t floor;              /* where the length is not above, what is given may be less */
+    uint64_t patience;           /* how many events back for a sender's tags */
+    bool leaves;                 /* the thread is about to leave a call, which is in no tally and no buffer yet; */
+    const struct event *posting; /* the event of a receive that this posts, or NULL */
+};
+uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look);
 /* Processes of the communicator whose sends can be seen; this one is among them. */
 uint64_t umq_peers(struct umq *umq);
 

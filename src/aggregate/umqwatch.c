@@ -7,10 +7,12 @@ enum { WATCH_PATIENCE = 1024 }; /* every call looks */
 
 static struct umq_watch *watches;
 
-static void watch_look(struct umq_watch *watch, const struct event *posting)
+static void watch_look(struct umq_watch *watch, bool leaves, const struct event *posting)
 {
     int error = errno;
-    uint64_t seen = cell_load(&watch->highest), length = umq_length_above(watch->umq, seen, WATCH_PATIENCE, posting);
+    uint64_t seen = cell_load(&watch->highest);
+    struct umq_look look = {.floor = seen, .patience = WATCH_PATIENCE, .leaves = leaves, .posting = posting};
+    uint64_t length = umq_length_seen(watch->umq, &look);
     while (length > seen &&
            !__atomic_compare_exchange_n(&watch->highest, &seen, length, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
@@ -21,7 +23,7 @@ void umq_watches_look(const struct event *posting)
 {
     for (struct umq_watch *w = __atomic_load_n(&watches, __ATOMIC_ACQUIRE); w; w = w->next)
         if (__atomic_load_n(&w->open, __ATOMIC_ACQUIRE))
-            watch_look(w, posting);
+            watch_look(w, true, posting);
 }
 
 /* Calls go the long way round while there is a watch, and look there: the short one has no place for it. */
@@ -46,14 +48,14 @@ void umq_watch_tie(struct umq_watch *watch, struct umq *umq)
 
 void umq_watch_open(struct umq_watch *watch)
 {
-    watch_look(watch, NULL);
+    watch_look(watch, false, NULL);
     watch_set(watch, true);
 }
 
 void umq_watch_close(struct umq_watch *watch)
 {
     if (__atomic_load_n(&watch->open, __ATOMIC_ACQUIRE))
-        watch_look(watch, NULL);
+        watch_look(watch, false, NULL);
     watch_set(watch, false);
 }
 
@@ -65,6 +67,6 @@ void umq_watch_reset(struct umq_watch *watch)
 uint64_t umq_watch_read(struct umq_watch *watch)
 {
     if (__atomic_load_n(&watch->open, __ATOMIC_ACQUIRE))
-        watch_look(watch, NULL);
+        watch_look(watch, false, NULL);
     return cell_load(&watch->highest);
 }

@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-enum { DELAY_NS = 50000000, NAP_NS = 20000000, ATTEMPTS = 5, ROUNDING_NS = 100 };
+enum { DELAY_NS = 50000000, NAP_NS = 20000000, ATTEMPTS = 5, ROUNDING_NS = 100, QUICK_MOST = 3 };
 
 typedef unsigned long long printed;
 
@@ -45,8 +45,9 @@ void clocks_check_comm(const struct book *book)
         ops += pvars_read(book, "mpit_coll_op_time", i);
     verdict_check(about(ops, coll, OP_COUNT * ROUNDING_NS), "comm %s: coll_op_time sums to %llu, coll_time is %llu",
                   book->name, (printed)ops, (printed)coll);
-    verdict_check((coll == 0) == (book->coll_count == 0), "comm %s: coll_time %llu, %llu collectives", book->name,
-                  (printed)coll, (printed)book->coll_count);
+    /* a counter that steps by 10 ns may not move in a collective of one process, one time in 25 */
+    verdict_check(coll == 0 ? book->coll_count <= QUICK_MOST : book->coll_count > 0,
+                  "comm %s: coll_time %llu, %llu collectives", book->name, (printed)coll, (printed)book->coll_count);
     verdict_check((p2p == 0) <= (book->send_count == 0), "comm %s: p2p_time 0, %llu sends", book->name,
                   (printed)book->send_count);
 }

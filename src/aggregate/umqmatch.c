@@ -70,18 +70,28 @@ static uint64_t messages_left(const struct match *match)
     return left;
 }
 
+/* Do receives from anywhere name the tag of these? */
+static bool wanted_elsewhere(const struct match *match, const struct match_messages *messages)
+{
+    for (unsigned m = 0; m < match->message_count && messages->known; m++)
+        if (match->messages[m].known && match->messages[m].tag == messages->tag)
+            return match->messages[m].by_tag > 0;
+    return false;
+}
+
 uint64_t match_named(struct match *match)
 {
+    enum { TAG_UNKNOWN, WANTED_BY_NONE, ALL };
     for (unsigned m = 0; m < match->message_count; m++) /* what is left of them may fit messages of unknown tags */
         if (match->messages[m].known)
             match->processes[match->messages[m].process].receives +=
                 (uint32_t)take(&match->messages[m], match->messages[m].receives);
-    for (unsigned pass = 0; pass < 2; pass++) /* those that name a tag, then those that do not */
+    for (unsigned pass = TAG_UNKNOWN; pass <= ALL; pass++)
         for (unsigned m = 0; m < match->message_count; m++) {
             struct match_messages *messages = &match->messages[m];
-            uint32_t *receives =
-                pass ? &match->processes[messages->process].any_tag : &match->processes[messages->process].receives;
-            if (pass || !messages->known)
+            uint32_t *receives = pass == TAG_UNKNOWN ? &match->processes[messages->process].receives
+                                                     : &match->processes[messages->process].any_tag;
+            if (pass == ALL || (pass == TAG_UNKNOWN ? !messages->known : !wanted_elsewhere(match, messages)))
                 *receives = (uint32_t)take(messages, *receives);
         }
     return messages_left(match);

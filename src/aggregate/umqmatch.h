@@ -3,8 +3,8 @@
  * first, then those that name the source, then those that name the tag, then those that take anything.
  *
  * A message whose tag is not known may be taken by each receive that its source fits. No order is known in which
- * receives were posted and messages came: where several kinds of wildcards could take the same message, the number may
- * be smaller than the library's.
+ * receives were posted and messages came: where a message fits a receive with a wildcard and another one, the library
+ * may have chosen otherwise, so that it has more left. Without wildcards the number is right.
  */
 #ifndef MPIT_AGGREGATE_UMQMATCH_H
 #define MPIT_AGGREGATE_UMQMATCH_H

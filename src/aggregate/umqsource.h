@@ -15,12 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; the accesses are volatile or atomic in themselves */
-#else
-#define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#endif
-
 /* Blocks that were found, oldest change first; a new one replaces it when there are more. */
 struct known {
     struct known *older;

@@ -42,7 +42,7 @@ static struct walk walk_begin(const struct umq_buffer *buffer)
 /* Its thread writes on: was none of what was met written over meanwhile? */
 static bool walk_is_whole(const struct walk *walk)
 {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    LOADS_IN_ORDER();
     uint64_t least = walk->call < walk->next ? walk->call : walk->next;
     return least >= whole_from(walk->buffer);
 }

@@ -22,6 +22,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#if defined(__SANITIZE_THREAD__)
+#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; the accesses are volatile or atomic in themselves */
+#else
+#define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
+
 enum { UMQ_BUFFERS_MOST = 8, UMQ_TAGS_MOST = 32 };
 
 /* The event buffer of one thread: a ring that lies in memory as a whole. */

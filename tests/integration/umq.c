@@ -266,6 +266,90 @@ static void tags(MPI_Comm comm, int passed)
     close_figure(&length, comm);
 }
 
+/* What waits for a receive, and receives that wait or have got what they waited for. */
+struct queues {
+    int messages[MANY], message_count; /* tags, in the order of the sends */
+    struct {
+        int tag, got;
+        MPI_Request request;
+    } receives[MANY];
+    int receive_count;
+};
+
+static void queues_send(struct queues *queues, int tag)
+{
+    for (int i = 0; i < queues->receive_count; i++)
+        if (queues->receives[i].tag == tag && !queues->receives[i].got) {
+            queues->receives[i].got = 1;
+            return;
+        }
+    queues->messages[queues->message_count++] = tag;
+}
+
+/* Takes the first message with the tag out. */
+static int queues_take(struct queues *queues, int tag)
+{
+    for (int i = 0; i < queues->message_count; i++)
+        if (queues->messages[i] == tag) {
+            memmove(&queues->messages[i], &queues->messages[i + 1],
+                    (size_t)(--queues->message_count - i) * sizeof queues->messages[0]);
+            return 1;
+        }
+    return 0;
+}
+
+/* Random sends and receives of few tags or many, in steps of all processes, against queues of the program's own. */
+static void modelled(MPI_Comm comm, int tag_count)
+{
+    enum { STEPS = 400 };
+    static struct queues queues;
+    static int buffers[STEPS];
+    int me, n, got;
+    CHECK(MPI_Comm_rank(comm, &me));
+    CHECK(MPI_Comm_size(comm, &n));
+    memset(&queues, 0, sizeof queues);
+    srand(5);
+    struct figure length = open_figure("mpit_umq_length", MPI_T_PVAR_CLASS_LEVEL, comm);
+    for (int i = 0; i < STEPS; i++) {
+        int what = rand() % 8, tag = rand() % tag_count, chosen = rand();
+        if (what < 3 && queues.message_count < MANY / 2) {
+            if (me == n - 1)
+                CHECK(MPI_Send(&i, 1, MPI_INT, 0, tag, comm));
+            queues_send(&queues, tag);
+            CHECK(MPI_Barrier(comm));
+        } else if (what < 5 && queues.receive_count < 20) {
+            int k = queues.receive_count++;
+            queues.receives[k].tag = tag;
+            queues.receives[k].got = queues_take(&queues, tag);
+            if (me == 0)
+                CHECK(MPI_Irecv(&buffers[i], 1, MPI_INT, n - 1, tag, comm, &queues.receives[k].request));
+        } else if (what < 7 && queues.message_count) {
+            tag = queues.messages[chosen % queues.message_count];
+            queues_take(&queues, tag);
+            if (me == 0)
+                CHECK(MPI_Recv(&got, 1, MPI_INT, n - 1, tag, comm, MPI_STATUS_IGNORE));
+        } else if (queues.receive_count && queues.receives[chosen % queues.receive_count].got) {
+            int k = chosen % queues.receive_count;
+            if (me == 0)
+                CHECK(MPI_Wait(&queues.receives[k].request, MPI_STATUS_IGNORE));
+            memmove(&queues.receives[k], &queues.receives[k + 1],
+                    (size_t)(--queues.receive_count - k) * sizeof queues.receives[0]);
+        }
+        if (me == 0)
+            same("random sends and receives", value(&length), (unsigned long long)queues.message_count);
+        CHECK(MPI_Barrier(comm));
+    }
+    for (int k = 0; k < queues.receive_count; k++) {
+        if (me == n - 1 && !queues.receives[k].got)
+            CHECK(MPI_Send(&me, 1, MPI_INT, 0, queues.receives[k].tag, comm));
+        if (me == 0)
+            CHECK(MPI_Wait(&queues.receives[k].request, MPI_STATUS_IGNORE));
+    }
+    for (int i = 0; me == 0 && i < queues.message_count; i++)
+        CHECK(MPI_Recv(&got, 1, MPI_INT, n - 1, queues.messages[i], comm, MPI_STATUS_IGNORE));
+    close_figure(&length, comm);
+}
+
 /* What the watermark has to have seen between two reads, though nobody read then. */
 static void watermark(MPI_Comm comm)
 {
@@ -389,6 +473,8 @@ int main(int argc, char **argv)
     CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size));
     large_buffer = calloc(1, LARGE);
     all_on(MPI_COMM_WORLD);
+    modelled(MPI_COMM_WORLD, 4);
+    modelled(MPI_COMM_WORLD, 30);
     CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     CHECK(MPI_Comm_split(copy, 0, -rank, &reversed));
     CHECK(MPI_Comm_split(reversed, rank % 2, 0, &half));

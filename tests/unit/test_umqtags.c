@@ -256,6 +256,11 @@ static void receives_take_what_they_name(void **state)
     match_receive(&match, 4, 7);
     assert_int_equal(left(), 3);
     match_begin();
+    match_receive(&match, 3, TAG_ANY); /* takes the 8: the 7s are wanted */
+    for (int i = 0; i < 3; i++)
+        match_receive(&match, PEER_ANY, 7);
+    assert_int_equal(left(), 2);
+    match_begin();
     for (int i = 0; i < 5; i++)
         match_receive(&match, PEER_ANY, TAG_ANY);
     assert_int_equal(left(), 1);

@@ -181,7 +181,7 @@ static bool ends_of(const struct batch *batch, unsigned i, struct umq_ends *ends
 {
     const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
     const struct chunk_header *ring = __atomic_load_n(&only->buffer, __ATOMIC_ACQUIRE);
-    if (!ring || !source_all_timed(book.run.header))
+    if (!ring || ring->capacity <= RING_SPARE || !source_all_timed(book.run.header))
         return false;
     *ends = (struct umq_ends){
         .to = {.ring = ring, .capacity = ring->capacity, .written = &only->tally.cells->events},

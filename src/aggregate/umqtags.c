@@ -12,10 +12,10 @@ struct walk {
     const struct umq_buffer *buffer;
     uint64_t first, next; /* whole events that have not been met are first .. next - 1 */
     uint64_t call, end;   /* number of the call that event next - 1 belongs to, and when it ended */
-    uint64_t time;        /* of event next - 1: a send's begin, a receive's end */
+    uint64_t oldest;      /* end of the last call that was met: no later one of this thread is unknown */
+    uint64_t time; /* of event next - 1: a send's begin, a receive's end; at the end of the walk how far T may go */
     int32_t tag;
-    bool over;  /* there is nothing more, */
-    bool begun; /* since this was the begin of all */
+    bool over; /* nothing more is known */
 };
 
 enum { SETS = 64 };
@@ -36,7 +36,7 @@ static uint64_t whole_from(const struct umq_buffer *buffer)
 static struct walk walk_begin(const struct umq_buffer *buffer)
 {
     uint64_t first = whole_from(buffer), next = __atomic_load_n(buffer->written, __ATOMIC_ACQUIRE);
-    return (struct walk){.buffer = buffer, .first = first, .next = next, .call = UINT64_MAX};
+    return (struct walk){.buffer = buffer, .first = first, .next = next, .call = UINT64_MAX, .oldest = UINT64_MAX};
 }
 
 /* Its thread writes on: was none of what was met written over meanwhile? */
@@ -124,19 +124,21 @@ static void walk_on(struct walk *walk, const struct sort *sort, uint64_t *patien
 {
     for (; walk->next > walk->first && *patience; walk->next--, --*patience) {
         struct event event = event_at(walk, walk->next - 1);
+        if (is_call(&event))
+            walk->oldest = call_end(walk, &event, walk->next - 1);
         if (event.comm != sort->comm || event.peer != sort->peer || (event.kind & EVENT_FAILED) || !sort->fits(&event))
             continue;
         if (sort->ends && !walk_find_call(walk))
             break;
         walk->tag = event.tag;
         walk->time = sort->ends ? walk->end : event.begin;
-        if (walk->time >= sort->since) /* else it is of another communicator, and so is all that comes before */
+        if (walk->time >= sort->since)
             return;
-        walk->begun = true;
+        walk->oldest = 0; /* it is of another communicator, and so is all that comes before */
         break;
     }
     walk->over = true;
-    walk->time = walk->begun || walk->next == 0 ? 0 : UINT64_MAX; /* else T cannot go back behind it */
+    walk->time = walk->next == 0 ? 0 : walk->oldest;
 }
 
 static void balance_add(struct balance *balance, int32_t tag, int32_t count)

@@ -152,6 +152,23 @@ static void what_was_written_over_is_not_known(void **state)
     assert_false(find(1, 2, &tags)); /* a record without its call */
 }
 
+/* What the receiver has written over was before what the sender still has. */
+static void ends_may_reach_back_differently(void **state)
+{
+    (void)state;
+    struct umq_tags tags = {.count = 1, .tags = {{.tag = 7}}};
+    send(0, 7);
+    receive(7);
+    for (int i = 0; i < 2 * CAPACITY; i++)
+        call_put(0, CALL_MPI_Barrier, TO_COMM, 0, 0);
+    assert_false(find(1, 1, &tags)); /* it may have been received */
+    send(0, 8);
+    assert_true(find(1, 1, &tags));
+    assert_int_equal(tags.tags[0].waiting, 0);
+    assert_int_equal(tags.others, 1);
+    assert_false(find(1, 2, &tags));
+}
+
 /* Against queues: what is told is so, and it is told nearly always. */
 static void told_is_true(void **state)
 {
@@ -273,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup(records_are_of_their_call, setup),
         cmocka_unit_test_setup(events_of_a_former_communicator_are_others, setup),
         cmocka_unit_test_setup(what_was_written_over_is_not_known, setup),
+        cmocka_unit_test_setup(ends_may_reach_back_differently, setup),
         cmocka_unit_test_setup(told_is_true, setup),
         cmocka_unit_test(receives_take_what_they_name),
     };

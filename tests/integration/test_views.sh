@@ -156,13 +156,13 @@ for mpi in openmpi mpich; do
     check "heat, $mpi: runs" record $mpi 4 "$build/tests/heat-$mpi" --rows 128 --columns 128
     written "heat, $mpi"
     tallied "heat, $mpi"
-    check "heat, $mpi: an arrow for each message" python3 "$views" arrows all.json all.summary
+    check "heat, $mpi: an arrow for each message" python3 "$views" arrows all.json all.summary all.csv
     filters $mpi
     files $mpi
     check "traffic, $mpi: runs" record $mpi 2 "$build/tests/traffic-$mpi" 42
     written "traffic, $mpi"
     tallied "traffic, $mpi"
-    check "traffic, $mpi: an arrow for each message" python3 "$views" arrows all.json all.summary
+    check "traffic, $mpi: an arrow for each message" python3 "$views" arrows all.json all.summary all.csv
     check "threads, $mpi: runs" record $mpi 2 "$build/tests/threads-$mpi" all 10
     written "threads, $mpi"
     tallied "threads, $mpi"

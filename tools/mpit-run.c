@@ -250,7 +250,12 @@ static bool recording_disabled(char *const words[])
 }
 
 /* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`.
- * What the user's own MPIT_REDUCE says may have reached some of them alone. */
+ * What the user's own MPIT_REDUCE says may have reached some of them alone. Those of one program are alike. */
+static bool apart_set(void)
+{
+    return setenv("MPIT_REDUCE", "0", 1) == 0 && setenv("MPIT_PROGRAM_ALIKE", "1", 1) == 0;
+}
+
 static void environment_set(const struct request *request, const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
@@ -267,7 +272,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
         (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
-        ((request->behind || programs_are_several(request->words)) && setenv("MPIT_REDUCE", "0", 1) != 0))
+        ((request->behind || programs_are_several(request->words)) && !apart_set()))
         err(EXIT_USAGE, "no memory");
     free(preload);
 }
@@ -283,8 +288,8 @@ static void agent_set(enum launcher_kind kind)
 
 static bool variable_is_known(const char *name, size_t bytes)
 {
-    static const char *const others[] = {"MPIT_OUTPUT", "MPIT_REDUCE", "MPIT_DISABLE", "MPIT_SAMPLE_RANKS",
-                                         "MPIT_FORK_AGENT"};
+    static const char *const others[] = {"MPIT_OUTPUT",       "MPIT_REDUCE",     "MPIT_DISABLE",
+                                         "MPIT_SAMPLE_RANKS", "MPIT_FORK_AGENT", "MPIT_PROGRAM_ALIKE"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strlen(others[i]) == bytes && strncmp(name, others[i], bytes) == 0)
             return true;

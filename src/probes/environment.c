@@ -37,15 +37,18 @@ static void launcher_tell(void)
     }
 }
 
-/* Rank 0 is recorded as this process is, and says the same. */
+/* Rank 0 is recorded as this process is, and says the same. Where the processes do not talk, mpit-run alone knows that,
+ * and of those of a program at most; the first program has rank 0. */
 static bool first_tells(void)
 {
     int *program, known = 0;
-    if (book.run.header->world_rank == 0 || !native.world)
+    if (book.run.header->world_rank == 0)
         return false;
-    return reduction_possible() ||
-           (native.Comm_get_attr(native.comm_world, MPI_APPNUM, &program, &known) == MPI_SUCCESS && known &&
-            *program == 0);
+    if (reduction_possible())
+        return true;
+    return getenv("MPIT_PROGRAM_ALIKE") && native.world &&
+           native.Comm_get_attr(native.comm_world, MPI_APPNUM, &program, &known) == MPI_SUCCESS && known &&
+           *program == 0;
 }
 
 void environment_tell(bool trace_refused, bool samples_refused)

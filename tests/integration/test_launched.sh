@@ -21,6 +21,10 @@ for mpi in openmpi mpich; do
     one_says 1 'a trace needs times'
     gives "  but by each program of the line" 0 "mpirun.$mpi" -n 1 ./ring-$mpi : -n 1 mpit-run --trace --timing 7 ./ring-$mpi
     one_says 1 'a trace needs times'
+    script some-$mpi 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in 0) unset LD_PRELOAD ;; esac' "exec ./ring-$mpi"
+    gives "$mpi: those are recorded that are not the first" 0 env MPIT_REDUCE=0 mpit-run --output "$mpi-some" \
+        --trace --timing 7 "mpirun.$mpi" -n 3 ./some-$mpi
+    one_says 2 'a trace needs times'
     gives "$mpi: the directory of another run" 2 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
     says err "holds a recorded run already"
     gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "./ring-$mpi 3"

@@ -312,7 +312,7 @@ static void facts_learn(struct log *log)
     stall_scale(book.scale);
     stall_learn();
     if (!book.concurrent)
-        stall_opal_rest();
+        stall_opal_rest(true);
     native_types_find();
     umq_pending_visit = request_pending_visit;
     comm_pending_visit = request_front_visit;
@@ -470,6 +470,7 @@ static void threads_expect(void)
     if (book.concurrent)
         return;
     book_share();
+    stall_opal_rest(false);
     struct log *log = recording() ? log_get() : NULL;
     if (log)
         request_front_leave(log);

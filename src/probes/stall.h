@@ -106,8 +106,9 @@ extern LIBRARY_LOCAL struct stall_rest {
 
 bool stall_ucx_here(void);
 bool stall_opal_here(void);
-/* Of stall_opal.c: its watch may rest from now on. One thread at a time calls MPI, and MPI_Init has polled. */
-void stall_opal_rest(void);
+/* Of stall_opal.c: its watch may rest from now on, as one thread at a time calls MPI and MPI_Init has polled; or never
+ * again. */
+void stall_opal_rest(bool may);
 bool stall_fabric_here(void);
 
 #endif

@@ -154,7 +154,7 @@ static __attribute__((noinline)) void progress_watched(const void *caller)
 enum { EIGHTH = 8, UNLEARNED = 64, ENOUGH = 16, ENOUGH_MOST = 1 << 20 };
 
 static struct {
-    bool able;       /* it may rest */
+    bool able;       /* it may rest; another thread may end that */
     uint64_t call;   /* the last one that polled: when it began */
     uint32_t polls;  /* of that one, at rest */
     uint32_t enough; /* so many calls without a stall let it rest */
@@ -170,7 +170,7 @@ static void watch_turn(bool rests)
         relay_turn(i, rests ? function : asks[i]);
     __atomic_store_n(&gate_opal_progress, rests ? native_symbol_known(&progress) : (void *)opal_progress,
                      __ATOMIC_RELEASE);
-    RELAXED_STORE(&stall_rest.rests, rests);
+    __atomic_store_n(&stall_rest.rests, rests, __ATOMIC_SEQ_CST);
     stall_rest.calls = 0;
 }
 
@@ -207,8 +207,14 @@ static int eighth(void)
     return 0;
 }
 
-void stall_opal_rest(void)
+void stall_opal_rest(bool may)
 {
+    if (!may) {
+        __atomic_store_n(&watch.able, false, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&stall_rest.rests, __ATOMIC_SEQ_CST))
+            watch_turn(false);
+        return;
+    }
     int (*behind)(progress_function) = (int (*)(progress_function))native_symbol(add_low.name);
     stall_rest.end = rest_end;
     if (!watch.able && behind && native_symbol_known(&progress) && copy_records())
@@ -221,8 +227,11 @@ HOT void watch_look(const struct log *log)
     if (__builtin_expect(log->state->since == watch.call, 1))
         return;
     watch.call = log->state->since;
-    if (++stall_rest.calls > watch.enough && watch.able)
-        watch_turn(true);
+    if (++stall_rest.calls <= watch.enough || !RELAXED_LOAD(&watch.able))
+        return;
+    watch_turn(true);
+    if (!__atomic_load_n(&watch.able, __ATOMIC_SEQ_CST)) /* since we looked */
+        watch_turn(false);
 }
 
 void opal_progress(void)

@@ -92,7 +92,7 @@ static void without_leave_it_does_not_rest(void **state)
     (void)state;
     short_calls(10 * ENOUGH);
     assert_false(stall_rest.rests);
-    stall_opal_rest();
+    stall_opal_rest(true);
 }
 
 static void it_rests_when_waits_are_short(void **state)
@@ -220,6 +220,21 @@ static void a_component_that_comes_later_rests_and_is_watched_too(void **state)
     assert_int_equal(own.stall.moved, since);
 }
 
+/* A session was opened, whose threads may be others. */
+static void several_threads_end_it_for_good(void **state)
+{
+    (void)state;
+    rest_reach();
+    stall_opal_rest(false);
+    assert_false(stall_rest.rests);
+    asked = 0;
+    short_calls(100000);
+    assert_int_equal(asked, 300000);
+    assert_false(stall_rest.rests);
+    call_begin(CALL_MPI_Recv);
+    assert_int_equal(polls_to_a_stall(), PATIENCE_LEAST + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_sleep_ends_it),
         cmocka_unit_test(what_a_socket_moves_ends_it),
         cmocka_unit_test(a_component_that_comes_later_rests_and_is_watched_too),
+        cmocka_unit_test(several_threads_end_it_for_good),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -178,8 +178,8 @@ else
 fi
 
 echo "# rate"
-# Quiet: 0.78 and 0.75 on one kind of processor, 0.70 and 0.64 on a newer one where OTF2 gains more. This finds what makes
-# conversion much slower; what it has to reach is judged by hand.
+# Quiet: 0.78 and 0.75 on one machine, 0.70 and 0.64 on another with the same sources. This finds what makes conversion
+# much slower; what it has to reach is judged by hand.
 for trace in run compact; do
     gives "against OTF2 alone, $trace" 0 "$build/tests/otf2rate" $trace "$work" 6 0.55
     sed 's/^/# /' "$work/out"

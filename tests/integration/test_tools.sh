@@ -221,7 +221,7 @@ done
 mv fake/mpirun-slurm fake/srun
 gives "Open MPI: each application context" 0 env PATH="$work/fake:$PATH" MPIT_FLIGHT_EVENTS=9 \
     mpit-run mpirun-Open -n 1 a : -n 2 b
-x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS|MPIT_REDUCE|MPIT_PROGRAM_ALIKE)\]){4,5}'
+x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS|MPIT_REDUCE|MPIT_PROGRAM_ALIKE)\]){5}'
 says out "^$x\[-n\]\[1\]\[a\]\[:\]$x\[-n\]\[2\]\[b\]$"
 gives "Open MPI: the user's own LD_PRELOAD" 0 env PATH="$work/fake:$PATH" mpit-run mpirun-Open -x LD_PRELOAD=own.so a
 says out '\[-x\]\[LD_PRELOAD=[^]]*/libmpit-openmpi\.so:own\.so\]\[a\]$'

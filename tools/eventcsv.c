@@ -86,8 +86,8 @@ static void row_put(const struct csv_source *source, const struct row *row)
     FILE *out = source->out;
     const struct run_header *header = &source->file->header;
     fprintf(out, "%zu,", source->job);
-    if (header->world_rank >= 0 && header->world_size > 0)
-        fprintf(out, "%" PRId32, header->world_rank);
+    if (run_rank(header) >= 0)
+        fprintf(out, "%" PRId32, run_rank(header));
     fprintf(out, ",%" PRIu32, source->thread);
     text_put(out, row->what);
     text_put(out, text_of(row->function));

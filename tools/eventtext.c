@@ -34,9 +34,10 @@ static const char *peer_text(char text[UNIT_TEXT_BYTES], int32_t peer)
 
 static const char *rank_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file)
 {
-    if (file->header.world_rank < 0 || file->header.world_size <= 0)
+    int32_t rank = run_rank(&file->header);
+    if (rank < 0)
         return "-"; /* ended before it got one */
-    snprintf(text, UNIT_TEXT_BYTES, "%" PRId32, file->header.world_rank);
+    snprintf(text, UNIT_TEXT_BYTES, "%" PRId32, rank);
     return text;
 }
 
@@ -271,7 +272,7 @@ void eventtext_unfinished(const struct text_source *source, const struct event *
 void eventtext_missing(const struct text_source *source, uint64_t count)
 {
     fprintf(source->out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
-            source->file->header.world_rank, source->thread, count);
+            run_rank(&source->file->header), source->thread, count);
 }
 
 void eventtext_head(FILE *out, const struct text_columns *columns)

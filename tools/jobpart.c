@@ -22,8 +22,8 @@ struct job_part {
 static bool is_chosen(const struct job_part *part, size_t i)
 {
     const struct run_header *header = &part->job->files[i].header;
-    return selection_has_rank(part->part.selection, header->world_rank) &&
-           (header->world_rank >= 0 || !part->part.selection->rank_count);
+    return selection_has_rank(part->part.selection, run_rank(header)) &&
+           (run_rank(header) >= 0 || !part->part.selection->rank_count);
 }
 
 /* As --events and --csv have it: any part of the call is in the window. */

@@ -222,8 +222,9 @@ static void seen_forget(struct live_finder *finder, uint64_t now_ns)
 static int process_order(const void *one, const void *other)
 {
     const struct live_process *a = one, *b = other;
-    if (a->run.header.world_rank != b->run.header.world_rank)
-        return a->run.header.world_rank < b->run.header.world_rank ? -1 : 1;
+    int32_t rank = run_rank(&a->run.header), other_rank = run_rank(&b->run.header);
+    if (rank != other_rank)
+        return rank < other_rank ? -1 : 1;
     return (a->run.header.pid > b->run.header.pid) - (a->run.header.pid < b->run.header.pid);
 }
 
@@ -285,8 +286,8 @@ static int process_add(struct live *live, const struct live_file *file, uint64_t
     job->processes = list;
     list[job->count++] = file->process;
     job->alive = job->alive || file->alive;
-    if (file->open && file->process.run.header.world_size > job->world_size)
-        job->world_size = file->process.run.header.world_size;
+    if (file->open && run_size(&file->process.run.header) > job->world_size)
+        job->world_size = run_size(&file->process.run.header);
     return 0;
 }
 

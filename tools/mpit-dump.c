@@ -266,8 +266,8 @@ static void job_title(const struct run_dir *dir, size_t i)
 
 static void process_title(const struct run_header *header)
 {
-    if (header->world_rank >= 0 && header->world_size > 0)
-        printf("rank %" PRId32, header->world_rank);
+    if (run_rank(header) >= 0)
+        printf("rank %" PRId32, run_rank(header));
     else
         printf("process %" PRIu32 " (no rank yet)", header->pid);
 }

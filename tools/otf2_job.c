@@ -129,6 +129,15 @@ static int rank_place(struct trace_job *job, const struct run_reader *run, struc
     return 0;
 }
 
+static void left_out_tell(const struct run_header *header, struct otf2_report *report)
+{
+    char rank[40] = "its rank is not known, and it";
+    if (run_rank(header) >= 0)
+        snprintf(rank, sizeof rank, "rank %d", run_rank(header));
+    report_warning(report, "process %u on %s ended before MPI_Init had returned: %s is left out", header->pid,
+                   header->host, rank);
+}
+
 static int ranks_place(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
 {
     for (size_t i = 0; i < count; i++) {
@@ -143,10 +152,7 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
         return report_no_memory(report);
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
-            report_warning(report,
-                           "process %u on %s ended before MPI_Init had returned: its rank is not known, and "
-                           "it is left out",
-                           runs[i].header.pid, runs[i].header.host);
+            left_out_tell(&runs[i].header, report);
         else if (trace_run_wake(&runs[i], report) != 0 || rank_place(job, &runs[i], report) != 0)
             return -1;
         run_reader_rest(&runs[i]);

@@ -86,7 +86,7 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES];
     int32_t *list = calloc(count, sizeof *list);
     for (size_t i = 0; list && i < count; i++)
-        list[i] = group[i]->file->header.world_size > 0 ? group[i]->file->header.world_rank : -1;
+        list[i] = run_rank(&group[i]->file->header);
     ranks_text(ranks, list, list ? count : 0);
     free(list);
     fprintf(out, "             %s: ", ranks);
@@ -117,16 +117,28 @@ static void dead_print(const struct ward *ward, FILE *out)
         bool first = i == 0 || ward->patients[i - 1].file != dead->file; /* of its rank's threads */
         for (size_t k = 0; first && k < ward->count; k++)
             if (patient_waits_for_dead(ward, &ward->patients[k], dead))
-                ranks[count++] = ward->patients[k].file->header.world_rank;
+                ranks[count++] = run_rank(&ward->patients[k].file->header);
         char text[RANKS_TEXT_BYTES];
         if (!count)
             continue;
         ranks_text(text, ranks, count);
         fprintf(out, "             %s wait%s for rank %" PRId32 ", which had died before\n", text,
-                text[4] == 's' ? "" : "s", dead->file->header.world_rank);
+                text[4] == 's' ? "" : "s", run_rank(&dead->file->header));
         lines++;
     }
     free(ranks);
+}
+
+/* MPI_Init returns nowhere before all have called it: who left no run file may be what the others are in there for. */
+static void absent_print(const struct ward *ward, FILE *out)
+{
+    char ranks[MISSING_TEXT_BYTES];
+    bool starting = false;
+    for (size_t i = 0; i < ward->count && !starting; i++)
+        starting = ward->patients[i].file->header.world_size == 0;
+    if (starting && run_job_ranks_missing(ward->job, ranks))
+        fprintf(out, "             rank%s %s: no run file; did not call MPI_Init, or nothing could be recorded there\n",
+                strpbrk(ranks, ",-") ? "s" : "", ranks);
 }
 
 /* Ranks that wait for each other. */
@@ -169,7 +181,7 @@ static void groups_print(struct ward *ward, size_t most, FILE *out)
 static void others_hide(struct ward *ward, const struct selection *selection)
 {
     for (size_t i = 0; i < ward->count; i++)
-        if (!selection_has_rank(selection, ward->patients[i].file->header.world_rank))
+        if (!selection_has_rank(selection, run_rank(&ward->patients[i].file->header)))
             ward->patients[i].shown = true;
 }
 
@@ -184,8 +196,7 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
     for (size_t i = 0; i < ward.count; i++)
         all_run = all_run && ward.patients[i].alive;
     if (ward.processes) {
-        int32_t of = job->files[0].header.world_size > 0 ? job->files[job->file_count - 1].header.world_size
-                                                         : (int32_t)job->file_count;
+        int32_t of = run_job_size(job) > 0 ? run_job_size(job) : (int32_t)job->file_count;
         if (ward.count && all_run)
             fprintf(out, "\n  %zu of %" PRId32 " process%s run%s still:\n", ward.processes, of, of == 1 ? "" : "es",
                     ward.processes == 1 ? "s" : "");
@@ -195,6 +206,7 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
         if (selection)
             others_hide(&ward, selection);
         groups_print(&ward, most, out);
+        absent_print(&ward, out);
         dead_print(&ward, out);
         ward_circle_print(&ward, out);
     }

@@ -142,7 +142,7 @@ int profile_exact_end(struct profile *profile)
     for (size_t i = 0; i < job->file_count && !exact->none; i++) {
         const struct run_reader *run = run_job_file(job, i);
         bool wanted =
-            !profile->stacks.selection || selection_has_rank(profile->stacks.selection, run->header.world_rank);
+            !profile->stacks.selection || selection_has_rank(profile->stacks.selection, run_rank(&run->header));
         if (wanted && run_reader_sample_streams(run)) {
             exact->none = process_obstacle(run);
             if (!exact->none && process_take(profile, run) != 0)

@@ -42,24 +42,48 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     dir->problem_count++;
 }
 
-/* "2-3, 5": the ranks without a run file. */
-static void ranks_missing(const struct run_job *job, int32_t size, char *text, size_t bytes)
+static int number_order(const void *one, const void *other)
 {
-    size_t used = 0, at = 0;
-    for (int32_t rank = 0; rank < size && used + 32 < bytes; rank++) {
+    int32_t a = *(const int32_t *)one, b = *(const int32_t *)other;
+    return (a > b) - (a < b);
+}
+
+bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES])
+{
+    size_t used = 0, at = 0, count = 0;
+    int32_t size = run_job_size(job), *present = malloc((job->file_count + 1) * sizeof *present);
+    if (!present)
+        err(1, "no memory");
+    for (size_t i = 0; i < job->file_count; i++)
+        if (run_rank(&job->files[i].header) >= 0)
+            present[count++] = run_rank(&job->files[i].header);
+    qsort(present, count, sizeof *present, number_order);
+    text[0] = '\0';
+    for (int32_t rank = 0; rank < size && used + 32 < MISSING_TEXT_BYTES; rank++) {
         int32_t first = rank;
-        for (; at < job->file_count && job->files[at].header.world_rank < rank; at++)
+        for (; at < count && present[at] < rank; at++)
             continue;
-        int32_t next = at < job->file_count ? job->files[at].header.world_rank : size;
+        int32_t next = at < count ? present[at] : size;
         if (next == rank)
             continue;
         rank = (next < size ? next : size) - 1;
-        used += (size_t)snprintf(text + used, bytes - used, "%s%" PRId32, used ? ", " : "", first);
+        used += (size_t)snprintf(text + used, MISSING_TEXT_BYTES - used, "%s%" PRId32, used ? ", " : "", first);
         if (rank > first)
-            used += (size_t)snprintf(text + used, bytes - used, "-%" PRId32, rank);
+            used += (size_t)snprintf(text + used, MISSING_TEXT_BYTES - used, "-%" PRId32, rank);
     }
-    if (used + 32 >= bytes)
-        snprintf(text + used, bytes - used, ", ...");
+    if (used + 32 >= MISSING_TEXT_BYTES)
+        snprintf(text + used, MISSING_TEXT_BYTES - used, ", ...");
+    free(present);
+    return used > 0;
+}
+
+int32_t run_job_size(const struct run_job *job)
+{
+    int32_t size = 0;
+    for (size_t i = 0; i < job->file_count; i++)
+        if (run_size(&job->files[i].header) > size)
+            size = run_size(&job->files[i].header);
+    return size;
 }
 
 /* The hosts that the run files come from, each once, as many as there is room for. */
@@ -95,17 +119,21 @@ static bool files_are_extra(const struct run_job *job)
     return job->stored != NULL;
 }
 
+/* Its processes came as far as MPI_Init, and none of them out of there: one that is missing may not have got to it. */
+static bool all_are_starting(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.world_size > 0)
+            return false;
+    return true;
+}
+
 /* A job leaves the run files of all its processes, or of none where they made the summary together. */
 static void job_note(struct run_dir *dir, const struct run_job *job)
 {
-    char ranks[128] = "", text[144], hosts[256] = "";
-    int32_t size = 0;
-    for (size_t i = 0; i < job->file_count; i++)
-        if (job->files[i].header.world_size > size)
-            size = job->files[i].header.world_size;
-    if (job->file_count >= (size_t)size || files_are_extra(job)) /* 0: it did not get through MPI_Init */
+    char ranks[MISSING_TEXT_BYTES], text[MISSING_TEXT_BYTES + 16], hosts[256] = "";
+    if (!run_job_ranks_missing(job, ranks) || files_are_extra(job))
         return;
-    ranks_missing(job, size, ranks, sizeof ranks);
     bool several = strpbrk(ranks, ",-") != NULL;
     snprintf(text, sizeof text, several ? "s %s are" : " %s is", ranks);
     hosts_present(job, hosts, sizeof hosts);
@@ -113,9 +141,13 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
     if (asprintf(&dir->notes[dir->note_count],
                  "%s has run files of %zu of the %" PRId32
                  " processes of a job: rank%s missing%s (those there are from "
-                 "%s); the directory has to be writable, with room, on a file system that all hosts of the job share, "
+                 "%s%s the directory has to be writable, with room, on a file system that all hosts of the job share, "
                  "and mpit on each of them",
-                 dir->path, job->file_count, size, text, dir->problem_count ? ", or could not be read" : "", hosts) < 0)
+                 dir->path, job->file_count, run_job_size(job), text,
+                 dir->problem_count ? ", or could not be read" : "", hosts,
+                 !all_are_starting(job) ? ");"
+                 : several ? ", and none came out of MPI_Init): they may not have called MPI_Init; if they did,"
+                           : ", and none came out of MPI_Init): it may not have called MPI_Init; if it did,") < 0)
         err(1, "no memory");
     dir->note_count++;
 }
@@ -192,6 +224,8 @@ static int rank_order(const void *one, const void *other)
     const struct run_header *b = &((const struct run_reader *)other)->header;
     if (a->world_rank != b->world_rank)
         return a->world_rank < b->world_rank ? -1 : 1;
+    if (run_rank(a) != run_rank(b))
+        return run_rank(a) < run_rank(b) ? -1 : 1;
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 

@@ -32,7 +32,8 @@ struct run_part {
 
 struct run_job {
     uint64_t job;
-    struct run_reader *files; /* by world rank; their headers can be read, for more see run_job_file */
+    /* By world rank, before these those who had none yet; their headers can be read, for more see run_job_file. */
+    struct run_reader *files;
     size_t file_count;
     struct summary *stored;  /* from a .summary file; NULL: none */
     struct summary *summary; /* what to show; NULL only without memory */
@@ -72,6 +73,12 @@ const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
 /* Makes the summary of the part that is shown. */
 void run_job_summarize(struct run_job *job);
+
+/* How many processes the job has; 0: not known. */
+int32_t run_job_size(const struct run_job *job);
+enum { MISSING_TEXT_BYTES = 128 };
+/* Which of them left no run file that can be read: "2-3, 5". False: none. */
+bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES]);
 
 /* Whether all processes of the job have left a readable run file. */
 bool run_job_is_complete(const struct run_job *job);

@@ -178,7 +178,7 @@ bool selection_has_call(const struct selection *selection, const struct run_read
     /* without a time nobody can tell who had a slot that was used again */
     uint32_t number = event->begin || !run->header.past ? run_reader_comm_at(run, event->comm, event->begin) : 0;
     const struct comm_record *comm = number ? run->comms[number] : NULL;
-    return selection_has_rank(selection, run->header.world_rank) && selection_has_time(selection, begin_ns, end_ns) &&
+    return selection_has_rank(selection, run_rank(&run->header)) && selection_has_time(selection, begin_ns, end_ns) &&
            selection_has_function(selection, event_kind(event)) &&
            selection_has_comm(selection, comm ? comm->name : NULL, comm ? comm->label : NULL);
 }

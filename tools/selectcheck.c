@@ -115,10 +115,10 @@ int selection_check(const struct selection *selection, const struct run_dir *dir
     for (size_t i = 0; i < dir->job_count; i++)
         for (size_t k = 0; k < dir->jobs[i].file_count; k++, files++) {
             const struct run_header *header = &dir->jobs[i].files[k].header;
-            if (header->world_size > size)
-                size = header->world_size;
-            if (header->world_rank >= size)
-                size = header->world_rank + 1;
+            if (run_size(header) > size)
+                size = run_size(header);
+            if (run_rank(header) >= size)
+                size = run_rank(header) + 1;
         }
     for (size_t i = 0; i < selection->rank_count && files; i++) {
         const struct rank_range *range = &selection->ranks[i];

@@ -373,7 +373,7 @@ static int sample_visit(struct walk *walk, const struct sample *sample)
     struct stack_sample shown = {.sample = sample,
                                  .run = run,
                                  .stream = walk->cursor.stream,
-                                 .rank = run->header.world_size > 0 ? run->header.world_rank : -1,
+                                 .rank = run_rank(&run->header),
                                  .at_ns = timeline_ns(&walk->stacks->line, run, sample->ticks),
                                  .weight_ns = product(sample->weight, sample->period_ns),
                                  .inside = is_inside(run, sample),
@@ -413,7 +413,7 @@ int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct sta
     stacks->taken = stacks->lost = stacks->damaged = 0;
     for (size_t i = 0; result == 0 && i < stacks->job->file_count; i++) {
         const struct run_reader *run = run_job_file(stacks->job, i);
-        if (!stacks->selection || selection_has_rank(stacks->selection, run->header.world_rank)) {
+        if (!stacks->selection || selection_has_rank(stacks->selection, run_rank(&run->header))) {
             uint32_t streams = run_reader_sample_streams(run);
             uint64_t missing = 0; /* those of them that have a number */
             *walk = (struct walk){.stacks = stacks, .visit = visit, .data = data};

@@ -53,7 +53,7 @@ static void rank_free(struct keyed *record)
 static void rank_name(struct top_rank *rank, const struct run_header *header)
 {
     label_clean(rank->host, sizeof rank->host, header->host, sizeof header->host);
-    rank->rank = header->world_size > 0 ? header->world_rank : -1;
+    rank->rank = run_rank(header);
     rank->pid = header->pid;
     rank->stall_known = header->stall_known != 0;
     rank->timed = header->sampling == 1 && !header->sampling_changed;
@@ -87,7 +87,7 @@ static struct top_rank *rank_make(struct top_model *model, struct top_job *job, 
 {
     const struct run_header *header = &process->run.header;
     uint64_t first = process->readable ? header->begin_ticks : (uint64_t)(uintptr_t)process->path;
-    uint64_t second = (uint64_t)(uint32_t)header->world_rank << 32 | header->pid;
+    uint64_t second = (uint64_t)(uint32_t)run_rank(header) << 32 | header->pid;
     struct top_rank *rank = keytable_find(&job->table, first, second);
     if (!rank && (rank = keytable_make(&job->table, first, second, sizeof *rank)))
         rank->is_new = true;

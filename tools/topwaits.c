@@ -25,7 +25,7 @@ static bool somebody_hangs(const struct top_job *job)
 static struct top_rank *rank_of(struct top_job *job, const struct run_header *header)
 {
     for (size_t i = 0; i < job->rank_count; i++)
-        if (job->ranks[i]->rank == header->world_rank && job->ranks[i]->pid == header->pid)
+        if (job->ranks[i]->rank == run_rank(header) && job->ranks[i]->pid == header->pid)
             return job->ranks[i];
     return NULL;
 }
@@ -54,7 +54,7 @@ static bool all_alive(const struct ward *ward, const int32_t *ranks, size_t coun
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < ward->count; k++)
-            if (ward->patients[k].file->header.world_rank == ranks[i] && !ward->patients[k].alive)
+            if (run_rank(&ward->patients[k].file->header) == ranks[i] && !ward->patients[k].alive)
                 return false;
     return true;
 }

@@ -60,7 +60,7 @@ static void variable_list(json_t *list, const struct run_reader *run, const stru
     snprintf(job, sizeof job, "%016" PRIx64, run->header.job);
     json_t *entry = json_object();
     json_object_set_new(entry, "job", json_string(job));
-    json_object_set_new(entry, "rank", json_integer(run->header.world_rank));
+    json_object_set_new(entry, "rank", json_integer(run_rank(&run->header)));
     if (comm) {
         label_clean(where, sizeof where, comm->name, COMM_NAME_BYTES);
         json_object_set_new(entry, "communicator", json_string(where));

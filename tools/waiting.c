@@ -28,9 +28,16 @@ static const struct comm_record *comm_named(const struct run_reader *file, const
     return NULL;
 }
 
+static bool is_world(const char *name)
+{
+    return strcmp(name, "MPI_COMM_WORLD") == 0;
+}
+
 /* The rank in MPI_COMM_WORLD of a member of a communicator; -1: not known. */
 static int32_t world_rank_of(const struct ward *ward, const struct comm_record *comm, int32_t member)
 {
+    if (comm && is_world(comm->name)) /* who has not come out of MPI_Init has no record of it */
+        return member;
     for (size_t i = 0; comm && member >= 0 && i < ward->job->file_count; i++) {
         const struct run_reader *file = &ward->job->files[i];
         const struct comm_record *theirs = comm_named(file, comm->name);
@@ -105,11 +112,13 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
         good = wait_add(&patient->waits, like->waits.list[i].rank, WAIT_ALL);
     for (size_t i = 0; !like && good && i < ward->job->file_count; i++) {
         const struct run_reader *file = run_job_file(ward->job, i);
-        bool inside = !comm_named(file, comm->name) || collectives_done(file, comm->name) > patient->done;
+        bool starting = file->header.world_size == 0 && is_world(comm->name); /* it has no record of it yet */
+        bool inside =
+            (!comm_named(file, comm->name) && !starting) || collectives_done(file, comm->name) > patient->done;
         for (size_t k = 0; k < ward->count && !inside; k++)
             inside = ward->patients[k].file == file && ward->patients[k].state.call == patient->state.call &&
                      comm_is(&ward->patients[k], comm->name);
-        good = inside || wait_add(&patient->waits, file->header.world_rank, WAIT_ALL);
+        good = inside || wait_add(&patient->waits, run_rank(&file->header), WAIT_ALL);
     }
     return good;
 }
@@ -207,7 +216,7 @@ bool patient_waits_for_dead(const struct ward *ward, const struct patient *patie
 {
     bool waits = false;
     for (size_t i = 0; i < patient->waits.count; i++)
-        waits = waits || patient->waits.list[i].rank == dead->file->header.world_rank;
+        waits = waits || patient->waits.list[i].rank == run_rank(&dead->file->header);
     if (!waits || dead->alive || patient->file == dead->file)
         return false;
     if (patient->alive)
@@ -232,13 +241,13 @@ static const struct patient **blocked_find(const struct ward *ward, int32_t rank
 {
     const struct patient **blocked = calloc((size_t)ranks + 1, sizeof(void *));
     for (size_t i = ward->count; blocked && i-- > 0;) { /* so that the first comes last */
-        int32_t rank = ward->patients[i].file->header.world_rank;
+        int32_t rank = run_rank(&ward->patients[i].file->header);
         if (rank >= 0 && rank < ranks)
             blocked[rank] = &ward->patients[i];
     }
     for (size_t i = 0; blocked && i < ward->count; i++) {
         const struct patient *patient = &ward->patients[i];
-        int32_t rank = patient->file->header.world_rank;
+        int32_t rank = run_rank(&patient->file->header);
         bool is_long = patient->since_ns >= 0 && patient_end(ward, patient) - patient->since_ns >= LONG_NS;
         if (rank >= 0 && rank < ranks && (!patient->waits.count || !is_long || is_leaving(patient)))
             blocked[rank] = NULL;
@@ -370,9 +379,9 @@ size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure)
     *ranks = NULL;
     *sure = true;
     for (size_t i = 0; i < ward->job->file_count; i++)
-        if (ward->job->files[i].header.world_rank >= search.ranks &&
-            ward->job->files[i].header.world_rank < WORLD_SIZE_MAX)
-            search.ranks = ward->job->files[i].header.world_rank + 1;
+        if (run_rank(&ward->job->files[i].header) >= search.ranks &&
+            run_rank(&ward->job->files[i].header) < WORLD_SIZE_MAX)
+            search.ranks = run_rank(&ward->job->files[i].header) + 1;
     size_t most = (size_t)search.ranks + 1;
     search.blocked = blocked_find(ward, search.ranks);
     search.path = calloc(most, sizeof *search.path);

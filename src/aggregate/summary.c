@@ -20,7 +20,15 @@ static void spread_set(struct summary_spread *spread, double value, int32_t rank
 
 void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other)
 {
+    if (spread->min_rank < 0) { /* it had no rank yet: its figures are no extremes of the job's */
+        double sum = spread->sum + other->sum;
+        *spread = *other;
+        spread->sum = sum;
+        return;
+    }
     spread->sum += other->sum;
+    if (other->min_rank < 0)
+        return;
     if (other->min < spread->min || (other->min == spread->min && other->min_rank < spread->min_rank)) {
         spread->min = other->min;
         spread->min_rank = other->min_rank;
@@ -364,7 +372,7 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
     const struct run_header *header = &reader->header;
     uint64_t threads = 0;
     *summary = (struct summary){.job = header->job,
-                                .world_size = header->world_size > 0 ? (uint32_t)header->world_size : 0,
+                                .world_size = run_size(header) > 0 ? (uint32_t)run_size(header) : 0,
                                 .ended_badly = header->phase != RUN_FINALIZED,
                                 .ended_later = header->phase == RUN_CLOSED,
                                 .spawned = header->spawned != 0,

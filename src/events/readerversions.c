@@ -34,6 +34,9 @@ int reader_version_check(struct run_reader *reader)
         header->first_provider = header->fabric_watched = header->counters = 0;
     if (header->header_bytes < offsetof(struct run_header, pid_namespace) + sizeof header->pid_namespace)
         header->pid_namespace = 0;
+    bool launch_is_told = header->header_bytes >= offsetof(struct run_header, launched_size) + sizeof(uint32_t);
+    if (!launch_is_told || header->launched_as > INT32_MAX || header->launched_size > INT32_MAX)
+        header->launched_as = header->launched_size = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     return 0;

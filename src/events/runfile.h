@@ -159,7 +159,21 @@ struct run_header {
     uint64_t fabric_watched; /* 1: somebody asked for what happens there */
     uint64_t counters;       /* struct counter_table; 0: none was asked for by name */
     uint64_t pid_namespace;  /* in which pid is its number: the inode of /proc/self/ns/pid; 0: not known */
+    /* The launcher's word for it, which holds until world_size is set: the rank + 1, and of how many; 0: not known. */
+    uint32_t launched_as, launched_size;
 };
+
+/* Which rank the process is, or will be when MPI_Init has returned; -1: not known. */
+static inline int32_t run_rank(const struct run_header *header)
+{
+    return header->world_size > 0 ? header->world_rank : (int32_t)header->launched_as - 1;
+}
+
+/* Likewise: of how many; 0: not known. */
+static inline int32_t run_size(const struct run_header *header)
+{
+    return header->world_size > 0 ? header->world_size : (int32_t)header->launched_size;
+}
 
 /* Which events are kept. */
 enum run_traced {

@@ -3,6 +3,7 @@
 
 #include "native.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,35 @@ uint64_t job_number(const char *directory, int size)
     char parent[24];
     snprintf(parent, sizeof parent, "%d", (int)getppid());
     return text_hash(hash, parent);
+}
+
+/* -1: it is not set to a number. */
+static int32_t variable_number(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    errno = 0;
+    long number = text && *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+    return number < 0 || *end || errno || number > INT32_MAX ? -1 : (int32_t)number;
+}
+
+struct launch job_launch(void)
+{
+    static const struct {
+        const char *abi; /* that it launches; NULL: any, as Slurm does */
+        const char *rank, *size;
+    } names[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                 {"MPICH", "PMI_RANK", "PMI_SIZE"},
+                 {NULL, "PMI_RANK", "PMI_SIZE"},
+                 {NULL, "PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+    bool slurm = getenv("SLURM_STEP_ID") != NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct launch launch = {variable_number(names[i].rank), variable_number(names[i].size)};
+        bool fits = names[i].abi ? strcmp(names[i].abi, ABI_NAME) == 0 : slurm;
+        if (fits && launch.rank >= 0 && launch.size > launch.rank)
+            return launch;
+    }
+    return (struct launch){-1, 0};
 }
 
 /* The port that the parents opened for their children: NAMESPACE.RANK:TAG. */

@@ -16,6 +16,13 @@
  */
 uint64_t job_number(const char *directory, int size);
 
+/* What the launcher that goes with this MPI told the process before MPI_Init can: its rank, -1: nothing; and of how
+ * many, 0: nothing. */
+struct launch {
+    int32_t rank, size;
+};
+struct launch job_launch(void);
+
 /* That of the job whose processes spawned this one's, where the launcher tells (Open MPI's does); 0: none, or not
  * known. */
 uint64_t job_parent_number(const char *directory);

@@ -80,6 +80,18 @@ static bool trace_is_ring(void)
     return strcmp(policy, "ring") == 0;
 }
 
+/* What MPI_Init will tell, as far as the launcher has told it: of a process that does not come out of there it is all
+ * that there is. */
+static void launch_note(struct run_header *header)
+{
+    struct launch launch = job_launch();
+    if (launch.rank < 0)
+        return;
+    header->launched_as = (uint32_t)launch.rank + 1;
+    header->launched_size = (uint32_t)launch.size;
+    header->job = job_number(directory, launch.size);
+}
+
 static bool run_start(void)
 {
     struct run_problem problem;
@@ -107,6 +119,7 @@ static bool run_start(void)
     stall_open();
     fabric_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
+    launch_note(book.run.header);
     if (book_open() != 0)
         return false;
     counters_publish();

@@ -512,18 +512,6 @@ static bool rate_set(uint64_t hz)
     return good;
 }
 
-/* -1: not known. */
-static int rank_guess(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *text = getenv(names[i]);
-        if (text && text[0] >= '0' && text[0] <= '9')
-            return atoi(text);
-    }
-    return -1;
-}
-
 static const char *ranks_asked(void)
 {
     const char *text = getenv("MPIT_SAMPLE_RANKS");
@@ -536,7 +524,7 @@ bool sampler_begin(void)
     bool possible = run_has_file(&book.run);
     int cancel = lock_take();
     running = true;
-    chosen = !ranks || rank_list_has(ranks, rank_guess());
+    chosen = !ranks || rank_list_has(ranks, run_rank(book.run.header));
     rate = possible ? knob_load(KNOB_SAMPLE_HZ) : 0;
     knobs_sampler = rate_set;
     log_thread_begun = sampler_thread_begin;

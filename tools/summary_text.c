@@ -310,6 +310,10 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
         strcpy(size, "-");
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
+    if (strlen(name) > COMM_NAME_COLUMNS) { /* whole, as names of the same descent differ anywhere: a line of its own */
+        fprintf(out, "  %s\n", name);
+        name = "";
+    }
     fprintf(out, "  %-*s %5s %8s %8s", COMM_NAME_COLUMNS, name, size,
             known_ns(time, comm->comm_time_ns, columns->untimed),
             columns->stalls && comm->comm_time_ns
@@ -322,19 +326,6 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
     if (comm->sum)
         fprintf(out, "  %" PRIu64 " freed", comm->merged);
     fputc('\n', out);
-}
-
-/* A name that is too long keeps its end, which is what distinguishes it from its parent. */
-static const char *name_fit(const char *name, char fitted[COMM_NAME_COLUMNS + 1])
-{
-    size_t bytes = strlen(name);
-    if (bytes <= COMM_NAME_COLUMNS)
-        return name;
-    const char *end = name + bytes - (COMM_NAME_COLUMNS - 3);
-    while ((*end & 0xc0) == 0x80)
-        end++; /* not inside of a character */
-    snprintf(fitted, COMM_NAME_COLUMNS + 1, "...%s", end);
-    return fitted;
 }
 
 /* Every program has it, and hardly any uses it. */
@@ -356,11 +347,10 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     struct summary_comm rest = {.merged = 0};
     for (size_t i = 0; i < summary->comm_count; i++) {
         const struct summary_comm *comm = comms[i];
-        char fitted[COMM_NAME_COLUMNS + 1];
         if (summary->comm_count > 1 && !columns.untimed && is_idle_self(comm))
             continue;
         if (i < TOP_COMMS) {
-            comm_print(comm, name_fit(comm->name, fitted), &columns, out);
+            comm_print(comm, comm->name, &columns, out);
             continue;
         }
         rest.merged += comm->merged ? comm->merged : 1;
@@ -429,7 +419,7 @@ static void histogram_print(const char *title, const uint64_t counts[BUCKET_COUN
     }
     if (!most)
         return;
-    fprintf(out, "\nSent messages by size, %.70s\n  %-20s %14s %10s\n", title, "", "messages", "bytes");
+    fprintf(out, "\nSent messages by size, %s\n  %-20s %14s %10s\n", title, "", "messages", "bytes");
     for (unsigned i = first, next; i <= last; i = next) {
         char label[UNIT_TEXT_BYTES * 2], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
         next = bucket_next(counts, i);

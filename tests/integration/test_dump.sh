@@ -41,6 +41,8 @@ for mpi in openmpi mpich; do
     gives "  archive" 0 mpit-dump --otf2 archive-$mpi trace-$mpi
     check "  with an anchor file" test -s archive-$mpi/traces.otf2
     gives "  communicators with long names" 0 mpit-run --trace --quiet --output names-run-$mpi mpirun.$mpi -n 1 ./names-$mpi
+    gives "    the summary has these whole" 0 mpit-dump names-run-$mpi
+    check "    each with its numbers" python3 lines.py out
     mpit-dump --events names-run-$mpi >out
     check "    events stand in columns" python3 aligned.py out MPI_COMM_WORLD/split#1:0/split#1:0/split#1:0/split#1:0/split#1:0
     check "    the full name is in the JSON" sh -c "mpit-dump --json names-run-$mpi |

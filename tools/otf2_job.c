@@ -129,11 +129,13 @@ static int rank_place(struct trace_job *job, const struct run_reader *run, struc
     return 0;
 }
 
-static void left_out_tell(const struct run_header *header, struct otf2_report *report)
+static void left_out_tell(struct trace_job *job, const struct run_header *header, struct otf2_report *report)
 {
     char rank[40] = "its rank is not known, and it";
     if (run_rank(header) >= 0)
         snprintf(rank, sizeof rank, "rank %d", run_rank(header));
+    if (run_rank(header) >= 0 && run_rank(header) < job->size)
+        job->ranks[run_rank(header)].starting = true;
     report_warning(report, "process %u on %s ended before MPI_Init had returned: %s is left out", header->pid,
                    header->host, rank);
 }
@@ -152,7 +154,7 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
         return report_no_memory(report);
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
-            left_out_tell(&runs[i].header, report);
+            left_out_tell(job, &runs[i].header, report);
         else if (trace_run_wake(&runs[i], report) != 0 || rank_place(job, &runs[i], report) != 0)
             return -1;
         run_reader_rest(&runs[i]);
@@ -160,13 +162,14 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
     for (int32_t r = 0; r < job->size; r++) /* what has no run file has one location */
         if (!job->ranks[r].event_count && !(job->ranks[r].event_count = calloc(1, sizeof(uint64_t))))
             return report_no_memory(report);
-    int32_t missing = 0, first = -1;
+    int32_t missing = 0, without = 0, first = -1;
     for (int32_t r = job->size - 1; r >= 0; r--)
         if (!job->ranks[r].run) {
-            missing++;
-            first = r;
+            without++;
+            missing += !job->ranks[r].starting;
+            first = job->ranks[r].starting ? first : r;
         }
-    if (missing == job->size)
+    if (without == job->size)
         return report_error(report, "none of the processes got through MPI_Init: there is nothing to convert");
     if (job->in_part)
         report_warning(report, "the trace was switched on or off while the program ran: the calls that were "

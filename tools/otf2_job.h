@@ -46,6 +46,7 @@ struct trace_rank {
     uint32_t host;
     bool ended;            /* it reached MPI_Finalize: its end is known */
     bool left_out;         /* by the selection: its location stays empty */
+    bool starting;         /* it has a file, and no rank in it yet: told already */
     bool complete;         /* ended, and nothing of its trace is missing */
     uint64_t *event_count; /* of the archive, by thread */
     uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */

@@ -54,7 +54,9 @@ uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now
         return 0;
     bool nested = is_nested(ledger, end);
     uint64_t since = nested ? cell_load(&ledger->outermost) : RELAXED_LOAD(&state->since);
-    if (since == RELAXED_LOAD(&book.run.header->finalize_ticks)) /* it is shown, and not counted (probes/recorder.c) */
+    const struct run_header *header = book.run.header;
+    /* it is shown, and not counted (probes/recorder.c) */
+    if (since == RELAXED_LOAD(&header->finalize_ticks) || since == RELAXED_LOAD(&header->init_ticks))
         return 0;
     return since && (nested || end <= since) && now > since ? now - since : 0; /* 0: the call is not timed */
 }

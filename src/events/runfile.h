@@ -145,7 +145,7 @@ struct run_header {
     uint32_t spawned;    /* 1: by another job */
     uint32_t trace_policy; /* enum trace_policy */
     /* when MPI_Finalize began that was the end of the run; 0: none has. What goes before the library's is shown as a
-     * state that began then, and is counted nowhere */
+     * state that began then, and is counted nowhere, as what goes behind its MPI_Init is, from the first init_ticks */
     uint64_t finalize_ticks;
     uint64_t past;           /* struct comm_past; 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */

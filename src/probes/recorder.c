@@ -359,6 +359,28 @@ void recorder_ready(void)
     comm_parent_add();
 }
 
+/* The processes wait for each other in what goes behind the library's MPI_Init and before its MPI_Finalize: who looks
+ * at them sees them in it. It is not counted, as no call is that this one makes; who adds up what is in progress knows
+ * it by its begin. NULL: there is nothing to show. */
+static struct log *call_show(enum call kind, uint64_t since)
+{
+    struct log *log = log_get();
+    if (!log || log->state->call != CALL_NONE)
+        return NULL;
+    stall_call_begin(&log->stall);
+    log->innermost = stack_lowest();
+    state_set(log->state, kind, 0, PEER_NONE, since);
+    return log;
+}
+
+static void call_hide(struct log *shown)
+{
+    if (!shown)
+        return;
+    stall_forget(shown);
+    RELAXED_STORE(&shown->state->call, CALL_NONE);
+}
+
 void recorder_started(struct probe *probe, enum call kind, int result)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
@@ -370,10 +392,12 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
     bool together = recorder_directory() && reduction_possible();
+    struct log *shown = together && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
     if (together && !job_comm_comes_late())
         job_comm_make_early();
     if (together && trace_asked)
         clocks_begin();
+    call_hide(shown);
     if (!probe->log)
         return;
     if (!by_session)
@@ -391,28 +415,6 @@ static void world_retire(void)
         if (comm)
             book_comm_retire(comm);
     }
-}
-
-/* The processes wait for each other in what goes before MPI_Finalize: who looks at them sees them in it. It is not
- * counted, as no call is that this one makes; who adds up what is in progress knows it by its begin. NULL: there is
- * nothing to show. */
-static struct log *finalize_show(void)
-{
-    struct log *log = log_get();
-    if (!log || log->state->call != CALL_NONE)
-        return NULL;
-    stall_call_begin(&log->stall);
-    log->innermost = stack_lowest();
-    state_set(log->state, CALL_MPI_Finalize, 0, PEER_NONE, book.run.header->finalize_ticks);
-    return log;
-}
-
-static void finalize_hide(struct log *shown)
-{
-    if (!shown)
-        return;
-    stall_forget(shown);
-    RELAXED_STORE(&shown->state->call, CALL_NONE);
 }
 
 bool recorder_finish(struct probe *probe)
@@ -439,7 +441,7 @@ bool recorder_finish(struct probe *probe)
         instruments_sample(log_get());
         counters_flush(log_get());
     }
-    struct log *shown = world_is_last ? finalize_show() : NULL;
+    struct log *shown = world_is_last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
     if (recorder_directory() && reduction_possible()) {
         job_comm_make_late();
         clocks_end(recorded && book.run.header->traced != TRACED_NOT);
@@ -448,7 +450,7 @@ bool recorder_finish(struct probe *probe)
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && (book.run.header->traced != TRACED_NOT || sampler_any()));
     job_comm_free();
-    finalize_hide(shown);
+    call_hide(shown);
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
     if (world_is_last)
         __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */

@@ -38,6 +38,8 @@ EOF
     mpit-run --output "trace-$mpi" --otf2 "mpirun.$mpi" -n 3 "./starting-$mpi" dies >out 2>err </dev/null
     one_job err
     says err 'ended before MPI_Init had returned: rank 1 is left out'
+    says_not err 'have no run file|outside MPI'
+    says err ' ranks 0(-2|, 2): in MPI_Init, for ' # clocks are measured with those who are there
     gives "$mpi: the archive is of the others" 0 mpit-dump --otf2 "archive-$mpi" "trace-$mpi"
     says err 'ended before MPI_Init had returned: rank 1 is left out'
     gives "  and sound" 0 mpit-dump --check "archive-$mpi"

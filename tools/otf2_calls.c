@@ -169,6 +169,7 @@ static __attribute__((noinline)) int parts_take(struct call_stream *stream, stru
         if (extension_take(stream, &part->event, &extension))
             part->bytes_out = extension.bytes_out;
     }
+    call->cut = !stream->ahead || stream->torn;
     return 1;
 }
 
@@ -186,7 +187,7 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     call->request = 0;
     call->object = NULL;
     call->group = NO_GROUP;
-    call->pairs = call->posts = false;
+    call->pairs = call->posts = call->cut = false;
     call->number = stream->calls++;
     stream_advance(stream);
     if (extension_take(stream, &call->event, &extension)) {
@@ -195,8 +196,10 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     }
     if (__builtin_add_overflow(call->event.begin, duration, &call->end))
         call->end = UINT64_MAX;
-    if (!stream->ahead || stream->torn)
+    if (!stream->ahead || stream->torn) {
+        call->cut = true;
         return 1;
+    }
     if (!parts_take_plain(stream, call))
         return -1;
     unsigned next = event_kind(stream->ahead);

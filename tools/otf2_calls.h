@@ -38,6 +38,7 @@ struct traced_call {
     uint32_t group;                    /* of a window's synchronization: number of the group; NO_GROUP: none */
     bool posts;                        /* there are records of what was posted among its parts */
     bool pairs;                        /* it ends what was seen to begin: a lock, a handle, a window */
+    bool cut;                          /* what follows is lost: there may have been more parts */
     uint64_t number;                   /* in the order of return */
     struct call_part *parts;
     size_t part_count, part_capacity;

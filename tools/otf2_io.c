@@ -77,7 +77,8 @@ static struct object_state *state_of(struct trace_process *process, const struct
     return NULL;
 }
 
-static int transfer_match(struct trace_requests *requests, struct object_state *state, struct traced_call *call)
+static int transfer_match(struct trace_requests *requests, struct object_state *state, uint64_t tears,
+                          struct traced_call *call)
 {
     switch (transfers[event_kind(&call->event)].how) {
     case MOVES_BLOCKING:
@@ -88,9 +89,10 @@ static int transfer_match(struct trace_requests *requests, struct object_state *
         return call->request ? 0 : -1;
     case MOVES_SPLIT:
         call->request = state->split = ++requests->last_id;
+        state->split_tears = tears;
         return 0;
     case MOVES_SPLIT_END:
-        call->request = state->split;
+        call->request = state->split_tears == tears ? state->split : 0;
         state->split = 0;
         return 0;
     default:
@@ -122,7 +124,7 @@ int io_match(struct trace_process *process, struct trace_requests *requests, str
         object_state_forget(&process->states, state);
         return 0;
     }
-    return transfer_match(requests, state, call);
+    return transfer_match(requests, state, process->states.tears, call);
 }
 
 int io_part_match(struct trace_process *process, struct trace_requests *requests, struct call_part *part)
@@ -161,12 +163,13 @@ void io_enter(struct trace_location *location, const struct traced_call *call, O
     if (!call->object || !call->request || transfer->how == MOVES_SPLIT_END)
         return;
     const struct event *argument = argument_of(call);
+    bool waits = transfer->how != MOVES_BLOCKING;
+    uint64_t bytes = argument ? argument->bytes : waits && call->cut ? OTF2_UNDEFINED_UINT64 : call->event.bytes;
     OTF2_IoOperationFlag flags = OTF2_IO_OPERATION_FLAG_NONE;
-    flags |= transfer->how != MOVES_BLOCKING ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING : 0;
+    flags |= waits ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING : 0;
     flags |= transfer->collective ? OTF2_IO_OPERATION_FLAG_COLLECTIVE : 0;
-    location_check(location,
-                   OTF2_EvtWriter_IoOperationBegin(location->writer, NULL, now, call->object->id, transfer->mode, flags,
-                                                   argument ? argument->bytes : call->event.bytes, call->request));
+    location_check(location, OTF2_EvtWriter_IoOperationBegin(location->writer, NULL, now, call->object->id,
+                                                             transfer->mode, flags, bytes, call->request));
 }
 
 static void write_complete(struct trace_location *location, const struct trace_object *object, uint64_t bytes,

@@ -86,13 +86,15 @@ struct object_state {
     struct target *targets;   /* by rank */
     struct target *active;    /* with accesses */
     uint32_t started, posted; /* groups */
-    uint64_t split;           /* id of the split operation that is under way */
+    uint64_t split;           /* id of the split operation that is under way, */
+    uint64_t split_tears;     /* and how many gaps there had been when it began */
 };
 
 /* What a process has open. */
 struct object_states {
     struct keytable states, asked;
     uint64_t unknown; /* accesses and transfers that could not be placed */
+    uint64_t tears;   /* gaps met so far: what was under way before one may have ended in it */
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */

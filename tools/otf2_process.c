@@ -36,8 +36,11 @@ struct lanes {
 
 static int lane_advance(struct lanes *lanes, struct lane *lane)
 {
-    lane->gap = lane->gap || lane->missing != lane->stream.cursor.missing; /* before the record that was read ahead */
-    lane->missing = lane->stream.cursor.missing;
+    if (lane->missing != lane->stream.cursor.missing) { /* before the record that was read ahead */
+        lane->missing = lane->stream.cursor.missing;
+        lane->gap = true;
+        lanes->process.states.tears++;
+    }
     int got = call_stream_next(&lane->stream, &lane->next);
     lane->has_next = got > 0;
     return got < 0 ? report_no_memory(lanes->report) : 0;

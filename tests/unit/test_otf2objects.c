@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "jobfixture.h"
 #include "otf2.h"
+#include "traceappend.h"
 
 #include <otf2/otf2.h>
 #include <stdio.h>
@@ -222,6 +223,62 @@ static void transfers_end_where_they_complete(void **state)
     assert_int_equal(seen.transferred, 5);
 }
 
+/* A split operation whose end was lost is not ended by that of another one behind the gap, and what it was asked for is
+ * not known where that was lost. */
+static void gaps_part_split_operations(void **state)
+{
+    (void)state;
+    const struct event parts[][3] = {
+        {{.begin = 2000, .duration = 10, .kind = CALL_MPI_File_open, .comm = WORLD, .peer = PEER_NONE, .tag = 1},
+         {.begin = 2000, .kind = RECORD_ARGUMENT, .comm = WORLD, .peer = PEER_NONE, .tag = ACCESS_WRITE},
+         {.begin = 2100,
+          .duration = 10,
+          .kind = CALL_MPI_File_write_all_begin,
+          .comm = WORLD,
+          .peer = PEER_NONE,
+          .tag = 1}},
+        {{.begin = 2200,
+          .duration = 10,
+          .kind = CALL_MPI_File_write_all_end,
+          .comm = WORLD,
+          .peer = PEER_NONE,
+          .tag = 1,
+          .bytes = 4},
+         {.begin = 2300,
+          .duration = 10,
+          .kind = CALL_MPI_File_write_all_begin,
+          .comm = WORLD,
+          .peer = PEER_NONE,
+          .tag = 1},
+         {.begin = 2300, .kind = RECORD_ARGUMENT, .comm = WORLD, .peer = PEER_NONE, .bytes = 8}},
+        {{.begin = 2400,
+          .duration = 10,
+          .kind = CALL_MPI_File_write_all_end,
+          .comm = WORLD,
+          .peer = PEER_NONE,
+          .tag = 1,
+          .bytes = 8},
+         {.begin = 2500,
+          .duration = 10,
+          .kind = CALL_MPI_File_write,
+          .comm = WORLD,
+          .peer = PEER_NONE,
+          .tag = 1,
+          .bytes = 2},
+         {.begin = 2600, .duration = 10, .kind = CALL_MPI_File_close, .comm = WORLD, .peer = PEER_NONE, .tag = 1}}};
+    ranks_make(1);
+    for (uint64_t i = 0; i < 3; i++)
+        run_trace_append(&job.ranks[0].run, 0, 10 * i, parts[i], 3);
+    struct event *ring = (struct event *)(job.ranks[0].chunks[0] + 1); /* which has nothing of what is missing */
+    for (uint64_t i = 23; i < 23 + CHUNK_EVENTS; i++)
+        ring[i % CHUNK_EVENTS] = (struct event){3000 + i, 1, CALL_MPI_Iprobe, WORLD, 0, 0, 0};
+    *job.ranks[0].cells[0] = 23 + CHUNK_EVENTS;
+    ranks_end(1);
+    convert(1, 1); /* records are missing */
+    assert_int_equal(seen.transfers, 3);
+    assert_int_equal(seen.transferred, 1);
+}
+
 /* Without both of its records a seek is a call and no more, as in older run files. */
 static void seeks_say_how_far_they_are(void **state)
 {
@@ -312,6 +369,7 @@ int main(void)
         TEST(another_thread_synchronizes),
         TEST(what_does_not_fit_is_left_out),
         TEST(transfers_end_where_they_complete),
+        TEST(gaps_part_split_operations),
         TEST(seeks_say_how_far_they_are),
         TEST(damaged_names_are_refused),
     };

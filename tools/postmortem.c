@@ -206,7 +206,8 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
         if (selection)
             others_hide(&ward, selection);
         groups_print(&ward, most, out);
-        absent_print(&ward, out);
+        if (!selection)
+            absent_print(&ward, out);
         dead_print(&ward, out);
         ward_circle_print(&ward, out);
     }

@@ -104,7 +104,7 @@ static int jobs_convert(const struct run_dir *dir, const char *target, bool seve
     for (size_t i = 0; i < dir->job_count && result == 0 && !*signal; i++) {
         const struct run_job *job = &dir->jobs[i];
         char path[PATH_MAX];
-        if (!run_job_has_trace(job))
+        if (!run_job_converts(job))
             continue;
         int length = several ? snprintf(path, sizeof path, "%s/%016" PRIx64, target, job->job)
                              : snprintf(path, sizeof path, "%s", target);
@@ -120,26 +120,25 @@ static int jobs_convert(const struct run_dir *dir, const char *target, bool seve
 int archive_write(const struct run_dir *dir, const char *target, const struct otf2_manner *manner, char error[512])
 {
     struct otf2_manner shared = *manner;
-    size_t traced = 0;
     int signal = 0;
     if (!shared.team)
         shared.team = &team_of_one;
     if (team_failed(shared.team, shared.team->rank == 0 && archive_target_check(target, error) != 0, error, 512))
         return -1;
-    for (size_t i = 0; i < dir->job_count; i++)
-        traced += run_job_has_trace(&dir->jobs[i]);
-    if (!team_same(shared.team, traced)) {
+    size_t left_out, converted = run_dir_converts(dir, &left_out, error);
+    if (!team_same(shared.team, converted)) {
         snprintf(error, 512, "%.200s " TEAM_DIFFERS, dir->path);
         return -1;
     }
-    if (!traced) {
-        snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
+    if (!converted)
         return -1;
-    }
-    if (traced > 1 && parent_make(target, shared.team, error) != 0)
+    if (left_out && shared.team->rank == 0)
+        warnx("note: %zu of %zu jobs have no archive: none of their processes got through MPI_Init", left_out,
+              left_out + converted);
+    if (converted > 1 && parent_make(target, shared.team, error) != 0)
         return -1;
-    int result = jobs_convert(dir, target, traced > 1, &shared, &signal, error);
-    if (traced > 1 && (result != 0 || signal) && shared.team->rank == 0)
+    int result = jobs_convert(dir, target, converted > 1, &shared, &signal, error);
+    if (converted > 1 && (result != 0 || signal) && shared.team->rank == 0)
         otf2_directory_remove(target);
     team_meet(shared.team);
     if (signal) {

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include <dirent.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -368,7 +369,7 @@ static json_t *figures_json(const struct check_figures *f)
     return object;
 }
 
-static void json_close(const struct check *check)
+static json_t *verdict_json(const struct check *check)
 {
     uint64_t errors = findings_count(check, true);
     json_t *object = json_object(), *rules = json_object();
@@ -389,9 +390,7 @@ static void json_close(const struct check *check)
         json_object_set_new(object, "figures", figures_json(&check->figures));
         json_object_set(object, "communicators", check->comms);
     }
-    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-    putchar('\n');
-    json_decref(object);
+    return object;
 }
 
 /* ---- the archive ---------------------------------------------------------------------------------------------------
@@ -447,30 +446,81 @@ static void child_start(struct check *check, const char *anchor)
     check->pipe = ends[0];
 }
 
-int check_run(const char *path, bool json)
+/* Returns its status. *verdict: of a check that is to be JSON; NULL: it is printed. */
+static int archive_judge(const char *path, const char *anchor, json_t **verdict)
 {
-    char anchor[PATH_MAX];
-    struct check check = {.path = path, .json = json};
-    if (!anchor_find(path, anchor)) {
-        warnx("%s: there is no OTF2 archive: no file, and no directory with a traces.otf2", path);
-        return 2;
-    }
-    if (json) {
+    struct check check = {.path = path, .json = verdict};
+    if (verdict) {
         check.findings = json_array();
         check.comms = json_object();
     }
     child_start(&check, anchor);
     child_listen(&check);
     child_end(&check);
-    if (json)
-        json_close(&check);
+    if (verdict)
+        *verdict = verdict_json(&check);
     else
         text_close(&check);
-    if (!check.ended)
+    if (!check.ended) {
+        fflush(stdout);
         warnx("%s cannot be read: %s", anchor, check.unreadable);
+    }
     json_decref(check.findings);
     json_decref(check.comms);
     close(check.pipe);
     close(check.output);
+    munmap((void *)(uintptr_t)progress, sizeof *progress);
     return !check.ended ? 2 : findings_count(&check, true) ? 1 : 0;
+}
+
+static void json_print(const json_t *object)
+{
+    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+    putchar('\n');
+}
+
+/* The archives of several jobs, each in a directory of its own there. The status is that of the worst; -1: none. */
+static int archives_judge(const char *path, json_t *verdicts)
+{
+    struct dirent **names;
+    int count = scandir(path, &names, NULL, alphasort), status = -1;
+    for (int i = 0; i < count; i++) {
+        char directory[PATH_MAX], anchor[PATH_MAX];
+        json_t *verdict = NULL;
+        if (names[i]->d_name[0] != '.' &&
+            snprintf(directory, sizeof directory, "%s/%s", path, names[i]->d_name) < (int)sizeof directory &&
+            snprintf(anchor, sizeof anchor, "%s/traces.otf2", directory) < (int)sizeof anchor && is_file(anchor)) {
+            if (!verdicts)
+                printf("%s\n", directory);
+            int result = archive_judge(directory, anchor, verdicts ? &verdict : NULL);
+            json_array_append_new(verdicts, verdict);
+            status = result > status ? result : status;
+        }
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return status;
+}
+
+int check_run(const char *path, bool json)
+{
+    char anchor[PATH_MAX], below[PATH_MAX];
+    json_t *shown = NULL;
+    int status;
+    if (anchor_find(path, anchor)) {
+        status = archive_judge(path, anchor, json ? &shown : NULL);
+    } else {
+        json_t *verdicts = json ? json_array() : NULL;
+        status = archives_judge(path, verdicts);
+        if (status < 0 && snprintf(below, sizeof below, "%s/otf2", path) < (int)sizeof below)
+            status = archives_judge(below, verdicts);
+        shown = json ? json_pack("{s:o}", "archives", verdicts) : NULL;
+    }
+    if (status < 0)
+        warnx("%s: there is no OTF2 archive: no file, and no directory with a traces.otf2", path);
+    else if (json)
+        json_print(shown);
+    json_decref(shown);
+    return status < 0 ? 2 : status;
 }

@@ -12,8 +12,9 @@
 #include <stdbool.h>
 
 /*
- * `path`: the directory of the archive, its anchor, or a run directory with an archive in otf2/. Prints what is found,
- * and the verdict, to stdout. Returns 0: sound (there may be warnings), 1: there are errors, 2: it cannot be read.
+ * `path`: the directory of the archive, its anchor, or a run directory with an archive in otf2/; or of the archives of
+ * several jobs, a directory each. Prints what is found, and the verdict, to stdout. Returns 0: sound (there may be
+ * warnings), 1: there are errors, 2: it cannot be read; of several that of the worst.
  */
 int check_run(const char *path, bool json);
 

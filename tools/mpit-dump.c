@@ -427,7 +427,7 @@ static int trace_events_fill(const struct run_dir *dir, const struct request *re
     trace_events_begin(&events, out);
     for (size_t i = 0; result == 0 && i < dir->job_count; i++) {
         char title[64] = "";
-        if (!run_job_has_trace(&dir->jobs[i]))
+        if (!run_job_converts(&dir->jobs[i]))
             continue;
         if (dir->job_count > 1)
             snprintf(title, sizeof title, "job %zu, ", i + 1);
@@ -443,11 +443,13 @@ static int trace_events_fill(const struct run_dir *dir, const struct request *re
 static int perfetto(const struct run_dir *dir, const struct request *request)
 {
     char error[OUTPUT_ERROR_BYTES];
-    size_t traced = 0;
-    for (size_t i = 0; i < dir->job_count; i++)
-        traced += run_job_has_trace(&dir->jobs[i]);
-    if (!traced)
-        errx(1, "%s has no events to convert: they are kept with mpit-run --trace", dir->path);
+    size_t left_out;
+    size_t converted = run_dir_converts(dir, &left_out, error);
+    if (!converted)
+        errx(1, "%s", error);
+    if (left_out)
+        warnx("note: %zu of %zu jobs are left out: none of their processes got through MPI_Init", left_out,
+              left_out + converted);
     FILE *out = output_file_open(request->target, error);
     if (!out)
         errx(1, "%s", error);

@@ -293,6 +293,29 @@ bool run_job_has_trace(const struct run_job *job)
     return false;
 }
 
+bool run_job_converts(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.world_rank >= 0)
+            return run_job_has_trace(job);
+    return false;
+}
+
+size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[512])
+{
+    size_t traced = 0, converted = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        traced += run_job_has_trace(&dir->jobs[i]);
+        converted += run_job_converts(&dir->jobs[i]);
+    }
+    if (traced)
+        snprintf(error, 512, "none of the processes got through MPI_Init: there is nothing to convert");
+    else
+        snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
+    *left_out = traced - converted;
+    return converted;
+}
+
 bool run_job_is_complete(const struct run_job *job)
 {
     return job->file_count > 0 && job->files[0].header.world_size > 0 &&

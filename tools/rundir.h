@@ -61,6 +61,10 @@ void run_dir_close(struct run_dir *dir);
 
 /* Whether a process of the job was to keep all of its events. */
 bool run_job_has_trace(const struct run_job *job);
+/* Whether there is something of it to convert: it has, and a process of it got through MPI_Init. */
+bool run_job_converts(const struct run_job *job);
+/* How many jobs have, and how many have a trace alone; with a reason where none has. */
+size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[512]);
 
 /* File i, to be looked into until many others were; run_reader_rest when done. Ends the tool when the file has gone. */
 const struct run_reader *run_job_file(const struct run_job *job, size_t i);

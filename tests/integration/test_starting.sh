@@ -70,5 +70,30 @@ EOF
 
     gives "$mpi: one that was launched by nothing" 137 mpit-run --output "alone-$mpi" "./starting-$mpi" dies
     says err ' rank .not known.: in MPI_Init, for '
+
+    mpit-run --trace --quiet --output "jobs-$mpi" sh -c "./starting-$mpi dies
+        for job in 1 2; do mpirun.$mpi -n 1 ./starting-$mpi fine; done" >out 2>err </dev/null
+    gives "$mpi: of three jobs the two that began are converted" 0 mpit-dump --otf2 "archives-$mpi" "jobs-$mpi"
+    says err 'note: 1 of 3 jobs have no archive: none of their processes got through MPI_Init'
+    check "  each to an archive of its own" test "$(find "archives-$mpi" -name traces.otf2 | wc -l)" = 2
+    gives "  and both are judged" 0 mpit-dump --check "archives-$mpi"
+    check "  each by its name" test "$(grep -c "^archives-$mpi/" out)" = 2
+    check "  and each is sound" test "$(grep -c '^sound: 0 errors' out)" = 2
+    gives "  also as JSON" 0 mpit-dump --check --json "archives-$mpi"
+    check "  that has them all" python3 -c "import json, sys
+archives = json.load(open('out'))['archives']
+assert [a['verdict'] for a in archives] == ['sound'] * 2, archives
+assert len({a['archive'] for a in archives}) == 2, archives"
+    for archive in "archives-$mpi"/*/; do
+        : >"$archive/traces.def"
+        break
+    done
+    gives "  one that cannot be read is the worst" 2 mpit-dump --check "archives-$mpi"
+    says out '^sound: 0 errors'
+    gives "$mpi: so they are for Perfetto" 0 mpit-dump --perfetto "jobs-$mpi.json" "jobs-$mpi"
+    says err 'note: 1 of 3 jobs are left out'
+    check "  both" test "$(grep -oc 'job [23], ' "jobs-$mpi.json")" -ge 2
+    gives "$mpi: where none began there is nothing" 1 mpit-dump --otf2 "no-archive-$mpi" "alone-$mpi"
+    says err 'recorded without --trace|kept with mpit-run --trace'
 done
 summed_up

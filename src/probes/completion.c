@@ -140,20 +140,20 @@ static void partitioned_forget(uint64_t handle)
 /* MPI refused to free it. */
 static void partitioned_restore(const struct completion *c, int result)
 {
-    struct request copy;
-    const struct request *request = c->taken ? c->one_taken : request_look(c->one_saved, &copy) ? &copy : NULL;
+    const struct request *request = c->one_taken;
     if (result != MPI_SUCCESS && request && request->comm && kind_is_partitioned(request->posted.kind))
         book_object_set(&book.partitioned, c->one_saved, book.comms[request->comm]);
 }
 
-bool completion_enter_one(struct completion *c, enum call kind, MPI_Request *handle)
+bool completion_enter_free(struct completion *c, enum call kind, MPI_Request *handle)
 {
     if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
         return false;
     uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
-    if (kind == CALL_MPI_Request_free)
-        partitioned_forget(saved);
-    completion_set_one(c, kind, handle, saved, single_take(c->probe.log, saved, handle));
+    bool some = handle && *handle != native.request_null;
+    struct request *taken = some ? request_take(c->probe.log, saved, handle) : NULL;
+    partitioned_forget(saved);
+    completion_set_one(c, kind, handle, saved, taken);
     return true;
 }
 
@@ -494,12 +494,39 @@ void completion_flush_all(struct completion *c, int result, const MPI_Status *st
     completion_end(c);
 }
 
-void completion_freed(struct completion *c, int result)
+bool cancels_came;
+
+bool completion_ended_unseen(struct completion *c, MPI_Status *status)
 {
-    struct request *request = NULL;
-    if (result == MPI_SUCCESS && c->count)
-        request = c->taken ? c->one_taken : request_take(c->probe.log, c->one_saved, c->handles);
-    if (request && c->taken)
+    const struct request *request = c->count ? c->one_taken : NULL;
+    int ended = 0;
+    if (!request || !request->active || request->quiet || request->posted.peer == PEER_PROC_NULL ||
+        kind_is_partitioned(request->posted.kind))
+        return false;
+    bool tells =
+        request->posted.type == REQUEST_RECV || (request->posted.type == REQUEST_SEND && RELAXED_LOAD(&cancels_came));
+    return tells && NEXT(MPI_Request_get_status)(*c->handles, &ended, status) == MPI_SUCCESS && ended;
+}
+
+static void freed_record(struct completion *c, struct request *request, const MPI_Status *end)
+{
+    struct log *log = c->probe.log;
+    if (end && request->posted.type == REQUEST_RECV) {
+        request_record(log, request, end, false);
+        c->done_count = 1;
+    } else if (end && abi_status_cancelled(end)) {
+        gone_record(log, request, RECORD_CANCELLED);
+    } else {
+        gone_record(log, request, RECORD_FREED);
+        if (request_receives(request) && request->posted.peer != PEER_PROC_NULL)
+            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
+    }
+}
+
+void completion_freed(struct completion *c, int result, const MPI_Status *end)
+{
+    struct request *request = result == MPI_SUCCESS && c->count ? c->one_taken : NULL;
+    if (request)
         c->one_taken = NULL;
     partitioned_restore(c, result);
     untaken_put_back(c);
@@ -508,11 +535,8 @@ void completion_freed(struct completion *c, int result)
     if (probe_is_quiet(&c->probe) && active)
         log_passed(c->probe.log, c->kind, 1);
     probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
-    if (active) {
-        gone_record(c->probe.log, request, 0);
-        if (request_receives(request) && request->posted.peer != PEER_PROC_NULL)
-            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
-    }
+    if (active)
+        freed_record(c, request, end);
     if (request)
         request_release(c->probe.log, request);
     completion_end(c);

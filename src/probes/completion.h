@@ -41,8 +41,8 @@ struct completion {
 /* Enters a call on `count` requests. `own_statuses`: room for statuses is wanted. False: nothing is recorded. */
 bool completion_enter(struct completion *completion, enum call kind, int count, MPI_Request *handles,
                       bool own_statuses);
-/* Enters a call on one request. */
-bool completion_enter_one(struct completion *completion, enum call kind, MPI_Request *handle);
+/* Enters MPI_Request_free: the request is out of the table from then on. */
+bool completion_enter_free(struct completion *completion, enum call kind, MPI_Request *handle);
 
 /* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
 void completion_done(struct completion *completion, int index, int result, const MPI_Status *status);
@@ -116,8 +116,14 @@ static inline void posted_finish(struct log *log)
         displaced_record(log);
 }
 
-/* MPI_Request_free: what it frees while active is gone without a message. */
-void completion_freed(struct completion *completion, int result);
+/* MPI_Request_free: a receive may have ended, and brought its message, and a send have been cancelled, before it is
+ * freed, and no other call has seen it. Asks the library; *status: how it ended. */
+bool completion_ended_unseen(struct completion *completion, MPI_Status *status);
+/* What it freed while active is gone without a message. `end`: of completion_ended_unseen; NULL: it has not ended. */
+void completion_freed(struct completion *completion, int result, const MPI_Status *end);
+
+/* MPI_Cancel was called in this process. */
+extern LIBRARY_LOCAL bool cancels_came;
 
 /* The call returned an error for one request: did it complete it all the same? */
 bool completion_ended(const struct completion *completion, int index, int result);

@@ -243,11 +243,11 @@ void request_record(struct log *log, struct request *request, const MPI_Status *
     log->own.tally.message_weight = 1;
 }
 
-void gone_record(struct log *log, const struct request *request, uint16_t flags)
+void gone_record(struct log *log, const struct request *request, unsigned kind)
 {
     struct view *view = request_view(log, request);
     struct event event = request_event(request);
-    event.kind = RECORD_FREED | flags;
+    event.kind = (uint16_t)kind;
     event.tag = request_receives(request);
     log_record(log, view, &event, 0);
     if (request->posted.type == REQUEST_PAIR) {
@@ -266,7 +266,7 @@ void displaced_record(struct log *log)
         if (request->active && !request->quiet && request->posted.type != REQUEST_GENERAL) {
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
             if (request->posted.type != REQUEST_MATCHED)
-                gone_record(log, request, EVENT_FAILED);
+                gone_record(log, request, RECORD_FREED | EVENT_FAILED);
         }
         request_release(log, request);
     }

@@ -18,7 +18,7 @@ bool request_receives(const struct request *request);
 /* Its record. `status` may be NULL: what it brought is not known. */
 void request_record(struct log *log, struct request *request, const MPI_Status *status, bool failed);
 /* The record of one that is active, and whose end will not be seen: its levels go down. */
-void gone_record(struct log *log, const struct request *request, uint16_t flags);
+void gone_record(struct log *log, const struct request *request, unsigned kind);
 /* Takes the communicator in that a request has made, if it makes one and did not fail. Behind all records of the call:
  * a communicator that is made may take the place of one that nothing but a request in front referred to. */
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result);

@@ -137,16 +137,19 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
     do {                                                                                                               \
         struct completion c;                                                                                           \
         wrapper_entered();                                                                                             \
-        if (!completion_enter_one(&c, kind, request))                                                                  \
+        if (!completion_enter_free(&c, kind, request))                                                                  \
             return NEXT(name) call;                                                                                    \
+        MPI_Status end;                                                                                                \
+        bool ended = completion_ended_unseen(&c, &end);                                                                \
         int result = (*next.name)call;                                                                                 \
-        completion_freed(&c, result);                                                                                  \
+        completion_freed(&c, result, ended ? &end : NULL);                                                             \
         return result;                                                                                                 \
     } while (0)
 
 static inline void cancel_leave(struct probe *probe, enum call kind, int result, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .tag = request != NULL};
+    RELAXED_STORE(&cancels_came, true);
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     probe_finish(probe);
 }

@@ -81,6 +81,15 @@ void asked(void)
     received(&books[0], 17 * sizeof(int));
     for (flag = 0; !flag;)
         CALL(MPI_Test, &send, &flag, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 5; i++) { /* and freed when they have ended: they brought their messages */
+        CALL(MPI_Irecv, in[0], 4096, MPI_INT, left(), TAG, books[0].comm, &receive);
+        post_send(&books[0], (size_t)i, TAG, &send);
+        for (flag = 0; !flag;)
+            CALL(MPI_Request_get_status, receive, &flag, MPI_STATUS_IGNORE);
+        CALL(MPI_Request_free, &receive);
+        received(&books[0], (size_t)i * sizeof(int));
+        CALL(MPI_Wait, &send, MPI_STATUS_IGNORE);
+    }
 }
 
 /* Freed while active: of a send nothing is missed but its end; what a receive brings is seen by nobody. Their handles
@@ -107,6 +116,7 @@ void freed(void)
         CALL(MPI_Irecv, in[1], 1, MPI_INT, left(), TAG + 1, books[1].comm, &gone);
         CALL(MPI_Request_free, &gone);
         unseen++;
+        MPI_Barrier(MPI_COMM_WORLD); /* nothing has come for it before */
         CALL(MPI_Irecv, in[2], MOST, MPI_INT, left(), TAG + 2, books[0].comm, &receive);
         CALL(MPI_Isend, out, 1, MPI_INT, right(), TAG + 1, books[1].comm, &sends[0]);
         CALL(MPI_Isend, out, 2 * i, MPI_INT, right(), TAG + 2, books[0].comm, &sends[1]);

@@ -16,16 +16,21 @@ static const struct run_header *header_of(const struct source *source)
     return (const struct run_header *)(const void *)source->neighbour->base;
 }
 
-/* Is the record that of the communicator, as its other member has it? Not while it changes. */
-static bool record_fits(const struct comm_record *record, const struct comm *comm)
+/* The place that the record gives, which is of the communicator as its other member has it; 0: it is of another, or
+ * changes. Each field is read once: it may have gone to another communicator behind the look at it. */
+static uint64_t record_place(const struct comm_record *record, const struct comm *comm, uint64_t *since)
 {
-    uint32_t serial = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE);
+    uint32_t serial = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE), slot = RELAXED_LOAD(&record->slot);
+    int32_t rank = RELAXED_LOAD(&record->rank);
+    uint64_t made = RELAXED_LOAD(&record->since_ticks);
     bool fits = strncmp(record->name, comm->name, sizeof record->name) == 0 && record->size == comm->size &&
-                record->remote_size == 0 && record->rank >= 0 && record->rank < comm->size &&
-                record->rank != comm->rank && record->slot > 0 && record->slot < COMM_SLOTS &&
-                !(record->flags & (COMM_FREED | COMM_SUM));
+                record->remote_size == 0 && rank >= 0 && rank < comm->size && rank != comm->rank && slot > 0 &&
+                slot < COMM_SLOTS && !(record->flags & (COMM_FREED | COMM_SUM));
     LOADS_IN_ORDER();
-    return fits && !(serial & 1) && RELAXED_LOAD(&record->serial) == serial;
+    if (!fits || (serial & 1) || RELAXED_LOAD(&record->serial) != serial)
+        return 0;
+    *since = made;
+    return ((uint64_t)slot << 32) | (uint32_t)(rank + 1);
 }
 
 uint64_t source_place(struct source *source, const struct comm *comm)
@@ -46,10 +51,10 @@ uint64_t source_place(struct source *source, const struct comm *comm)
         const struct comm_record *record = neighbour_at(source->neighbour, at, sizeof *record);
         if (!record)
             break;
-        uint64_t found = ((uint64_t)record->slot << 32) | (uint32_t)(record->rank + 1);
-        if (record_fits(record, comm) && found != place) {
+        uint64_t made, found = record_place(record, comm, &made);
+        if (found && found != place) {
             place = place ? PLACE_AMBIGUOUS : found;
-            since = record->since_ticks;
+            since = made;
         }
         at = record->next;
     }

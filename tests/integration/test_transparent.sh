@@ -46,6 +46,7 @@ replayed() {
 
 # The results file without what depends on time: the lines and fields that hold times, rates and what follows from them
 # (a line CPU is there if any time was measured). Scaled residual is of matrices that hpcc makes anew each time.
+# RandomAccess makes as many updates as fit into a time that it measures first.
 without_timings() {
     sed -E \
         -e '/[Ss]econds|[GT][Uu][Pp]|[Gg]flop|GB\/s|Byte\/s|MB\/s|msecs?|usec/d' \
@@ -53,6 +54,7 @@ without_timings() {
         -e '/max number of ping pong|max client pings|MPI_Wtime granularity|Use MPI_Wtick/d' \
         -e '/(Start|End) of |^(Copy|Scale|Add|Triad): |^(Begin|End) of |^Current time/d' \
         -e '/^(Generation time|Tuning|Computing|Inverse FFT): /d' \
+        -e '/updates EXECUTED|ExeUpdates=/d' \
         -e '/each test below will take|microseconds|clock ticks|granularity|precision/d' \
         -e 's/^(WALL .*) [0-9.]+ (PASSED|FAILED).*/\1 \2/' \
         -e 's/^(W[RC][0-9A-Z]+( +[0-9]+){4}) .*/\1/' "$1"

@@ -494,18 +494,17 @@ void completion_flush_all(struct completion *c, int result, const MPI_Status *st
     completion_end(c);
 }
 
-bool cancels_came;
-
 bool completion_ended_unseen(struct completion *c, MPI_Status *status)
 {
     const struct request *request = c->count ? c->one_taken : NULL;
+    const struct log *log = c->probe.log;
     int ended = 0;
     if (!request || !request->active || request->quiet || request->posted.peer == PEER_PROC_NULL ||
-        kind_is_partitioned(request->posted.kind))
+        request->posted.type > REQUEST_RECV || kind_is_partitioned(request->posted.kind))
         return false;
-    bool tells =
-        request->posted.type == REQUEST_RECV || (request->posted.type == REQUEST_SEND && RELAXED_LOAD(&cancels_came));
-    return tells && NEXT(MPI_Request_get_status)(*c->handles, &ended, status) == MPI_SUCCESS && ended;
+    /* it was there then: no later one, which has been given the same handle */
+    bool told = log->told_handle == c->one_saved && request->posted.begin && request->posted.begin < log->told_at;
+    return told && NEXT(MPI_Request_get_status)(*c->handles, &ended, status) == MPI_SUCCESS && ended;
 }
 
 static void freed_record(struct completion *c, struct request *request, const MPI_Status *end)

@@ -116,14 +116,12 @@ static inline void posted_finish(struct log *log)
         displaced_record(log);
 }
 
-/* MPI_Request_free: a receive may have ended, and brought its message, and a send have been cancelled, before it is
- * freed, and no other call has seen it. Asks the library; *status: how it ended. */
+/* MPI_Request_free of a request whose end MPI_Request_get_status has told, and no other call has seen: a receive has
+ * brought its message, and a send may have been cancelled. *status: the same again. What the program has not asked of
+ * is not asked here: the library may call an error handler for one that went wrong, and freeing it does not. */
 bool completion_ended_unseen(struct completion *completion, MPI_Status *status);
 /* What it freed while active is gone without a message. `end`: of completion_ended_unseen; NULL: it has not ended. */
 void completion_freed(struct completion *completion, int result, const MPI_Status *end);
-
-/* MPI_Cancel was called in this process. */
-extern LIBRARY_LOCAL bool cancels_came;
 
 /* The call returned an error for one request: did it complete it all the same? */
 bool completion_ended(const struct completion *completion, int index, int result);

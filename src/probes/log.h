@@ -41,10 +41,11 @@ struct log {
     uint32_t unkept_count;
     void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
-    uintptr_t innermost;     /* how far down the stack the innermost call's wrapper reaches */
-    uintptr_t entered;       /* where a wrapper was called whose call begins in a function of its own; 0: there */
-    struct view *freeing;    /* the communicator that a call is freeing: callbacks may still use it */
-    struct instance *raised; /* events of MPI_T that wait for the end of the call (raising.h) */
+    uintptr_t innermost;           /* how far down the stack the innermost call's wrapper reaches */
+    uintptr_t entered;             /* where a wrapper was called whose call begins in a function of its own; 0: there */
+    uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked */
+    struct view *freeing;          /* the communicator that a call is freeing: callbacks may still use it */
+    struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
     uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */

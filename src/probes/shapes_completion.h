@@ -149,7 +149,6 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
 static inline void cancel_leave(struct probe *probe, enum call kind, int result, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .tag = request != NULL};
-    RELAXED_STORE(&cancels_came, true);
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
     probe_finish(probe);
 }

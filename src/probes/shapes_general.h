@@ -40,6 +40,10 @@ void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
         bool pending = result == MPI_SUCCESS && !*flag && !book.concurrent;                                            \
+        if (result == MPI_SUCCESS && *flag) {                                                                          \
+            probe.log->told_handle = abi_handle_of_request(request);                                                   \
+            probe.log->told_at = probe.begin;                                                                          \
+        }                                                                                                              \
         named_leave(&probe, kind, result, pending ? request_begin(abi_handle_of_request(request)) : 0);                \
         return result;                                                                                                 \
     } while (0)

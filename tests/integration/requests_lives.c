@@ -116,7 +116,7 @@ void freed(void)
         CALL(MPI_Irecv, in[1], 1, MPI_INT, left(), TAG + 1, books[1].comm, &gone);
         CALL(MPI_Request_free, &gone);
         unseen++;
-        MPI_Barrier(MPI_COMM_WORLD); /* nothing has come for it before */
+        MPI_Barrier(MPI_COMM_WORLD);
         CALL(MPI_Irecv, in[2], MOST, MPI_INT, left(), TAG + 2, books[0].comm, &receive);
         CALL(MPI_Isend, out, 1, MPI_INT, right(), TAG + 1, books[1].comm, &sends[0]);
         CALL(MPI_Isend, out, 2 * i, MPI_INT, right(), TAG + 2, books[0].comm, &sends[1]);

@@ -62,13 +62,14 @@ for mpi in openmpi mpich; do
         rm -rf "$run"
     done
 
-    if "mpicc.$mpi" -o "$work/cancelled" "${source%/*}/cancelled.c" >"$work/out" 2>&1; then
-        name="cancelled.c, $mpi"
-        launch $mpi 1 "$work/cancelled" >"$work/out" 2>&1 </dev/null || not_ok "$name (status $?)" "$work/out"
-        kept "$name"
-    else
-        not_ok "cancelled.c compiles, $mpi" "$work/out"
-    fi
+    for program in cancelled cutfree; do
+        name="$program.c, $mpi"
+        "mpicc.$mpi" -o "$work/$program" "${source%/*}/$program.c" >"$work/out" 2>&1 || not_ok "$name compiles" "$work/out"
+        launch $mpi 1 "$work/$program" >"$work/out" 2>&1 </dev/null && ok "$name runs" || not_ok "$name (status $?)" "$work/out"
+        replayed "$name"
+        [ $program = cancelled ] && kept "$name" # messages of the other are not received
+        rm -rf "$run"
+    done
 
     many=1000000
     [ $mpi = openmpi ] || many=500000 # MPICH 4.0.2 itself stops the program before 800,000

@@ -197,6 +197,15 @@ static int group_read(struct trace_process *process, const struct object_state *
     return count && call->group == NO_GROUP ? -1 : 0;
 }
 
+/* The epoch has ended. What else was measured of a call stands behind one in vain as well. */
+static bool test_succeeded(const struct traced_call *call)
+{
+    for (size_t i = 0; i < call->part_count; i++)
+        if (event_kind(&call->parts[i].event) == RECORD_ARGUMENT)
+            return true;
+    return false;
+}
+
 /* Groups are named where an epoch begins, and hold where it ends. */
 static int group_match(struct trace_process *process, struct object_state *state, struct traced_call *call)
 {
@@ -208,7 +217,7 @@ static int group_match(struct trace_process *process, struct object_state *state
     } else if (kind == CALL_MPI_Win_complete) {
         call->group = state->started;
         state->started = NO_GROUP;
-    } else if (kind == CALL_MPI_Win_wait || (kind == CALL_MPI_Win_test && call->part_count)) {
+    } else if (kind == CALL_MPI_Win_wait || (kind == CALL_MPI_Win_test && test_succeeded(call))) {
         call->group = state->posted;
         state->posted = NO_GROUP;
     }

@@ -84,6 +84,14 @@ EVENT(unlocked, OTF2_RmaWinRef window, uint32_t target, uint64_t id)
     return DONE;
 }
 
+EVENT(group_sync, OTF2_RmaSyncLevel level, OTF2_RmaWinRef window, OTF2_GroupRef group)
+{
+    (void)level, (void)window, (void)group;
+    seen.group_syncs++;
+    seen.group_synced = seen.enters;
+    return DONE;
+}
+
 EVENT(opened, OTF2_IoHandleRef handle, OTF2_IoAccessMode mode, OTF2_IoCreationFlag creation, OTF2_IoStatusFlag status)
 {
     (void)handle, (void)mode, (void)creation, (void)status;
@@ -273,6 +281,7 @@ static OTF2_GlobalEvtReaderCallbacks *callbacks_make(void)
     ON(RmaOpCompleteRemote, completed_there);
     ON(RmaAcquireLock, locked);
     ON(RmaReleaseLock, unlocked);
+    ON(RmaGroupSync, group_sync);
     ON(IoCreateHandle, opened);
     ON(IoSeek, seek);
     ON(IoOperationBegin, transfer);

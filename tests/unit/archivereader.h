@@ -11,13 +11,14 @@
 struct archive_seen {
     unsigned enters, leaves, sends, recvs, isends, isend_completes, irecv_requests, irecvs, tests, cancels, begins,
         ends, collective_requests, collective_completes, creates, destroys, programs, program_ends, comms, inter_comms,
-        windows, accesses, completed, completed_there, locks, unlocks, handles, transfers, transferred;
+        windows, accesses, completed, completed_there, locks, unlocks, group_syncs, handles, transfers, transferred;
     unsigned atomics[8]; /* by their type */
     unsigned seeks[8];   /* by where from */
     int64_t sought;      /* the last one: asked for, and where that was */
     uint64_t arrived;
     uint64_t atomic_sent, atomic_received;
     uint64_t events, sent, received, coll_sent, coll_received, last_time, order[64];
+    uint64_t group_synced; /* so many regions had been entered when the last of group_syncs came */
     unsigned depth, ordered;
     char location_names[512], group_names[512], comm_names[512];
 };

@@ -139,6 +139,27 @@ static void accesses_combine_as_they_say(void **state)
     assert_int_equal(seen.atomic_received, 8 + 16 + 32 + 64 + 128 + 256);
 }
 
+/* A test in vain is followed by records, too, when more is measured of calls; it ends no epoch. */
+static void an_epoch_ends_with_the_test_that_succeeded(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    windows_make(2);
+    PUT(0, 3000, 10, CALL_MPI_Win_post, .peer = PEER_NONE, .tag = 1);
+    PUT(0, 3000, 0, RECORD_ARGUMENT, .peer = 1, .tag = 1);
+    for (uint64_t begin = 3100; begin <= 3300; begin += 100) {
+        PUT(0, begin, 10, CALL_MPI_Win_test, .peer = PEER_NONE, .tag = 1);
+        if (begin == 3200)
+            PUT(0, begin, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = 1);
+        PUT(0, begin, CALL_MPI_Win_test, RECORD_FABRIC, .peer = PEER_NONE, .bytes = 5);
+    }
+    windows_free(2);
+    ranks_end(2);
+    convert(2, 0);
+    assert_int_equal(seen.group_syncs, 2);
+    assert_int_equal(seen.group_synced, 2 + 3); /* the creations, the post, a test in vain, and this one */
+}
+
 /* Issued by one thread, synchronized by another; the trace has the other thread's events in a list of their own. */
 static void another_thread_synchronizes(void **state)
 {
@@ -366,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(accesses_complete_where_they_are_synchronized),
         TEST(accesses_combine_as_they_say),
+        TEST(an_epoch_ends_with_the_test_that_succeeded),
         TEST(another_thread_synchronizes),
         TEST(what_does_not_fit_is_left_out),
         TEST(transfers_end_where_they_complete),

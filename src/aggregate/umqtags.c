@@ -65,6 +65,13 @@ static bool is_call(const struct event *event)
     return kind != CALL_NONE && kind < CALL_COUNT;
 }
 
+/* Records may stand behind it: a call, or one that was not recorded, but whose requests were. */
+static bool has_records(const struct event *event)
+{
+    return is_call(event) || (event->kind & EVENT_KIND_MASK) == EVENT_PASSED;
+}
+
+/* A call that was not recorded lasts no time, and has its end as begin. */
 static uint64_t call_end(const struct walk *walk, const struct event *call, uint64_t number)
 {
     if (!(call->kind & EVENT_WIDE))
@@ -83,7 +90,7 @@ static bool walk_find_call(struct walk *walk)
         return true;
     for (;; number--) {
         struct event event = event_at(walk, number);
-        if (is_call(&event)) {
+        if (has_records(&event)) {
             walk->call = number;
             walk->end = call_end(walk, &event, number);
             return true;
@@ -124,7 +131,7 @@ static void walk_on(struct walk *walk, const struct sort *sort, uint64_t *patien
 {
     for (; walk->next > walk->first && *patience; walk->next--, --*patience) {
         struct event event = event_at(walk, walk->next - 1);
-        if (is_call(&event))
+        if (has_records(&event))
             walk->oldest = call_end(walk, &event, walk->next - 1);
         if (event.comm != sort->comm || event.peer != sort->peer || (event.kind & EVENT_FAILED) || !sort->fits(&event))
             continue;

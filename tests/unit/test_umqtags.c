@@ -117,6 +117,21 @@ static void records_are_of_their_call(void **state)
     assert_int_equal(tags.others, 1);
 }
 
+/* Records stand behind a completion that is not recorded, too, by a filter or MPI_Pcontrol. */
+static void records_are_of_what_has_passed(void **state)
+{
+    (void)state;
+    struct umq_tags tags = {.count = 1, .tags = {{.tag = 7}}};
+    send(0, 8);
+    call_put(0, CALL_MPI_Irecv, TO_COMM, SENDER, 7);
+    send(0, 7);
+    put(0, (struct event){.begin = now, .kind = EVENT_PASSED, .peer = 1});
+    put(0, (struct event){.begin = 1010, .kind = RECORD_RECV_DONE, .comm = TO_COMM, .peer = SENDER, .tag = 7});
+    assert_true(find(1, 1, &tags));
+    assert_int_equal(tags.tags[0].waiting, 0);
+    assert_int_equal(tags.others, 1);
+}
+
 static void events_of_a_former_communicator_are_others(void **state)
 {
     (void)state;
@@ -288,6 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(tags_of_what_waits, setup),
         cmocka_unit_test_setup(records_are_of_their_call, setup),
+        cmocka_unit_test_setup(records_are_of_what_has_passed, setup),
         cmocka_unit_test_setup(events_of_a_former_communicator_are_others, setup),
         cmocka_unit_test_setup(what_was_written_over_is_not_known, setup),
         cmocka_unit_test_setup(ends_may_reach_back_differently, setup),

@@ -2,6 +2,7 @@
 
 #include "otf2_collectives.h"
 #include "otf2_io.h"
+#include "pending.h"
 #include "otf2_rma.h"
 
 static uint64_t stamp_bounded(const struct trace_process *process, uint64_t ticks)
@@ -332,14 +333,15 @@ static void write_received(struct trace_location *location, const struct event *
                                                      (uint32_t)event->tag, event->bytes, request));
 }
 
-/* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective has no result. */
+/* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective or a new communicator
+ * has no result. */
 static void write_freed(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
 {
-    unsigned posted = part->event.duration;
-    if (posted < CALL_COUNT && call_table[posted].class == CLASS_COLLECTIVE)
+    int class = request_class_ended(&part->event);
+    if (class == REQUEST_IS_SEND)
+        write_sent(location, part->request, now);
+    else if (class != REQUEST_IS_RECV)
         write_cancelled(location, part->request, now);
-    else if (part->request && !part->event.tag)
-        location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, part->request));
 }
 
 /* What is not frequent. */

@@ -77,8 +77,7 @@ static struct object_state *state_of(struct trace_process *process, const struct
     return NULL;
 }
 
-static int transfer_match(struct trace_requests *requests, struct object_state *state, uint64_t tears,
-                          struct traced_call *call)
+static int transfer_match(struct trace_requests *requests, struct object_state *state, struct traced_call *call)
 {
     switch (transfers[event_kind(&call->event)].how) {
     case MOVES_BLOCKING:
@@ -89,10 +88,9 @@ static int transfer_match(struct trace_requests *requests, struct object_state *
         return call->request ? 0 : -1;
     case MOVES_SPLIT:
         call->request = state->split = ++requests->last_id;
-        state->split_tears = tears;
         return 0;
     case MOVES_SPLIT_END:
-        call->request = state->split_tears == tears ? state->split : 0;
+        call->request = state->split;
         state->split = 0;
         return 0;
     default:
@@ -124,7 +122,7 @@ int io_match(struct trace_process *process, struct trace_requests *requests, str
         object_state_forget(&process->states, state);
         return 0;
     }
-    return transfer_match(requests, state, process->states.tears, call);
+    return transfer_match(requests, state, call);
 }
 
 int io_part_match(struct trace_process *process, struct trace_requests *requests, struct call_part *part)

@@ -179,19 +179,6 @@ uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32
 /* ---- what a process has open --------------------------------------------------------------------------------------
  */
 
-struct object_state *object_state_of(struct object_states *states, struct trace_object *object)
-{
-    struct object_state *state = keytable_find(&states->states, object->kind, object->id);
-    if (state)
-        return state;
-    state = keytable_make(&states->states, object->kind, object->id, sizeof *state);
-    if (!state)
-        return NULL;
-    state->object = object;
-    state->started = state->posted = NO_GROUP;
-    return state;
-}
-
 void target_drop(struct object_states *states, struct target *target, struct access *access)
 {
     *(access->before ? &access->before->next : &target->first) = access->next;
@@ -201,19 +188,46 @@ void target_drop(struct object_states *states, struct target *target, struct acc
     free(access);
 }
 
-static void state_free(struct object_states *states, struct object_state *state)
+static void targets_forget(struct object_states *states, struct object_state *state)
 {
     for (struct target *target = state->active; target; target = target->next_active)
         while (target->first)
             target_drop(states, target, target->first);
     free(state->targets);
-    free(state);
+    state->targets = state->active = NULL;
+}
+
+/* What was under way before a gap may have ended in it, and another of its kind have begun. */
+static void state_tear(struct object_states *states, struct object_state *state)
+{
+    targets_forget(states, state);
+    state->all_locks = 0;
+    state->started = state->posted = NO_GROUP;
+    state->split = 0;
+    state->tears = states->tears;
+}
+
+struct object_state *object_state_of(struct object_states *states, struct trace_object *object)
+{
+    struct object_state *state = keytable_find(&states->states, object->kind, object->id);
+    if (!state) {
+        state = keytable_make(&states->states, object->kind, object->id, sizeof *state);
+        if (!state)
+            return NULL;
+        state->object = object;
+        state->started = state->posted = NO_GROUP;
+        state->tears = states->tears;
+    }
+    if (state->tears != states->tears)
+        state_tear(states, state);
+    return state;
 }
 
 void object_state_forget(struct object_states *states, struct object_state *state)
 {
     keytable_take(&states->states, &state->keyed);
-    state_free(states, state);
+    targets_forget(states, state);
+    free(state);
 }
 
 void object_states_release(struct object_states *states)

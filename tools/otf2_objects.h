@@ -86,8 +86,8 @@ struct object_state {
     struct target *targets;   /* by rank */
     struct target *active;    /* with accesses */
     uint32_t started, posted; /* groups */
-    uint64_t split;           /* id of the split operation that is under way, */
-    uint64_t split_tears;     /* and how many gaps there had been when it began */
+    uint64_t split;           /* id of the split operation that is under way */
+    uint64_t tears;           /* gaps met when all of that was known */
 };
 
 /* What a process has open. */
@@ -113,7 +113,7 @@ uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t
 /* The number of the group, in the order of its members; NO_GROUP without memory. */
 uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32_t count);
 
-/* What the process has open on it; NULL without memory. */
+/* What the process has open on it, as far as that is known behind the last gap; NULL without memory. */
 struct object_state *object_state_of(struct object_states *states, struct trace_object *object);
 void object_state_forget(struct object_states *states, struct object_state *state);
 void object_states_release(struct object_states *states);

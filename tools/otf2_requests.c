@@ -4,7 +4,38 @@
 
 #include <stdlib.h>
 
-enum { FIRST_CAPACITY = 256 };
+/* LOOKS_MOST: of more that were posted in one tick only the first ones are told apart. Damaged files have any number,
+ * and shall not take hours. */
+enum { FIRST_CAPACITY = 256, LOOKS_MOST = 1 << 13 };
+
+/* Behind the last one. */
+static void bucket_append(struct trace_requests *requests, uint32_t place)
+{
+    struct trace_request *all = requests->requests;
+    uint32_t *bucket = trace_requests_bucket(requests, all[place].begin);
+    if (*bucket == NO_REQUEST) {
+        all[place].next = place;
+    } else {
+        all[place].next = all[*bucket].next;
+        all[*bucket].next = place;
+    }
+    *bucket = place;
+}
+
+/* The rings of half as many buckets go into those that there are now, in their order. */
+static void rings_move(struct trace_requests *requests, const uint32_t *buckets, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (buckets[i] == NO_REQUEST)
+            continue;
+        uint32_t place = requests->requests[buckets[i]].next, next;
+        for (bool more = true; more; place = next) {
+            next = requests->requests[place].next;
+            more = place != buckets[i];
+            bucket_append(requests, place);
+        }
+    }
+}
 
 /* Doubles both arrays; only called when no request is free. */
 static bool requests_grow(struct trace_requests *requests)
@@ -19,17 +50,14 @@ static bool requests_grow(struct trace_requests *requests)
     uint32_t *buckets = malloc(capacity * sizeof *buckets);
     if (!buckets)
         return false;
-    free(requests->buckets);
-    requests->buckets = buckets;
+    uint32_t *smaller = requests->buckets;
     size_t used = requests->capacity;
+    requests->buckets = buckets;
     requests->capacity = capacity;
     for (size_t i = 0; i < capacity; i++)
         buckets[i] = NO_REQUEST;
-    for (size_t i = 0; i < used; i++) {
-        uint32_t *bucket = trace_requests_bucket(requests, all[i].begin);
-        all[i].next = *bucket;
-        *bucket = (uint32_t)i;
-    }
+    rings_move(requests, smaller, used);
+    free(smaller);
     requests->free = NO_REQUEST;
     for (size_t i = capacity; i-- > used;) {
         all[i].next = requests->free;
@@ -46,20 +74,20 @@ uint64_t trace_requests_add(struct trace_requests *requests, enum request_class 
     uint32_t place = requests->free;
     struct trace_request *request = &requests->requests[place];
     requests->free = request->next;
-    uint32_t *bucket = trace_requests_bucket(requests, post->begin);
     *request =
         (struct trace_request){.begin = post->begin,
                                .id = ++requests->last_id,
                                .peer = post->peer,
                                .tag = post->tag,
-                               .next = *bucket,
                                .comm = post->comm,
                                .call = (uint16_t)(event_kind(post) < CALL_COUNT ? event_kind(post) : post->duration),
                                .class = (uint8_t) class};
-    *bucket = place;
+    bucket_append(requests, place);
     requests->count++;
     return request->id;
 }
+
+enum { FITS_WELL = 32 };
 
 /* How well a post fits: a record of a cancelled request carries no tag, and a receive may have asked for anything. */
 static unsigned fitness(const struct trace_request *request, const struct event *done)
@@ -72,27 +100,25 @@ static unsigned fitness(const struct trace_request *request, const struct event 
 
 uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done)
 {
-    uint32_t *best = NULL;
-    unsigned best_fitness = 0; /* of the best one, once there is another: 0 before */
-    for (uint32_t *link = trace_requests_bucket(requests, done->begin); *link != NO_REQUEST;
-         link = &requests->requests[*link].next) {
-        const struct trace_request *request = &requests->requests[*link];
-        if (!trace_request_fits(request, class, done))
-            continue;
-        if (!best) {
-            best = link;
-            continue;
+    uint32_t *bucket = trace_requests_bucket(requests, done->begin);
+    uint32_t last = *bucket, best = NO_REQUEST;
+    unsigned best_fitness = 0, looks = 0;
+    if (last == NO_REQUEST)
+        return 0;
+    uint32_t before = last;
+    do {
+        uint32_t place = requests->requests[before].next;
+        const struct trace_request *request = &requests->requests[place];
+        if (trace_request_fits(request, class, done)) {
+            unsigned fits = fitness(request, done);
+            if (fits > best_fitness) {
+                best = before;
+                best_fitness = fits;
+            }
         }
-        const struct trace_request *other = &requests->requests[*best];
-        if (!best_fitness)
-            best_fitness = fitness(other, done);
-        unsigned fits = fitness(request, done);
-        if (fits > best_fitness || (fits == best_fitness && request->id < other->id)) {
-            best = link;
-            best_fitness = fits;
-        }
-    }
-    return best ? trace_requests_unlink(requests, best) : 0;
+        before = place;
+    } while (before != last && best_fitness < FITS_WELL && ++looks < LOOKS_MOST);
+    return best != NO_REQUEST ? trace_requests_unlink(requests, bucket, best) : 0;
 }
 
 static struct event event_of(const struct trace_request *request)
@@ -108,15 +134,19 @@ uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t beg
 {
     if (!requests->capacity)
         return 0;
-    for (uint32_t place = *trace_requests_bucket(requests, begin); place != NO_REQUEST;
-         place = requests->requests[place].next) {
+    uint32_t last = *trace_requests_bucket(requests, begin);
+    uint64_t id = 0;
+    for (uint32_t place = last; place != NO_REQUEST;) {
         const struct trace_request *request = &requests->requests[place];
-        if (request->begin != begin)
-            continue;
-        *post = event_of(request);
-        return request->id;
+        if (request->begin == begin) {
+            if (id)
+                return 0;
+            *post = event_of(request);
+            id = request->id;
+        }
+        place = request->next == last ? NO_REQUEST : request->next;
     }
-    return 0;
+    return id;
 }
 
 bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post)

@@ -1,7 +1,8 @@
 /*
  * The requests of one process that are under way, to find the post that a completion belongs to.
  *
- *   buckets[hash of begin] ──> requests[] ──> requests[] ...      linked by index; a list of free ones beside
+ *   buckets[hash of begin] ──> the last one ──> the first one ──> the second ... ──> the last one
+ *                                              a ring by index; a list of free ones beside
  *
  * A completion names its post by the tick at which it was posted. That is nearly always enough; requests of one
  * MPI_Startall, and posts of two threads in the same tick, are told apart by communicator, peer and tag, and the one
@@ -28,7 +29,7 @@ struct trace_request {
     uint64_t begin;
     uint64_t id; /* 0: this one is free */
     int32_t peer, tag;
-    uint32_t next; /* in the bucket, or of the free ones */
+    uint32_t next; /* in the ring, or of the free ones */
     uint16_t comm;
     uint16_t call; /* that posted it, or made it where it is persistent */
     uint8_t class; /* enum request_class */
@@ -38,7 +39,7 @@ enum { NO_REQUEST = UINT32_MAX };
 
 struct trace_requests {
     struct trace_request *requests;
-    uint32_t *buckets;
+    uint32_t *buckets;      /* the last one of each ring */
     size_t count, capacity; /* capacity: of both arrays, a power of two */
     uint32_t free;
     uint64_t last_id;
@@ -49,8 +50,8 @@ struct trace_requests {
 uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post);
 /* trace_requests_take where the bucket has several. */
 uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done);
-/* A request that was posted at `begin` and is still under way; 0: none. *post: its class in `kind`, its
- * communicator, peer and tag. */
+/* The request that was posted at `begin` and is still under way; 0: none, or one of several. *post: its class in
+ * `kind`, its communicator, peer and tag. */
 uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post);
 /* Those that are under way, in no order; *place is 0 at first. Returns false behind the last one. *post as above. */
 bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post);
@@ -61,13 +62,15 @@ static inline uint32_t *trace_requests_bucket(const struct trace_requests *reque
     return &requests->buckets[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (requests->capacity - 1)];
 }
 
-/* Takes out the one that *link leads to; its id. */
-static inline uint64_t trace_requests_unlink(struct trace_requests *requests, uint32_t *link)
+/* Takes out the one behind `before` in the ring of the bucket; its id. */
+static inline uint64_t trace_requests_unlink(struct trace_requests *requests, uint32_t *bucket, uint32_t before)
 {
-    uint32_t place = *link;
+    uint32_t place = requests->requests[before].next;
     struct trace_request *request = &requests->requests[place];
     uint64_t id = request->id;
-    *link = request->next;
+    requests->requests[before].next = request->next;
+    if (*bucket == place)
+        *bucket = before == place ? NO_REQUEST : before;
     requests->taken_tag = request->tag;
     request->next = requests->free;
     request->id = 0;
@@ -95,8 +98,8 @@ static inline uint64_t trace_requests_take(struct trace_requests *requests, enum
     if (*bucket == NO_REQUEST)
         return 0;
     const struct trace_request *request = &requests->requests[*bucket];
-    if (request->next == NO_REQUEST && trace_request_fits(request, class, done))
-        return trace_requests_unlink(requests, bucket); /* nearly always */
+    if (request->next == *bucket && trace_request_fits(request, class, done))
+        return trace_requests_unlink(requests, bucket, *bucket); /* nearly always */
     return trace_requests_choose(requests, class, done);
 }
 

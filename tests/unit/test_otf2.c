@@ -212,6 +212,45 @@ static void requests_of_one_startall_are_told_apart(void **state)
     assert_int_equal(seen.recvs, 1);
 }
 
+/* A test in vain tells its request by the tick of its post alone. */
+static void a_test_names_no_other_request(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    PUT_IN(0, 0, 2000, 10, CALL_MPI_Startall, .tag = 2);
+    PUT(0, 2000, 0, RECORD_RECV_POSTED, .peer = 0, .tag = 1);
+    PUT(0, 2000, 0, RECORD_RECV_POSTED, .peer = 0, .tag = 2);
+    PUT_IN(0, 0, 2100, 10, CALL_MPI_Test, .tag = 1, .bytes = 2000); /* of which? */
+    PUT(0, 2200, 10, CALL_MPI_Send, .peer = 0, .tag = 1);
+    PUT(0, 2300, 10, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 0, .tag = 1);
+    PUT_IN(0, 0, 2400, 10, CALL_MPI_Test, .tag = 1, .bytes = 2000); /* of the second */
+    PUT(0, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 2);
+    PUT(0, 2600, 10, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 0, .tag = 2);
+    rank_end(0, RUN_FINALIZED);
+    assert_int_equal(convert(1), 0);
+    archive_judge(true);
+    assert_int_equal(seen.tests, 1);
+    assert_int_equal(seen.irecvs, 2);
+}
+
+/* Open MPI lets a program free one; so ends, too, what the recorder has lost sight of. */
+static void a_freed_creation_is_cancelled(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    PUT(0, 2000, 10, CALL_MPI_Comm_idup, .peer = PEER_NONE);
+    PUT_IN(0, 0, 2100, 10, CALL_MPI_Request_free, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Comm_idup, RECORD_FREED, .peer = PEER_NONE);
+    rank_end(0, RUN_FINALIZED);
+    assert_int_equal(convert(1), 0);
+    archive_judge(true);
+    assert_int_equal(seen.collective_requests, 1);
+    assert_int_equal(seen.cancels, 1);
+    assert_int_equal(seen.isend_completes, 0);
+}
+
 /* Ticks may be longer than a call: 40 ns on some machines. */
 static void posts_of_one_tick_are_told_apart(void **state)
 {
@@ -542,6 +581,8 @@ int main(void)
         TEST(regions_are_entered_before_what_is_inside),
         TEST(region_that_crosses_a_call_ends_with_it),
         TEST(requests_of_one_startall_are_told_apart),
+        TEST(a_test_names_no_other_request),
+        TEST(a_freed_creation_is_cancelled),
         TEST(posts_of_one_tick_are_told_apart),
         TEST(persistent_collectives_are_requests_of_their_starts),
         TEST(request_may_complete_on_another_thread),

@@ -244,6 +244,20 @@ static void transfers_end_where_they_complete(void **state)
     assert_int_equal(seen.transferred, 5);
 }
 
+/* Rank 0: so many parts of three events each, with gaps between, and one in front of the last 2,000. */
+static void gaps_make(const struct event parts[][3], unsigned count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        run_trace_append(&job.ranks[0].run, 0, 10 * i, parts[i], 3);
+    struct event *ring = (struct event *)(job.ranks[0].chunks[0] + 1); /* which has nothing of what is missing */
+    uint64_t before = 10 * (uint64_t)(count - 1) + 3;
+    for (uint64_t i = before; i < before + CHUNK_EVENTS; i++)
+        ring[i % CHUNK_EVENTS] = (struct event){3000 + i, 1, CALL_MPI_Iprobe, WORLD, 0, 0, 0};
+    *job.ranks[0].cells[0] = before + CHUNK_EVENTS;
+    ranks_end(1);
+    convert(1, 1); /* records are missing */
+}
+
 /* A split operation whose end was lost is not ended by that of another one behind the gap, and what it was asked for is
  * not known where that was lost. */
 static void gaps_part_split_operations(void **state)
@@ -288,16 +302,41 @@ static void gaps_part_split_operations(void **state)
           .bytes = 2},
          {.begin = 2600, .duration = 10, .kind = CALL_MPI_File_close, .comm = WORLD, .peer = PEER_NONE, .tag = 1}}};
     ranks_make(1);
-    for (uint64_t i = 0; i < 3; i++)
-        run_trace_append(&job.ranks[0].run, 0, 10 * i, parts[i], 3);
-    struct event *ring = (struct event *)(job.ranks[0].chunks[0] + 1); /* which has nothing of what is missing */
-    for (uint64_t i = 23; i < 23 + CHUNK_EVENTS; i++)
-        ring[i % CHUNK_EVENTS] = (struct event){3000 + i, 1, CALL_MPI_Iprobe, WORLD, 0, 0, 0};
-    *job.ranks[0].cells[0] = 23 + CHUNK_EVENTS;
-    ranks_end(1);
-    convert(1, 1); /* records are missing */
+    gaps_make(parts, 3);
     assert_int_equal(seen.transfers, 3);
     assert_int_equal(seen.transferred, 1);
+}
+
+#define WINDOW_EVENT(at, what, target)                                                                                 \
+    {                                                                                                                  \
+        .begin = at, .duration = 10, .kind = what, .comm = WORLD, .peer = target, .tag = 1                             \
+    }
+#define WINDOW_ARGUMENT(at, target)                                                                                    \
+    {                                                                                                                  \
+        .begin = at, .kind = RECORD_ARGUMENT, .comm = WORLD, .peer = target, .tag = 1                                  \
+    }
+
+/* What ends behind a gap need not be what began before it: epochs, locks, accesses. */
+static void gaps_part_what_windows_have_open(void **state)
+{
+    (void)state;
+    const struct event parts[][3] = {
+        {WINDOW_EVENT(2000, CALL_MPI_Win_create, PEER_NONE), WINDOW_EVENT(2100, CALL_MPI_Win_start, PEER_NONE),
+         WINDOW_ARGUMENT(2100, 0)},
+        {WINDOW_EVENT(2200, CALL_MPI_Win_complete, PEER_NONE), WINDOW_EVENT(2300, CALL_MPI_Win_lock, 0),
+         WINDOW_EVENT(2400, CALL_MPI_Put, 0)},
+        {WINDOW_EVENT(2500, CALL_MPI_Win_unlock, 0), WINDOW_EVENT(2600, CALL_MPI_Win_lock_all, PEER_NONE),
+         WINDOW_EVENT(2700, CALL_MPI_Put, 0)},
+        {WINDOW_EVENT(2800, CALL_MPI_Win_flush_all, PEER_NONE), WINDOW_EVENT(2900, CALL_MPI_Win_unlock_all, PEER_NONE),
+         WINDOW_EVENT(2950, CALL_MPI_Win_free, PEER_NONE)}};
+    ranks_make(1);
+    gaps_make(parts, 4);
+    assert_int_equal(seen.windows, 1);
+    assert_int_equal(seen.group_syncs, 1); /* the start */
+    assert_int_equal(seen.locks, 2);
+    assert_int_equal(seen.unlocks, 0);
+    assert_int_equal(seen.accesses, 2);
+    assert_int_equal(seen.completed, 0);
 }
 
 /* Without both of its records a seek is a call and no more, as in older run files. */
@@ -392,6 +431,7 @@ int main(void)
         TEST(what_does_not_fit_is_left_out),
         TEST(transfers_end_where_they_complete),
         TEST(gaps_part_split_operations),
+        TEST(gaps_part_what_windows_have_open),
         TEST(seeks_say_how_far_they_are),
         TEST(damaged_names_are_refused),
     };

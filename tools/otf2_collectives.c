@@ -148,7 +148,8 @@ void collective_part_write(struct trace_location *location, const struct call_pa
     const struct event *event = &part->event;
     if (!part->request)
         return;
-    if (event->kind & EVENT_FAILED) {
+    uint32_t comm = process_comm(process, event);
+    if (event->kind & EVENT_FAILED || comm == NO_COMM) { /* of the latter only damaged files know */
         location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, part->request));
         return;
     }
@@ -159,7 +160,7 @@ void collective_part_write(struct trace_location *location, const struct call_pa
     location_check(location,
                    OTF2_EvtWriter_NonBlockingCollectiveComplete(
                        location->writer, NULL, now, creates ? OTF2_COLLECTIVE_OP_CREATE_HANDLE : collective_op[op],
-                       process_comm(process, event), creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op),
+                       comm, creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op),
                        creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
 }
 

@@ -183,6 +183,8 @@ void target_drop(struct object_states *states, struct target *target, struct acc
 {
     *(access->before ? &access->before->next : &target->first) = access->next;
     *(access->next ? &access->next->before : &target->last) = access->before;
+    if (target->here == access)
+        target->here = access->next;
     if (access->asked)
         keytable_take(&states->asked, &access->keyed);
     free(access);
@@ -197,10 +199,18 @@ static void targets_forget(struct object_states *states, struct object_state *st
     state->targets = state->active = NULL;
 }
 
-/* What was under way before a gap may have ended in it, and another of its kind have begun. */
+/* What was under way before a gap may have ended in it, and another of its kind have begun. Requests have ids. */
 static void state_tear(struct object_states *states, struct object_state *state)
 {
-    targets_forget(states, state);
+    for (struct target *target = state->active; target; target = target->next_active) {
+        for (struct access *access = target->first, *next; access; access = next) {
+            next = access->next;
+            access->alone = true;
+            if (!access->asked || access->local)
+                target_drop(states, target, access);
+        }
+        target->here = NULL;
+    }
     state->all_locks = 0;
     state->started = state->posted = NO_GROUP;
     state->split = 0;

@@ -68,12 +68,15 @@ struct access {
     bool local;                   /* it has completed here */
     bool gets;                    /* and needs nothing else */
     bool asked;                   /* it has a request */
+    bool alone;                   /* which only its request ends: a gap may hide a synchronization */
 };
 
 struct target {
     struct access *first, *last;
+    struct access *here; /* all before it have completed here, or are alone */
     struct target *next_active;
     uint32_t locks;
+    uint64_t tears; /* gaps met when these were known */
     bool active;
 };
 

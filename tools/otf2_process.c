@@ -19,6 +19,7 @@ struct lane {
     struct nest nest;
     uint32_t thread;
     uint64_t missing; /* records, of which it is known where they would stand: */
+    uint64_t unknown; /* records, that are damaged: */
     bool gap;         /* before the next call */
 };
 
@@ -42,6 +43,11 @@ static int lane_advance(struct lanes *lanes, struct lane *lane)
         lanes->process.states.tears++;
     }
     int got = call_stream_next(&lane->stream, &lane->next);
+    if (lane->unknown != lane->stream.unknown) { /* between the last call and this one */
+        lane->unknown = lane->stream.unknown;
+        lane->gap = true;
+        lanes->process.states.tears++;
+    }
     lane->has_next = got > 0;
     return got < 0 ? report_no_memory(lanes->report) : 0;
 }
@@ -61,6 +67,28 @@ static int request_post(struct lanes *lanes, enum request_class class, const str
 {
     *id = trace_requests_add(&lanes->requests, class, post);
     return *id ? 0 : report_no_memory(lanes->report);
+}
+
+/* One that is not in the archive: its end shall not be taken for that of another one of its tick. */
+static int request_leave(struct lanes *lanes, enum request_class class, const struct event *post, bool none_are_kept)
+{
+    if (none_are_kept || lanes->process.job->in_part || post->peer == PEER_PROC_NULL || post->kind & EVENT_FAILED)
+        return 0;
+    return trace_requests_add_absent(&lanes->requests, class, post) ? 0 : report_no_memory(lanes->report);
+}
+
+static inline int send_post(struct lanes *lanes, const struct event *post, uint64_t *id)
+{
+    return process_has_message(&lanes->process, post)
+               ? request_post(lanes, REQUEST_IS_SEND, post, id)
+               : request_leave(lanes, REQUEST_IS_SEND, post, lanes->process.job->no_messages);
+}
+
+static inline int receive_post(struct lanes *lanes, const struct event *post, uint64_t *id)
+{
+    return process_has_receive(&lanes->process, post)
+               ? request_post(lanes, REQUEST_IS_RECV, post, id)
+               : request_leave(lanes, REQUEST_IS_RECV, post, lanes->process.job->no_messages);
 }
 
 /* A test that failed: of which request. */
@@ -84,22 +112,24 @@ static bool collective_is_placed(struct lanes *lanes, const struct event *event)
            process_has_collective(&lanes->process, event);
 }
 
+static int collective_post(struct lanes *lanes, enum request_class class, const struct event *post, uint64_t *id)
+{
+    return collective_is_placed(lanes, post) ? request_post(lanes, class, post, id)
+                                             : request_leave(lanes, class, post, lanes->process.job->no_collectives);
+}
+
 static int call_match(struct lanes *lanes, struct traced_call *call)
 {
     const struct event *event = &call->event;
     switch (call_shape(call)) {
     case FOLD_POST_SEND:
-        return process_has_message(&lanes->process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &call->request)
-                                                           : 0;
+        return send_post(lanes, event, &call->request);
     case FOLD_POST_RECV:
-        return process_has_receive(&lanes->process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &call->request)
-                                                           : 0;
+        return receive_post(lanes, event, &call->request);
     case FOLD_POST_COLL:
-        return collective_is_placed(lanes, event) ? request_post(lanes, REQUEST_IS_COLL, event, &call->request) : 0;
+        return collective_post(lanes, REQUEST_IS_COLL, event, &call->request);
     case FOLD_COMM:
-        return call_creates_later(event) && collective_is_placed(lanes, event)
-                   ? request_post(lanes, REQUEST_IS_COMM, event, &call->request)
-                   : 0;
+        return call_creates_later(event) ? collective_post(lanes, REQUEST_IS_COMM, event, &call->request) : 0;
     case FOLD_COMPLETION: /* a test that failed says of which request */
         if (event->peer <= 0 && event->bytes && !(event->kind & EVENT_FAILED))
             test_match(lanes, call);
@@ -155,7 +185,6 @@ static inline void request_end(struct lanes *lanes, struct call_part *part, enum
 static int part_match(struct lanes *lanes, struct call_part *part)
 {
     const struct event *event = &part->event;
-    struct trace_process *process = &lanes->process;
     unsigned kind = event_kind(event);
     switch (kind) {
     case RECORD_RECEIVE:
@@ -168,13 +197,11 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         request_end(lanes, part, REQUEST_IS_RECV);
         return 0;
     case RECORD_SEND_POSTED:
-        return process_has_message(process, event) ? request_post(lanes, REQUEST_IS_SEND, event, &part->request) : 0;
+        return send_post(lanes, event, &part->request);
     case RECORD_RECV_POSTED:
-        return process_has_receive(process, event) ? request_post(lanes, REQUEST_IS_RECV, event, &part->request) : 0;
+        return receive_post(lanes, event, &part->request);
     case RECORD_COLL_POSTED:
-        return !process->job->no_collectives && process_has_collective(process, event)
-                   ? request_post(lanes, REQUEST_IS_COLL, event, &part->request)
-                   : 0;
+        return collective_post(lanes, REQUEST_IS_COLL, event, &part->request);
     case RECORD_RMA_DONE:
     case RECORD_IO_DONE:
         return object_part_match(lanes, part);
@@ -268,10 +295,10 @@ static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
         if (call.record_count == SIZE_MAX || end >= until || end < call.event->begin)
             break;
         int posted = 0;
-        if (call.shape == FOLD_POST_SEND && process_has_message(&lanes->process, call.event))
-            posted = request_post(lanes, REQUEST_IS_SEND, call.event, &call.request);
-        else if (call.shape == FOLD_POST_RECV && process_has_receive(&lanes->process, call.event))
-            posted = request_post(lanes, REQUEST_IS_RECV, call.event, &call.request);
+        if (call.shape == FOLD_POST_SEND)
+            posted = send_post(lanes, call.event, &call.request);
+        else if (call.shape == FOLD_POST_RECV)
+            posted = receive_post(lanes, call.event, &call.request);
         if (posted != 0)
             return -1;
         for (size_t i = 0; i < call.record_count; i++)

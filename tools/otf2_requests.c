@@ -4,9 +4,7 @@
 
 #include <stdlib.h>
 
-/* LOOKS_MOST: of more that were posted in one tick only the first ones are told apart. Damaged files have any number,
- * and shall not take hours. */
-enum { FIRST_CAPACITY = 256, LOOKS_MOST = 1 << 13 };
+enum { FIRST_CAPACITY = 256 };
 
 /* Behind the last one. */
 static void bucket_append(struct trace_requests *requests, uint32_t place)
@@ -67,10 +65,11 @@ static bool requests_grow(struct trace_requests *requests)
     return true;
 }
 
-uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post)
+static struct trace_request *request_add(struct trace_requests *requests, enum request_class class,
+                                         const struct event *post)
 {
     if (requests->count == requests->capacity && !requests_grow(requests))
-        return 0;
+        return NULL;
     uint32_t place = requests->free;
     struct trace_request *request = &requests->requests[place];
     requests->free = request->next;
@@ -84,7 +83,21 @@ uint64_t trace_requests_add(struct trace_requests *requests, enum request_class 
                                .class = (uint8_t) class};
     bucket_append(requests, place);
     requests->count++;
-    return request->id;
+    return request;
+}
+
+uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post)
+{
+    const struct trace_request *request = request_add(requests, class, post);
+    return request ? request->id : 0;
+}
+
+bool trace_requests_add_absent(struct trace_requests *requests, enum request_class class, const struct event *post)
+{
+    struct trace_request *request = request_add(requests, class, post);
+    if (request)
+        request->absent = true;
+    return request != NULL;
 }
 
 enum { FITS_WELL = 32 };
@@ -102,7 +115,8 @@ uint64_t trace_requests_choose(struct trace_requests *requests, enum request_cla
 {
     uint32_t *bucket = trace_requests_bucket(requests, done->begin);
     uint32_t last = *bucket, best = NO_REQUEST;
-    unsigned best_fitness = 0, looks = 0;
+    unsigned best_fitness = 0;
+    uint64_t looks = 0, most = requests->looks < LOOKS_MOST ? UINT64_MAX : LOOKS_LEAST;
     if (last == NO_REQUEST)
         return 0;
     uint32_t before = last;
@@ -117,8 +131,11 @@ uint64_t trace_requests_choose(struct trace_requests *requests, enum request_cla
             }
         }
         before = place;
-    } while (before != last && best_fitness < FITS_WELL && ++looks < LOOKS_MOST);
-    return best != NO_REQUEST ? trace_requests_unlink(requests, bucket, best) : 0;
+    } while (before != last && best_fitness < FITS_WELL && ++looks < most);
+    requests->looks += looks;
+    if (best == NO_REQUEST || (looks == most && best_fitness < FITS_WELL))
+        return 0;
+    return trace_requests_unlink(requests, bucket, best);
 }
 
 static struct event event_of(const struct trace_request *request)
@@ -136,6 +153,7 @@ uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t beg
         return 0;
     uint32_t last = *trace_requests_bucket(requests, begin);
     uint64_t id = 0;
+    bool absent = false;
     for (uint32_t place = last; place != NO_REQUEST;) {
         const struct trace_request *request = &requests->requests[place];
         if (request->begin == begin) {
@@ -143,10 +161,11 @@ uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t beg
                 return 0;
             *post = event_of(request);
             id = request->id;
+            absent = request->absent;
         }
         place = request->next == last ? NO_REQUEST : request->next;
     }
-    return id;
+    return absent ? 0 : id;
 }
 
 bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post)

@@ -33,9 +33,13 @@ struct trace_request {
     uint16_t comm;
     uint16_t call; /* that posted it, or made it where it is persistent */
     uint8_t class; /* enum request_class */
+    bool absent;   /* the archive does not have it */
 };
 
-enum { NO_REQUEST = UINT32_MAX };
+/* So many steps may be taken among requests of one tick to tell them apart: 40,000 that are waited for in reverse order
+ * take as many. Then LOOKS_LEAST are for each completion, and what does not fit well is unmatched. Damaged files have
+ * any number of posts in one tick, and shall not take hours. */
+enum { NO_REQUEST = UINT32_MAX, LOOKS_LEAST = 1 << 10, LOOKS_MOST = 1 << 30 };
 
 struct trace_requests {
     struct trace_request *requests;
@@ -43,11 +47,14 @@ struct trace_requests {
     size_t count, capacity; /* capacity: of both arrays, a power of two */
     uint32_t free;
     uint64_t last_id;
+    uint64_t looks;    /* steps taken so far */
     int32_t taken_tag; /* of the post that was taken out last */
 };
 
 /* Returns the request's id, unique in the process; 0 without memory. */
 uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post);
+/* One that the archive does not have: its end is not taken for that of another one, and is none. False: no memory. */
+bool trace_requests_add_absent(struct trace_requests *requests, enum request_class class, const struct event *post);
 /* trace_requests_take where the bucket has several. */
 uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done);
 /* The request that was posted at `begin` and is still under way; 0: none, or one of several. *post: its class in
@@ -62,12 +69,12 @@ static inline uint32_t *trace_requests_bucket(const struct trace_requests *reque
     return &requests->buckets[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (requests->capacity - 1)];
 }
 
-/* Takes out the one behind `before` in the ring of the bucket; its id. */
+/* Takes out the one behind `before` in the ring of the bucket; its id, 0: the archive does not have it. */
 static inline uint64_t trace_requests_unlink(struct trace_requests *requests, uint32_t *bucket, uint32_t before)
 {
     uint32_t place = requests->requests[before].next;
     struct trace_request *request = &requests->requests[place];
-    uint64_t id = request->id;
+    uint64_t id = request->absent ? 0 : request->id;
     requests->requests[before].next = request->next;
     if (*bucket == place)
         *bucket = before == place ? NO_REQUEST : before;
@@ -88,7 +95,8 @@ static inline bool trace_request_fits(const struct trace_request *request, enum 
            (!message || (request->peer == PEER_PROC_NULL) == (done->peer == PEER_PROC_NULL));
 }
 
-/* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted. */
+/* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted, or is not in the archive.
+ */
 static inline uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class,
                                            const struct event *done)
 {

@@ -95,7 +95,12 @@ static struct target *target_of(const struct trace_process *process, struct obje
 {
     if (!state->targets)
         state->targets = calloc((size_t)window_size(process, state->object), sizeof *state->targets);
-    return state->targets ? &state->targets[rank] : NULL;
+    struct target *target = state->targets ? &state->targets[rank] : NULL;
+    if (target && target->tears != state->tears) {
+        target->tears = state->tears;
+        target->locks = 0;
+    }
+    return target;
 }
 
 static int access_begin(struct trace_process *process, struct trace_requests *requests, struct object_state *state,
@@ -117,6 +122,8 @@ static int access_begin(struct trace_process *process, struct trace_requests *re
     access->before = target->last;
     *(target->last ? &target->last->next : &target->first) = access;
     target->last = access;
+    if (!target->here)
+        target->here = access;
     if (!target->active) {
         target->active = true;
         target->next_active = state->active;
@@ -129,9 +136,12 @@ static int access_begin(struct trace_process *process, struct trace_requests *re
 static int target_complete(struct trace_process *process, struct traced_call *call, struct object_state *state,
                            struct target *target, enum completion completion)
 {
-    for (struct access *access = target->first, *next; access; access = next) {
+    bool both = completion == COMPLETES_BOTH;
+    for (struct access *access = completion == COMPLETES_HERE ? target->here : target->first, *next; access;
+         access = next) {
         next = access->next;
-        bool both = completion == COMPLETES_BOTH;
+        if (access->alone)
+            continue;
         if (!access->local || (both && !access->gets)) {
             struct call_part *part = call_part_add(call);
             if (!part)
@@ -144,6 +154,7 @@ static int target_complete(struct trace_process *process, struct traced_call *ca
         if (completion != COMPLETES_HERE || access->gets)
             target_drop(&process->states, target, access);
     }
+    target->here = NULL;
     return 0;
 }
 
@@ -324,7 +335,7 @@ int rma_part_match(struct trace_process *process, struct trace_requests *request
         return 0; /* a synchronization was earlier */
     part->request = id;
     access->local = true;
-    if (access->gets)
+    if (access->gets || access->alone)
         target_drop(&process->states, &state->targets[part->event.peer], access);
     return 0;
 }

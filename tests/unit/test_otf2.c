@@ -511,6 +511,26 @@ static void check_finds_a_message_that_nobody_received(void **state)
     archive_judge(false);
 }
 
+/* Records that were never written are a gap, and nobody is blamed for what may have been in it. */
+static void damaged_records_are_a_gap(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 2; r++)
+        rank_make(r, 2);
+    PUT(0, 2000, 50, CALL_MPI_Send, .peer = 1, .tag = 7, .bytes = 100);
+    PUT(0, 2100, 50, CALL_MPI_Send, .peer = 1, .tag = 7, .bytes = 100);
+    PUT(1, 2100, 50, CALL_MPI_Recv, .peer = 0, .tag = 7, .bytes = 100);
+    event_put(1, 0, (struct event){0});
+    PUT(1, 2300, 50, CALL_MPI_Iprobe, .peer = 0, .tag = 7);
+    for (int r = 0; r < 2; r++)
+        rank_end(r, RUN_FINALIZED);
+    assert_int_equal(convert(2), 0);
+    assert_int_equal(report.warning_count, 1);
+    archive_judge(true);
+    assert_int_equal(seen.sends, 2);
+    assert_int_equal(seen.recvs, 1);
+}
+
 static void existing_target_is_not_touched(void **state)
 {
     (void)state;
@@ -594,6 +614,7 @@ int main(void)
         TEST(damaged_events_are_left_out),
         TEST(inter_communicator_has_two_groups),
         TEST(check_finds_a_message_that_nobody_received),
+        TEST(damaged_records_are_a_gap),
         TEST(existing_target_is_not_touched),
         TEST(messages_name_what_the_user_gave),
         TEST(failure_leaves_nothing_behind),

@@ -45,19 +45,26 @@ static bool comm_find(const struct run_dir *dir, const char *pattern, struct nam
     return false;
 }
 
+/* Whole names, so that they can be given: as many as there is room for. */
+static void names_tell(const char *pattern, const struct names *names, char problem[SELECT_PROBLEM_BYTES])
+{
+    static const char others[] = " and others (--json lists them)";
+    size_t used =
+        (size_t)snprintf(problem, SELECT_PROBLEM_BYTES, "no communicator is called '%.60s'; there are", pattern);
+    size_t room = SELECT_PROBLEM_BYTES - sizeof others, n = 0;
+    for (; n < names->count && n < NAMES_SHOWN && used + strlen(names->list[n]) + 2 < room; n++)
+        used += (size_t)snprintf(problem + used, room - used, "%s %s", n ? "," : "", names->list[n]);
+    if (n < names->count)
+        memcpy(problem + used, others, sizeof others);
+}
+
 static int comms_check(const struct selection *selection, const struct run_dir *dir, char problem[SELECT_PROBLEM_BYTES])
 {
     for (size_t i = 0; i < selection->comm_count; i++) {
         struct names names = {.count = 0};
         if (comm_find(dir, selection->comms[i], &names))
             continue;
-        int used = snprintf(problem, SELECT_PROBLEM_BYTES, "no communicator is called '%.60s'; there are",
-                            selection->comms[i]);
-        for (size_t n = 0; n < names.count && n < NAMES_SHOWN && used < SELECT_PROBLEM_BYTES - 80; n++)
-            used +=
-                snprintf(problem + used, SELECT_PROBLEM_BYTES - (size_t)used, "%s %.40s", n ? "," : "", names.list[n]);
-        if (names.count > NAMES_SHOWN)
-            snprintf(problem + used, SELECT_PROBLEM_BYTES - (size_t)used, " and others (--json lists them)");
+        names_tell(selection->comms[i], &names, problem);
         return -1;
     }
     return 0;

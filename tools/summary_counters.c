@@ -1,5 +1,6 @@
 #include "summary_counters.h"
 
+#include "calls.h"
 #include "summarycounters.h"
 #include "units.h"
 #include "variables.h"
@@ -19,10 +20,20 @@ static const char *text_of_value(char text[UNIT_TEXT_BYTES], const struct summar
     return is_time(counter) ? text_of_ns(text, value) : text_of_count(text, value);
 }
 
-/* Of a rank, for each second of its run time; of a time that is a share of it. */
+/* Counted is from the begin of MPI_Init to the end of MPI_Finalize, which are not in the run time. */
+static double counted_seconds(const struct summary *summary)
+{
+    static const enum call ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize};
+    double seconds = summary->run_seconds.sum;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        seconds += (double)summary->calls[ends[i]].time_ns / 1e9;
+    return seconds;
+}
+
+/* Of a rank, for each second; of a time that is a share of it. */
 static double rate(const struct summary *summary, const struct summary_counter *counter)
 {
-    double seconds = summary->ranks ? summary->run_seconds.sum / summary->ranks * (double)counter->ranks : 0;
+    double seconds = summary->ranks ? counted_seconds(summary) / summary->ranks * (double)counter->ranks : 0;
     return seconds > 0 ? (double)summary_counter_total(counter) / seconds : 0;
 }
 

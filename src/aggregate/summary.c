@@ -311,18 +311,29 @@ struct part_facts {
     uint64_t threads;
 };
 
+static bool has_lost(const struct summary *summary)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < LOSS_COUNT; i++)
+        all |= summary->lost[i];
+    return all != 0;
+}
+
+/* A process that had no room for any thread has no figures: it is none of those that were recorded. */
 static int part_fill(struct summary *summary, const struct figures *from, struct part_facts facts)
 {
     struct clock_scale scale = from->run ? run_reader_scale(from->run) : book.scale;
     uint64_t ticks = facts.init_ticks && facts.end_ticks > facts.init_ticks ? facts.end_ticks - facts.init_ticks : 0;
     double seconds = (double)clock_ns(scale, ticks) / 1e9;
-    summary->ranks = 1;
     summary->threads = facts.threads;
     summary->events = figures_one(from, "mpit_events_recorded", VARIABLE_COUNTER, NULL);
     if (from->run) /* where the file could not grow, the header is all that there is */
         memcpy(summary->lost, from->run->header.lost, sizeof summary->lost);
     else
         figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
+    summary->ranks = facts.threads || !has_lost(summary);
+    if (!summary->ranks)
+        return 0;
     calls_fill(summary, from);
     summary_fabric_fill(summary, from);
     summary_counters_fill(summary, from, facts.rank);
@@ -388,25 +399,56 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
                      (struct part_facts){header->init_ticks, end, header->world_rank, threads});
 }
 
+/* What is known of processes that have no figures as well. */
+struct ends {
+    uint32_t badly, later, unfinished, world_size;
+    uint64_t lost[LOSS_COUNT];
+};
+
+static struct ends ends_of(const struct summary *summary)
+{
+    struct ends ends = {.badly = summary->ended_badly,
+                        .later = summary->ended_later,
+                        .unfinished = summary->unfinished,
+                        .world_size = summary->world_size};
+    memcpy(ends.lost, summary->lost, sizeof ends.lost);
+    return ends;
+}
+
+static void ends_add(struct summary *summary, struct ends ends)
+{
+    summary->ended_badly += ends.badly;
+    summary->ended_later += ends.later;
+    summary->unfinished += ends.unfinished;
+    for (unsigned i = 0; i < LOSS_COUNT; i++)
+        summary->lost[i] += ends.lost[i];
+    if (ends.world_size > summary->world_size)
+        summary->world_size = ends.world_size;
+}
+
+/* `summary` has no process with figures so far: it becomes `other`, which may have none either. */
+static void summary_begin(struct summary *summary, const struct summary *other)
+{
+    struct summary_comm *comms = summary->comms;
+    struct summary_instrument *instruments = summary->instruments;
+    struct ends before = ends_of(summary);
+    *summary = *other;
+    summary->comms = comms;
+    summary->comm_count = 0;
+    summary->instruments = instruments;
+    summary->instrument_count = 0;
+    ends_add(summary, before);
+}
+
 int summary_merge(struct summary *summary, const struct summary *other)
 {
     if (!summary->ranks) {
-        struct summary_comm *comms = summary->comms;
-        struct summary_instrument *instruments = summary->instruments;
-        uint32_t badly = summary->ended_badly, later = summary->ended_later, unfinished = summary->unfinished;
-        *summary = *other;
-        summary->comms = comms;
-        summary->comm_count = 0;
-        summary->instruments = instruments;
-        summary->instrument_count = 0;
-        summary->ended_badly += badly;
-        summary->ended_later += later;
-        summary->unfinished += unfinished;
+        summary_begin(summary, other);
+    } else if (!other->ranks) {
+        ends_add(summary, ends_of(other));
     } else {
+        ends_add(summary, ends_of(other));
         summary->ranks += other->ranks;
-        summary->ended_badly += other->ended_badly;
-        summary->ended_later += other->ended_later;
-        summary->unfinished += other->unfinished;
         summary->threads += other->threads;
         summary->events += other->events;
         summary->instruments_left_out += other->instruments_left_out;
@@ -414,8 +456,6 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary_spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
         summary_spread_merge(&summary->mpi_share, &other->mpi_share);
         selection_merge(summary, other);
-        for (unsigned i = 0; i < LOSS_COUNT; i++)
-            summary->lost[i] += other->lost[i];
         for (unsigned i = 0; i < CALL_COUNT; i++) {
             summary->calls[i].count += other->calls[i].count;
             summary->calls[i].time_ns += other->calls[i].time_ns;
@@ -428,8 +468,6 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary_fabric_merge(summary, other);
         summary->objects_unknown |= other->objects_unknown;
         summary_counters_merge(summary, other);
-        if (other->world_size > summary->world_size)
-            summary->world_size = other->world_size;
     }
     for (size_t i = 0; i < other->comm_count; i++)
         if (comm_add(summary, &other->comms[i]) != 0)
@@ -437,159 +475,6 @@ int summary_merge(struct summary *summary, const struct summary *other)
     for (size_t i = 0; i < other->instrument_count; i++)
         if (summary_instrument_add(summary, &other->instruments[i]) != 0)
             return -1;
-    return 0;
-}
-
-/*
- * The flat form: "mpit-sum", version, byte order, sizes of the three structures (which tell a build with another table
- * of calls), then the structures.
- */
-struct flat_header {
-    char magic[8];
-    uint32_t version, byte_order;
-    uint64_t summary_bytes, comm_bytes, comm_count, instrument_bytes, instrument_count;
-};
-
-#define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 7, FLAT_VERSION_LEAST = 3 };
-
-void *summary_pack(const struct summary *summary, size_t *bytes)
-{
-    struct flat_header header = {.version = FLAT_VERSION,
-                                 .byte_order = RUN_BYTE_ORDER,
-                                 .summary_bytes = sizeof *summary,
-                                 .comm_bytes = sizeof *summary->comms,
-                                 .comm_count = summary->comm_count,
-                                 .instrument_bytes = sizeof *summary->instruments,
-                                 .instrument_count = summary->instrument_count};
-    size_t comm_bytes = summary->comm_count * sizeof *summary->comms;
-    size_t instrument_bytes = summary->instrument_count * sizeof *summary->instruments;
-    memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
-    *bytes = sizeof header + sizeof *summary + comm_bytes + instrument_bytes;
-    char *data = calloc(1, *bytes);
-    if (!data)
-        return NULL;
-    memcpy(data, &header, sizeof header);
-    struct summary *body = (struct summary *)(void *)(data + sizeof header);
-    *body = *summary;
-    body->comms = NULL; /* an address says nothing elsewhere */
-    body->instruments = NULL;
-    if (comm_bytes)
-        memcpy(data + sizeof header + sizeof *summary, summary->comms, comm_bytes);
-    if (instrument_bytes)
-        memcpy(data + sizeof header + sizeof *summary + comm_bytes, summary->instruments, instrument_bytes);
-    return data;
-}
-
-/* A copy of an array in the flat form; NULL also where it is empty. */
-static void *array_copy(const char *from, size_t count, size_t element)
-{
-    void *copy = count ? malloc(count * element) : NULL;
-    if (copy)
-        memcpy(copy, from, count * element);
-    return copy;
-}
-
-enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_OBJECTS = 6, FLAT_VERSION_WITH_FABRIC /* and counters */ };
-
-static size_t flat_summary_bytes(const struct flat_header *header)
-{
-    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
-           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
-           : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
-                                                         : sizeof(struct summary);
-}
-
-static size_t flat_comm_bytes(const struct flat_header *header)
-{
-    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary_comm, stall_ns)
-           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary_comm, rma_time_ns)
-           : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary_comm, fabric_ns)
-                                                         : sizeof(struct summary_comm);
-}
-
-static struct summary_comm *comms_copy(const char *from, size_t count, size_t bytes)
-{
-    struct summary_comm *comms = count ? calloc(count, sizeof *comms) : NULL;
-    for (size_t i = 0; comms && i < count; i++)
-        memcpy(&comms[i], from + i * bytes, bytes);
-    return comms;
-}
-
-static bool header_fits(const struct flat_header *header, size_t rest)
-{
-    if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX)
-        return false;
-    return rest == flat_summary_bytes(header) + header->comm_count * flat_comm_bytes(header) +
-                       header->instrument_count * sizeof(struct summary_instrument);
-}
-
-/* Version 3 had no ended_later, and the two behind it each in the place before its own. */
-static void later_insert(struct summary *summary)
-{
-    summary->spawned = summary->unfinished;
-    summary->unfinished = summary->ended_later;
-    summary->ended_later = 0;
-}
-
-int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
-{
-    struct flat_header header;
-    *summary = (struct summary){0};
-    if (bytes < sizeof header || memcmp(data, FLAT_MAGIC, sizeof header.magic) != 0) {
-        snprintf(error, 128, "is no mpit summary");
-        return -1;
-    }
-    memcpy(&header, data, sizeof header);
-    if (header.byte_order == RUN_BYTE_ORDER && (header.version < FLAT_VERSION_LEAST || header.version > FLAT_VERSION)) {
-        snprintf(error, 128,
-                 "has summary format version %u; this mpit reads versions %d to %d: take the mpit that wrote it",
-                 header.version, FLAT_VERSION_LEAST, FLAT_VERSION);
-        return -1;
-    }
-    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != flat_summary_bytes(&header) ||
-        header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments) {
-        snprintf(error, 128, "was written by another version of mpit or on another kind of machine");
-        return -1;
-    }
-    if (!header_fits(&header, bytes - sizeof header)) {
-        snprintf(error, 128, "is damaged: %zu bytes do not fit its %llu communicators", bytes,
-                 (unsigned long long)header.comm_count);
-        return -1;
-    }
-    const char *body = (const char *)data + sizeof header, *comms = body + flat_summary_bytes(&header);
-    memcpy(summary, body, flat_summary_bytes(&header));
-    if (header.version == 3)
-        later_insert(summary);
-    if (header.version < FLAT_VERSION_WITH_OBJECTS)
-        summary->objects_unknown = 1;
-    summary->comm_count = header.comm_count;
-    summary->instrument_count = header.instrument_count;
-    summary->comms = comms_copy(comms, header.comm_count, flat_comm_bytes(&header));
-    summary->instruments = array_copy(comms + header.comm_count * flat_comm_bytes(&header), header.instrument_count,
-                                      sizeof *summary->instruments);
-    if ((header.comm_count && !summary->comms) || (header.instrument_count && !summary->instruments)) {
-        summary_release(summary);
-        snprintf(error, 128, "does not fit into memory");
-        return -1;
-    }
-    if (!summary_counters_sanitize(summary)) {
-        summary_release(summary);
-        snprintf(error, 128, "is damaged: it has too many counters");
-        return -1;
-    }
-    text_tidy(summary->mpi, sizeof summary->mpi);
-    text_tidy(summary->program, sizeof summary->program);
-    text_tidy(summary->filter, sizeof summary->filter);
-    for (size_t i = 0; i < SUMMARY_PROVIDERS_MAX; i++)
-        text_tidy(summary->providers[i].name, sizeof summary->providers[i].name);
-    for (size_t i = 0; i < summary->comm_count; i++) {
-        struct summary_comm *comm = &summary->comms[i];
-        text_tidy(comm->name, sizeof comm->name);
-        text_tidy(comm->label, sizeof comm->label);
-    }
-    for (size_t i = 0; i < summary->instrument_count; i++)
-        summary_instrument_sanitize(&summary->instruments[i]);
     return 0;
 }
 

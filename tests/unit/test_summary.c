@@ -128,6 +128,30 @@ static void pairs_of_merging_do_not_matter(void **state)
     summary_release(&b);
 }
 
+/* One that had no room for anything: no zeros of it are anybody's least. */
+static void processes_without_figures_only_lose(void **state)
+{
+    (void)state;
+    struct summary blank = {.job = 7, .world_size = PARTS + 1, .unfinished = 1};
+    blank.lost[LOSS_DISK_FULL] = 5;
+    for (unsigned rank = 0; rank < PARTS; rank++)
+        parts[rank].mpi_share.min = parts[rank].mpi_share.max = 0.5;
+    for (unsigned place = 0; place <= PARTS; place++) {
+        struct summary sum = {.ranks = 0};
+        for (unsigned i = 0; i <= PARTS; i++)
+            assert_int_equal(summary_merge(&sum, i == place ? &blank : &parts[i - (i > place)]), 0);
+        assert_int_equal(sum.ranks, PARTS);
+        assert_int_equal(sum.world_size, PARTS + 1);
+        assert_int_equal(sum.unfinished, 1);
+        assert_int_equal(sum.ended_badly, 1);
+        assert_int_equal(sum.threads, 15);
+        assert_int_equal(sum.lost[LOSS_DISK_FULL], 10 + 5);
+        assert_true(sum.run_seconds.sum == 8 + 9 + 10 + 8 + 9);
+        assert_true(sum.mpi_share.min == 0.5);
+        summary_release(&sum);
+    }
+}
+
 static void merged_summary_is_the_sum_of_its_parts(void **state)
 {
     (void)state;
@@ -393,17 +417,40 @@ static void run_that_broke_off_ended_badly_at_its_last_event(void **state)
     fixture_remove(&fixture);
 }
 
+/* No room for a thread is no thread that did nothing. */
+static void run_file_that_could_not_grow_has_no_figures(void **state)
+{
+    (void)state;
+    for (unsigned lost = 0; lost < 2; lost++) {
+        struct fixture fixture;
+        struct run_reader reader;
+        struct summary part;
+        fixture_open(&fixture);
+        fixture.run.header->lost[LOSS_DISK_FULL] = lost;
+        fixture_close(&fixture, RUN_FINALIZED);
+        assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
+        assert_int_equal(summary_of_run(&part, &reader), 0);
+        assert_int_equal(part.ranks, 1 - lost);
+        assert_int_equal(part.lost[LOSS_DISK_FULL], lost);
+        summary_release(&part);
+        run_reader_close(&reader);
+        fixture_remove(&fixture);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, parts_setup, parts_teardown)
     const struct CMUnitTest tests[] = {
         TEST(order_of_merging_does_not_matter),
         TEST(pairs_of_merging_do_not_matter),
+        TEST(processes_without_figures_only_lose),
         TEST(merged_summary_is_the_sum_of_its_parts),
         TEST(merging_copies_and_leaves_the_other_as_it_was),
         TEST(packed_summary_comes_back_the_same),
         TEST(cut_pack_is_an_error_at_every_length),
         TEST(damaged_pack_is_an_error_or_a_summary),
+        cmocka_unit_test(run_file_that_could_not_grow_has_no_figures),
         cmocka_unit_test(communicators_over_the_limit_share_one_line),
         cmocka_unit_test(crowds_lose_nothing_when_they_are_merged),
         cmocka_unit_test(order_of_merging_crowds_does_not_matter),

@@ -4,6 +4,7 @@
 #include "compact.h"
 #include "livefind.h"
 #include "processlife.h"
+#include "rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -339,6 +340,8 @@ static int nothing_tell(const struct live *live, char error[512])
     const char *path = live->paths[0];
     if (stat(path, &st) != 0)
         snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", path, strerror(errno));
+    else if (S_ISDIR(st.st_mode) && run_dir_count(path) > 0)
+        snprintf(error, 512, "the job in %.300s has ended and has left its summary alone; mpit-dump shows that", path);
     else if (S_ISDIR(st.st_mode))
         snprintf(error, 512, "there is no run file (*" RUN_FILE_SUFFIX ") in %.300s", path);
     else

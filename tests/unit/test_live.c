@@ -198,6 +198,14 @@ static void what_there_is_not_is_told(void **state)
     mkdir(path, 0700);
     assert_int_equal(live_look(&live, error), -1);
     assert_non_null(strstr(error, "there is no run file"));
+    char summary[160];
+    snprintf(summary, sizeof summary, "%s/host.1.summary", path);
+    int made = open(summary, O_CREAT | O_WRONLY, 0600);
+    assert_true(made >= 0);
+    close(made);
+    assert_int_equal(live_look(&live, error), -1);
+    assert_non_null(strstr(error, "has ended"));
+    unlink(summary);
     rmdir(path);
 }
 

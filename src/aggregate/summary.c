@@ -365,6 +365,32 @@ int summary_of_book(struct summary *summary, uint64_t end_ticks)
                                          __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED)});
 }
 
+/* When the latest of the last calls that a thread has recorded returned; 0: none is known. */
+static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thread)
+{
+    enum { EVENTS = 4 * RING_SPARE }; /* behind a call stand no more records than that */
+    struct event_cursor cursor;
+    const struct event *event;
+    uint64_t last = 0, begin = 0;
+    event_cursor_open(&cursor, reader, thread);
+    cursor.whole = true;
+    event_cursor_skip(&cursor, cursor.end > EVENTS ? cursor.end - EVENTS : 0);
+    while ((event = event_cursor_next(&cursor)) != NULL) {
+        uint64_t end = 0;
+        if (begin && event_kind(event) == RECORD_EXTENSION) {
+            struct event_extension more;
+            memcpy(&more, event, sizeof more);
+            end = begin + more.duration;
+        } else if (event_kind(event) > CALL_NONE && event_kind(event) < CALL_COUNT) {
+            end = event->begin + event->duration;
+        }
+        begin = event->kind & EVENT_WIDE ? event->begin : 0;
+        last = end > last ? end : last;
+    }
+    event_cursor_close(&cursor);
+    return last;
+}
+
 /* The last thing that the process did: where it did not come to its end. */
 static uint64_t last_ticks(const struct run_reader *reader)
 {
@@ -374,6 +400,10 @@ static uint64_t last_ticks(const struct run_reader *reader)
         size_t at = offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
         if (block->kind == BLOCK_COMM && at < block->cells && tally_cells(block)[at] > last)
             last = tally_cells(block)[at];
+    }
+    for (size_t i = 0; i < reader->thread_count; i++) {
+        uint64_t thread = reader->threads[i] ? thread_last_ticks(reader, (uint32_t)i) : 0;
+        last = thread > last ? thread : last;
     }
     return last;
 }

@@ -417,6 +417,37 @@ static void run_that_broke_off_ended_badly_at_its_last_event(void **state)
     fixture_remove(&fixture);
 }
 
+/* Calls on no communicator are the last ones of a program that polls until it is killed; one is too long for its event.
+ */
+static void killed_run_lasts_to_its_last_call(void **state)
+{
+    (void)state;
+    for (unsigned wide = 0; wide < 2; wide++) {
+        struct fixture fixture;
+        struct run_reader reader;
+        struct summary part;
+        struct event_extension more = {.duration = 2500, .kind = RECORD_EXTENSION};
+        struct event test = {.begin = FIXTURE_BEGIN_TICKS + 1500, .duration = 500, .kind = CALL_MPI_Test};
+        test.kind |= wide ? EVENT_WIDE : 0;
+        fixture_open(&fixture);
+        fixture_comm_add(&fixture, 1, 2, "MPI_COMM_WORLD");
+        fixture_thread_add(&fixture, 0, 256);
+        fixture_emit(
+            &fixture, 0,
+            (struct event){.begin = FIXTURE_BEGIN_TICKS + 500, .duration = 500, .kind = CALL_MPI_Send, .comm = 1},
+            NULL);
+        fixture_emit(&fixture, 0, test, wide ? &more : NULL);
+        fixture_close(&fixture, RUN_RUNNING);
+        assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
+        assert_int_equal(summary_of_run(&part, &reader), 0);
+        assert_true(part.run_seconds.sum == (wide ? 4e-6 : 2e-6));
+        assert_true(part.mpi_share.sum == (wide ? 0.75 : 0.5));
+        summary_release(&part);
+        run_reader_close(&reader);
+        fixture_remove(&fixture);
+    }
+}
+
 /* No room for a thread is no thread that did nothing. */
 static void run_file_that_could_not_grow_has_no_figures(void **state)
 {
@@ -451,6 +482,7 @@ int main(void)
         TEST(cut_pack_is_an_error_at_every_length),
         TEST(damaged_pack_is_an_error_or_a_summary),
         cmocka_unit_test(run_file_that_could_not_grow_has_no_figures),
+        cmocka_unit_test(killed_run_lasts_to_its_last_call),
         cmocka_unit_test(communicators_over_the_limit_share_one_line),
         cmocka_unit_test(crowds_lose_nothing_when_they_are_merged),
         cmocka_unit_test(order_of_merging_crowds_does_not_matter),

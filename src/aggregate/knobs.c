@@ -197,7 +197,8 @@ static uint32_t run_phase(void)
 static bool is_of_run(enum knob knob)
 {
     return knob == KNOB_TRACE || knob == KNOB_FLIGHT_EVENTS || knob == KNOB_BUFFER_LIMIT_BYTES ||
-           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ || knob == KNOB_SDE;
+           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ || knob == KNOB_SDE ||
+           knob == KNOB_CLOCK_SYNC_BARRIERS;
 }
 
 enum knob_result knob_write(enum knob knob, uint64_t value)

@@ -116,6 +116,8 @@ static inline void posted_finish(struct log *log)
         displaced_record(log);
 }
 
+/* MPI_Request_get_status has found this request ended; `begin` of its call, 0: that was not timed. Behind its event. */
+void request_told(struct log *log, uint64_t handle, uint64_t begin);
 /* MPI_Request_free of a request whose end MPI_Request_get_status has told, and no other call has seen: a receive has
  * brought its message, and a send may have been cancelled. *status: the same again. What the program has not asked of
  * is not asked here: the library may call an error handler for one that went wrong, and freeing it does not. */

@@ -43,7 +43,8 @@ struct log {
     size_t scratch_bytes;
     uintptr_t innermost;           /* how far down the stack the innermost call's wrapper reaches */
     uintptr_t entered;             /* where a wrapper was called whose call begins in a function of its own; 0: there */
-    uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked */
+    uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked (0: no */
+    uint64_t told_events;          /* clock was read); how many records there were behind it */
     struct view *freeing;          /* the communicator that a call is freeing: callbacks may still use it */
     struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;

@@ -500,13 +500,14 @@ static struct request *behind_find(uint64_t handle)
     return number ? request_at(number) : NULL;
 }
 
-/* The caller holds the shard. */
+/* One that may be started: MPICH's MPI_Waitany and the like hold one to MPI_PROC_NULL for inactive once it was started,
+ * and do not tell of its end. The caller holds the shard. */
 static struct request *inactive_find(uint64_t handle)
 {
     struct request *youngest = behind_find(handle), *request = youngest;
     while (request) {
         request = request_at(request->younger);
-        if (request->persistent && !request->active)
+        if (request->persistent && (!request->active || request->posted.peer == PEER_PROC_NULL))
             return request;
         if (request == youngest)
             break;

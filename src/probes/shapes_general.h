@@ -40,11 +40,10 @@ void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
         bool pending = result == MPI_SUCCESS && !*flag && !book.concurrent;                                            \
-        if (result == MPI_SUCCESS && *flag) {                                                                          \
-            probe.log->told_handle = abi_handle_of_request(request);                                                   \
-            probe.log->told_at = probe.begin;                                                                          \
-        }                                                                                                              \
+        bool told = result == MPI_SUCCESS && *flag;                                                                    \
         named_leave(&probe, kind, result, pending ? request_begin(abi_handle_of_request(request)) : 0);                \
+        if (told)                                                                                                      \
+            request_told(probe.log, abi_handle_of_request(request), probe.begin);                                      \
         return result;                                                                                                 \
     } while (0)
 

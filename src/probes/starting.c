@@ -30,11 +30,18 @@ HOT void front_started(struct log *log, struct front_place *place, uint64_t begi
     }
 }
 
+/* Is it inactive, or held for inactive by the library (inactive_find in request.c)? */
+HOT bool front_is_idle(const struct front_place *place)
+{
+    return (place->posted.type & POSTED_IDLE) ||
+           ((place->posted.type & POSTED_PERSISTENT) && place->posted.peer == PEER_PROC_NULL);
+}
+
 /* The place of an inactive persistent request of this thread; NULL: it is not in front. */
 HOT struct front_place *front_startable(const struct log *log, uint64_t handle, const MPI_Request *where)
 {
     struct front_place *place = handle ? front_find(handle, where) : NULL;
-    return place && (place->posted.type & POSTED_IDLE) && place->posted.view->thread == log->own.index ? place : NULL;
+    return place && front_is_idle(place) && place->posted.view->thread == log->own.index ? place : NULL;
 }
 
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,

@@ -71,6 +71,32 @@ for mpi in openmpi mpich; do
         rm -rf "$run"
     done
 
+    name="nobody.c, $mpi"
+    "mpicc.$mpi" -o "$work/nobody" "${source%/*}/nobody.c" >"$work/out" 2>&1 || not_ok "$name compiles" "$work/out"
+    launch $mpi 2 "$work/nobody" >"$work/out" 2>&1 </dev/null && ok "$name runs" || not_ok "$name (status $?)" "$work/out"
+    "$build/bin/mpit-dump" "$run" >"$work/out" 2>&1
+    if grep -q '^  MPI_Startall  *100 ' "$work/out" && ! grep -q 'not recorded' "$work/out"; then
+        ok "all is recorded: $name"
+    else
+        not_ok "all is recorded: $name" "$work/out"
+    fi
+    kept "$name"
+    rm -rf "$run"
+
+    for options in "--timing 0" "--timing 7" "--filter -MPI_Request_get_status"; do # whose calls alone are not counted then
+        record="$build/bin/mpit-run --quiet $options --output $run"
+        name="requests-$mpi with $options"
+        launch $mpi 2 "$build/tests/requests-$mpi" >"$work/out" 2>&1 </dev/null
+        if grep -q 'messages sent' "$work/out" && [ "$(grep -cE 'the program counted' "$work/out")" = \
+            "$(grep -c 'at the end: MPI_Request_get_status is 0,' "$work/out")" ]; then
+            ok "$name"
+        else
+            not_ok "$name" "$work/out"
+        fi
+        rm -rf "$run"
+    done
+    record="$build/bin/mpit-run --quiet --otf2 --output $run"
+
     many=1000000
     [ $mpi = openmpi ] || many=500000 # MPICH 4.0.2 itself stops the program before 800,000
     record="$build/bin/mpit-run --quiet --output $run"

@@ -393,8 +393,11 @@ static void change_write(const struct change *change, struct window *window, con
     PUT(fresh->used, change->operation != OPERATION_TIE && (start || GET(old->used)));
 }
 
+/* In the child of a fork nothing changes: windows and cells are those of the parent. */
 static enum window_result window_change(struct window *window, uint64_t owner, struct change change)
 {
+    if (book.run.detached)
+        return WINDOW_STALE;
     struct extreme_control *control = control_of(window);
     struct interval *fresh = interval_claim(control), *spare = fresh;
     enum window_result result = WINDOW_DONE;

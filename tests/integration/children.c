@@ -253,6 +253,48 @@ static void among_threads(void)
     }
 }
 
+static unsigned long long mark_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    unsigned long long mark = 0;
+    expect(MPI_T_pvar_read(session, handle, &mark) == MPI_SUCCESS, "a watermark is read");
+    return mark;
+}
+
+/* The child gives back, one by one and all at once, what the parent measures with. */
+static void child_frees_windows(void)
+{
+    enum { HANDLES = 3 };
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handles[HANDLES];
+    int provided, index = -1, count;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&session);
+    expect(MPI_T_pvar_get_index("mpit_message_bytes", MPI_T_PVAR_CLASS_HIGHWATERMARK, &index) == MPI_SUCCESS,
+           "the watermark is there");
+    for (int i = 0; i < HANDLES; i++) {
+        MPI_T_pvar_handle_alloc(session, index, &world, &handles[i], &count);
+        MPI_T_pvar_start(session, handles[i]);
+    }
+    part();
+    pid_t child = fork();
+    if (child == 0) {
+        MPI_T_pvar_handle_free(session, &handles[0]);
+        MPI_T_pvar_session_free(&session);
+        MPI_T_finalize();
+        _exit(7);
+    }
+    ended(child, 7);
+    for (int i = 0; i < HANDLES; i++)
+        expect(mark_read(session, handles[i]) == sizeof(int), "the parent's watermark stays");
+    MPI_T_pvar_reset(session, handles[0]);
+    expect(mark_read(session, handles[0]) == 0, "a window opened later has nothing of before");
+    to_itself(1);
+    expect(mark_read(session, handles[0]) == sizeof(int), "and what comes in it");
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+}
+
 /* What another process starts: a world of its own. */
 static int alone(void)
 {
@@ -269,12 +311,19 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
         bool threads;
-    } cases[] = {{"at-once", child_at_once, false}, {"exits", child_exits, false},
-                 {"leaves", child_leaves, false},   {"thread-exits", child_thread_exits, false},
-                 {"stays", child_stays, false},     {"exec-plain", exec_plain, false},
-                 {"exec-mpi", exec_mpi, false},     {"vfork", vforked, false},
-                 {"spawn", spawned, false},         {"shell", shelled, false},
-                 {"daemon", demon, false},          {"among-threads", among_threads, true}};
+    } cases[] = {{"at-once", child_at_once, false},
+                 {"exits", child_exits, false},
+                 {"leaves", child_leaves, false},
+                 {"thread-exits", child_thread_exits, false},
+                 {"stays", child_stays, false},
+                 {"exec-plain", exec_plain, false},
+                 {"exec-mpi", exec_mpi, false},
+                 {"vfork", vforked, false},
+                 {"spawn", spawned, false},
+                 {"shell", shelled, false},
+                 {"daemon", demon, false},
+                 {"windows", child_frees_windows, false},
+                 {"among-threads", among_threads, true}};
     int provided, ran = 0;
     unsigned long long all;
     self = argv[0];

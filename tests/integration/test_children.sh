@@ -8,7 +8,7 @@ build=$(cd "${1:?usage: test_children.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 ranks=2
 
-cases="at-once exits leaves thread-exits stays exec-plain exec-mpi vfork spawn shell daemon among-threads"
+cases="at-once exits leaves thread-exits stays exec-plain exec-mpi vfork spawn shell daemon windows among-threads"
 
 # counted RUN: prints what is wrong with it
 counted() {

@@ -138,6 +138,7 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
         struct event_cursor cursor;
         const struct event *event;
         uint64_t begin = 0, end = 0;
+        bool wide = false;     /* the record before was a call that has an extension; parts may have some, too */
         uint64_t *open = NULL; /* the time of a call that took long stands behind it, and before its parts */
         event_cursor_open(&cursor, rank->file, thread);
         while (count >= 0 && (event = event_cursor_next(&cursor))) {
@@ -146,11 +147,12 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
                 begin = event->begin;
                 end = begin + event->duration;
             }
-            if (kind == RECORD_EXTENSION) {
+            if (kind == RECORD_EXTENSION && wide) {
                 end = begin + ((const struct event_extension *)event)->duration;
                 if (open)
                     *open = end;
             }
+            wide = kind < RECORD_FIRST && (event->kind & EVENT_WIDE);
             open = NULL;
             const struct rank *partner = (sent ? sends(kind) : receives(kind)) ? partner_of(all, rank, event) : NULL;
             if (!partner)

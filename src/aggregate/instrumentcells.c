@@ -289,6 +289,8 @@ void instrument_window_open(struct instrument_window *window)
 void instrument_window_close(struct instrument_window *window)
 {
     segment_end(window);
+    if (__atomic_load_n(&window->open, __ATOMIC_ACQUIRE))
+        key_join(&window->key, level_key(window->instance), window->high);
     __atomic_store_n(&window->open, false, __ATOMIC_RELEASE);
 }
 
@@ -297,22 +299,32 @@ void instrument_window_reset(struct instrument_window *window)
     (void)instrument_window_take(window);
 }
 
+static uint64_t key_further(uint64_t key, uint64_t other, bool high)
+{
+    return (high ? other > key : other < key) ? other : key;
+}
+
+/* The level itself counts, too: who has changed it may not have come to the extremes yet. */
 uint64_t instrument_window_read(const struct instrument_window *window)
 {
     const struct instrument *instrument = window->instance->instrument;
     bool open = __atomic_load_n(&window->open, __ATOMIC_ACQUIRE);
     uint64_t segment = __atomic_load_n(segment_of(window), __ATOMIC_SEQ_CST); /* first: it may move into the window */
     uint64_t key = __atomic_load_n(&window->key, __ATOMIC_SEQ_CST);
-    if (open && (window->high ? segment > key : segment < key))
-        key = segment;
+    if (open)
+        key = key_further(key_further(key, segment, window->high), level_key(window->instance), window->high);
     return bits_of_key(instrument, key);
 }
 
-/* The level is read before the key is exchanged: what rises in between lies in the new segment. */
+/* What rises between the level's reading and the exchange lies in the new segment, or, where another window has ended
+ * that meanwhile, was given to the key that goes: so the level is looked at again. */
 uint64_t instrument_window_take(struct instrument_window *window)
 {
     segment_end(window);
     uint64_t now = level_key(window->instance);
     uint64_t key = __atomic_exchange_n(&window->key, now, __ATOMIC_SEQ_CST);
+    key_join(&window->key, level_key(window->instance), window->high);
+    if (__atomic_load_n(&window->open, __ATOMIC_ACQUIRE))
+        key = key_further(key, now, window->high);
     return bits_of_key(window->instance->instrument, key);
 }

@@ -384,7 +384,7 @@ static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thre
         } else if (event_kind(event) > CALL_NONE && event_kind(event) < CALL_COUNT) {
             end = event->begin + event->duration;
         }
-        begin = event->kind & EVENT_WIDE ? event->begin : 0;
+        begin = end && (event->kind & EVENT_WIDE) ? event->begin : 0; /* records of a call may have extensions, too */
         last = end > last ? end : last;
     }
     event_cursor_close(&cursor);

@@ -310,8 +310,10 @@ static int own_write(const struct own *own, const void *buf)
             if (h->variable) {                                                                                         \
                 if (handle_copy(h, generation, &own) && own_call(&own) == MPI_T_ERR_MEMORY)                            \
                     result = error;                                                                                    \
-            } else if (foreign(&h->native) != MPI_SUCCESS) {                                                           \
-                result = error;                                                                                        \
+            } else {                                                                                                   \
+                int code = foreign(&h->native);                                                                        \
+                if (code != MPI_SUCCESS && code != MPI_T_ERR_INVALID_HANDLE)                                           \
+                    result = error;                                                                                    \
             }                                                                                                          \
         }                                                                                                              \
         return result;                                                                                                 \

@@ -98,6 +98,36 @@ static void window_has_the_extreme_since_it_was_opened(void **state)
     assert_int_equal(value(&v, MPIT_CLASS_LEVEL), 105);
 }
 
+/* Between the change of a level and that of its extremes anybody may look: a signal handler, another thread. */
+static void window_is_never_behind_the_level(void **state)
+{
+    (void)state;
+    VARIABLE(v, "behind", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_WITH_WATERMARKS);
+    static struct instrument_window high, low, closed;
+    enter(&v);
+    struct instrument_instance *instance = (struct instrument_instance *)(uintptr_t)instance_of(&v);
+    mpit_level_add(&v, 5);
+    instrument_window_tie(&high, instance, true);
+    instrument_window_open(&high);
+    instrument_window_tie(&low, instance, false);
+    instrument_window_open(&low);
+    instrument_window_tie(&closed, instance, true);
+    instrument_window_open(&closed);
+    instrument_window_close(&closed);
+    instance->cells->own = 20;
+    assert_int_equal(instrument_window_read(&high), 20);
+    assert_int_equal(instrument_window_take(&high), 20);
+    instance->cells->own = 2;
+    assert_int_equal(instrument_window_read(&low), 2);
+    assert_int_equal(instrument_window_read(&high), 20);
+    instance->cells->own = 30;
+    instrument_window_close(&high);
+    instance->cells->own = 1;
+    assert_int_equal(instrument_window_read(&high), 30);
+    assert_int_equal(instrument_window_take(&low), 1);
+    assert_int_equal(instrument_window_read(&closed), 5);
+}
+
 static void doubles_are_ordered_as_numbers(void **state)
 {
     (void)state;
@@ -178,6 +208,7 @@ int main(void)
         cmocka_unit_test(sum_is_that_of_all_threads),
         cmocka_unit_test(every_class_takes_its_types_only),
         cmocka_unit_test(window_has_the_extreme_since_it_was_opened),
+        cmocka_unit_test(window_is_never_behind_the_level),
         cmocka_unit_test(doubles_are_ordered_as_numbers),
         cmocka_unit_test(removed_one_comes_back_with_its_meaning_only),
         cmocka_unit_test(threads_lose_nothing),

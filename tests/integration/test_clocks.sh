@@ -119,5 +119,12 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
     nodes $four
     MPIT_REDUCE=0 recorded "nothing measured" 4 "$program" "$few"
     truth "messages alone set the clocks" "early == 0 and times == 0"
+
+    [ "$mpi" = openmpi ] || continue # MPICH cannot make this broadcast
+    nodes 0:0,1000000:20
+    mpicc.openmpi -o "$work/wide" "$here/wide.c" || continue
+    recorded "a collective of 2.25 GiB beside a receive" 2 "$work/wide"
+    "$build/bin/mpit-dump" --analyze "$run" >"$work/analysis" 2>&1
+    says "its size is not taken for the end of its call" "! grep 'received before' '$work/analysis' && grep 'Late Sender' '$work/analysis'"
 done
 verdict

@@ -72,8 +72,9 @@ static int ticks_order(const void *one, const void *other)
 
 static void times_sort(struct times *times)
 {
-    if (times->unordered)
-        qsort(times->list, times->count, sizeof *times->list, ticks_order);
+    if (!times->unordered)
+        return; /* nor is written: there is one for each pair of ranks, and most have no message and no memory */
+    qsort(times->list, times->count, sizeof *times->list, ticks_order);
     times->unordered = false;
 }
 

@@ -14,6 +14,7 @@ struct shard {
     uint32_t mask; /* buckets - 1; 0 = none yet */
     uint32_t used;
     uint32_t *buckets; /* numbers of requests; 0 = empty */
+    uint32_t hint; /* of a handle that stands for several: the request before the one that was taken last; 0: none */
 };
 
 static struct shard shards[SHARDS];
@@ -259,6 +260,7 @@ static bool behind_put(struct request *request, uint64_t handle, enum put how, s
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         youngest->younger = number;
     } else if (free) {
+        shard->hint = 0; /* what is displaced is in the ring no more */
         request->younger = number;
         request->chain = youngest ? youngest->chain : 0;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -409,30 +411,49 @@ void request_put_new(struct log *log, struct request *request, uint64_t handle)
         place->behind += 1 - displaced;
 }
 
-enum { SEARCH_MOST = 64 }; /* so many requests of one handle are looked through for their variable */
+enum { SEARCH_MOST = 64 }; /* so many requests of one handle are looked through for their variable, twice */
 
-/* Takes one out of the requests of one handle, the youngest of which is at *at. */
-static struct request *ring_take(uint32_t *at, const void *where, bool only_there)
+/* The request of this ring, behind `start`, that was put into the variable: the one before it; NULL: not among these.
+ */
+static struct request *ring_find(struct request *start, const void *where)
 {
-    struct request *youngest = request_at(*at), *before = youngest, *request = request_at(youngest->younger);
-    for (int i = 0; request->posted.where != where; i++) {
-        if (request == youngest || i == SEARCH_MOST) {
-            if (only_there)
-                return NULL;
-            before = youngest; /* the oldest */
-            request = request_at(youngest->younger);
+    struct request *before = start;
+    for (int i = 0; i <= SEARCH_MOST; i++) {
+        struct request *request = request_at(before->younger);
+        if (request->posted.where == where)
+            return before;
+        if (request == start)
             break;
-        }
         before = request;
-        request = request_at(request->younger);
     }
+    return NULL;
+}
+
+/* Takes one out of the requests of one handle, the youngest of which is at *at. Programs complete what they have posted
+ * in some order, but perhaps not all of it: it is looked for where the last one was, then from the oldest on, which
+ * goes if its variable is not found. */
+static struct request *ring_take(struct shard *shard, uint32_t *at, const void *where, bool only_there)
+{
+    struct request *youngest = request_at(*at), *before = NULL;
+    struct request *last = shard->hint ? request_at(shard->hint) : NULL;
+    if (last && last->handle == youngest->handle)
+        before = ring_find(last, where);
+    if (!before)
+        before = ring_find(youngest, where);
+    if (!before && only_there)
+        return NULL;
+    if (!before)
+        before = youngest;
+    struct request *request = request_at(before->younger);
     if (request == before) {
         *at = request->chain;
+        shard->hint = 0;
         return request;
     }
     if (request == youngest)
         youngest_set(at, before);
     before->younger = request->younger;
+    shard->hint = request_number(before);
     return request;
 }
 
@@ -449,8 +470,10 @@ static struct request *behind_take(uint64_t handle, const void *where, enum take
     if (alone && how != TAKE_IF_THERE) {
         stays = how == TAKE_OR_FIND && request->persistent;
         *at = stays ? *at : request->chain;
+        if (!stays && shard->hint == request_number(request))
+            shard->hint = 0;
     } else if (request) {
-        request = ring_take(at, where, how == TAKE_IF_THERE);
+        request = ring_take(shard, at, where, how == TAKE_IF_THERE);
     }
     shard->used -= alone && request && !stays;
     shard_unlock(held);

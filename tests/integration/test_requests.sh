@@ -83,6 +83,17 @@ for mpi in openmpi mpich; do
     kept "$name"
     rm -rf "$run"
 
+    "mpicc.$mpi" -o "$work/alternate" "${source%/*}/alternate.c" >"$work/out" 2>&1 || not_ok "alternate.c, $mpi, compiles" "$work/out"
+    for threads in "" threads; do
+        name="alternate.c, $mpi${threads:+, several threads allowed}"
+        if launch $mpi 2 "$work/alternate" $threads >"$work/out" 2>&1 </dev/null; then
+            ok "each communicator has its own: $name"
+        else
+            not_ok "each communicator has its own: $name (status $?)" "$work/out"
+        fi
+        rm -rf "$run"
+    done
+
     for options in "--timing 0" "--timing 7" "--filter -MPI_Request_get_status"; do # whose calls alone are not counted then
         record="$build/bin/mpit-run --quiet $options --output $run"
         name="requests-$mpi with $options"

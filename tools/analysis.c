@@ -150,7 +150,9 @@ static const char *path_obstacle(const struct analysis *analysis, const struct a
             return "the trace of a rank has a gap";
     }
     if (analysis->matching.early)
-        return "messages arrive before they are sent: the clocks differ too much";
+        return analysis->job.line.clock_count > 1
+                   ? "messages arrive before they are sent: the clocks differ too much"
+                   : "messages arrive before they are sent: they are not paired as they met";
     return NULL;
 }
 

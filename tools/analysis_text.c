@@ -86,9 +86,11 @@ static void messages_print(const struct analysis *analysis, FILE *out)
     doubt_print(matching->matched - matching->unseen - analysis->decided,
                 "whose sender was not known when the receive returned: waits for them are not counted", out);
     if (matching->early)
-        fprintf(out,
-                "  ! %s are received before they are sent, by up to %s: the clocks differ, and waits by that much\n",
-                text_of_count(a, matching->early), text_of_ns(b, matching->early_most_ns));
+        fprintf(out, "  ! %s are received before they are sent, by up to %s: %s\n", text_of_count(a, matching->early),
+                text_of_ns(b, matching->early_most_ns),
+                analysis->job.line.clock_count > 1
+                    ? "the clocks differ, and waits by that much"
+                    : "they are not paired as they met; a receive may have been cancelled and freed");
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */

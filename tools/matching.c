@@ -58,13 +58,18 @@ static void queue_remove(struct queue *queue, size_t place)
         queue->first = 0;
 }
 
-/* queue->count: it is not there */
-static size_t queue_find(const struct queue *queue, const void *item)
+/* Of receives in the order of their posting; queue->count: it is not there. */
+static size_t queue_find(const struct queue *queue, const struct receive *receive)
 {
-    size_t place = 0;
-    while (place < queue->count && queue_at(queue, place) != item)
-        place++;
-    return place;
+    size_t low = 0, high = queue->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (((const struct receive *)queue_at(queue, middle))->order < receive->order)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < queue->count && queue_at(queue, low) == receive ? low : queue->count;
 }
 
 static void moment_forget(struct matching *matching, struct moment *moment)
@@ -260,14 +265,17 @@ struct receive *matching_post(struct matching *matching, struct envelope envelop
     return receive;
 }
 
-/* One that asked for anything is open no more: others may be decided now. */
-static void opening_leave(struct matching *matching, struct opening *opening, struct receive *receive)
+/* One that asked for anything is open no more: others may be decided now, but not where the oldest one that is open
+ * still asks for all that this one did. */
+static bool opening_leave(struct matching *matching, struct opening *opening, struct receive *receive,
+                          const struct envelope *asked)
 {
     size_t place = opening ? queue_find(&opening->open, receive) : 0;
     if (!opening || place == opening->open.count)
-        return;
+        return false;
     queue_remove(&opening->open, place);
     receive_drop(matching, receive);
+    return place == 0 || !asks_for(queue_at(&opening->open, 0), asked);
 }
 
 static void undecided_settle(struct matching *matching, struct opening *opening)
@@ -288,14 +296,16 @@ void matching_done(struct matching *matching, struct receive *receive, int32_t s
                    uint64_t ns)
 {
     struct opening *opening = opening_of(matching, &receive->envelope);
+    bool decides = false;
     receive->state = RECEIVE_DONE;
     receive->done_ns = ns;
     receive->bytes = bytes;
     if (!receive->channel) {
+        struct envelope asked = receive->envelope;
         receive->envelope.source = source;
         receive->envelope.tag = tag;
         channel_join(matching, receive);
-        opening_leave(matching, opening, receive);
+        decides = opening_leave(matching, opening, receive, &asked);
     }
     receive_settle(matching, receive);
     if (opening && !receive->matched && is_contested(matching, &receive->envelope, receive->order)) {
@@ -304,7 +314,8 @@ void matching_done(struct matching *matching, struct receive *receive, int32_t s
         else
             matching->no_memory = true;
     }
-    undecided_settle(matching, opening);
+    if (decides)
+        undecided_settle(matching, opening);
 }
 
 void matching_gone(struct matching *matching, struct receive *receive, bool cancelled)
@@ -317,7 +328,8 @@ void matching_gone(struct matching *matching, struct receive *receive, bool canc
     }
     receive->state = RECEIVE_GONE;
     if (!channel) {
-        opening_leave(matching, opening, receive);
+        if (opening_leave(matching, opening, receive, &receive->envelope))
+            undecided_settle(matching, opening);
     } else {
         queue_remove(&channel->receives, queue_find(&channel->receives, receive));
         receive->channel = NULL;
@@ -330,7 +342,6 @@ void matching_gone(struct matching *matching, struct receive *receive, bool canc
         receive_drop(matching, receive);
         channel_trim(matching, channel);
     }
-    undecided_settle(matching, opening);
 }
 
 const struct moment *matching_posted(const struct matching *matching, const struct message *message)

@@ -74,7 +74,7 @@ struct matching {
     uint64_t posted;
     uint64_t matched;
     uint64_t unseen; /* of these: nobody knows when they arrived */
-    uint64_t early;  /* received before they were sent: the clocks differ */
+    uint64_t early;  /* received before they were sent: clocks differ, or they are paired wrongly */
     uint64_t early_most_ns;
     uint64_t uneven; /* pairs that have other sizes at their ends: cut off, or matched wrongly */
     bool no_memory;

@@ -434,12 +434,10 @@ static struct request *ring_find(struct request *start, const void *where)
  * goes if its variable is not found. */
 static struct request *ring_take(struct shard *shard, uint32_t *at, const void *where, bool only_there)
 {
-    struct request *youngest = request_at(*at), *before = NULL;
+    struct request *youngest = request_at(*at), *before = ring_find(youngest, where);
     struct request *last = shard->hint ? request_at(shard->hint) : NULL;
-    if (last && last->handle == youngest->handle)
+    if (!before && last && last->handle == youngest->handle)
         before = ring_find(last, where);
-    if (!before)
-        before = ring_find(youngest, where);
     if (!before && only_there)
         return NULL;
     if (!before)

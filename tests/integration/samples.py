@@ -47,9 +47,9 @@ def constant(path, name):
 
 
 RUN_VERSION = constant("src/events/runfile.h", "RUN_VERSION")
-FLAT_VERSION = constant("src/aggregate/summary.c", "FLAT_VERSION")
+FLAT_VERSION = constant("src/aggregate/summaryflat.c", "FLAT_VERSION")
 RUN_VERSION_LEAST = constant("src/events/runfile.h", "RUN_VERSION_LEAST")
-FLAT_VERSION_LEAST = constant("src/aggregate/summary.c", "FLAT_VERSION_LEAST")
+FLAT_VERSION_LEAST = constant("src/aggregate/summaryflat.c", "FLAT_VERSION_LEAST")
 RUN_SAMPLES, SUMMARY_SAMPLES = "%s/run-%d" % (SAMPLES, RUN_VERSION), "%s/summary-%d" % (SAMPLES, FLAT_VERSION)
 SHOWN = [(shape, mode) for shape in SHAPES for mode in MODES if mode != "--profile" or shape == "sampled"]
 EXPECTED = [("%s/%s.mpit.xz" % (RUN_SAMPLES, shape), mode) for shape, mode in SHOWN]

@@ -67,6 +67,15 @@ struct call_part *call_part_add(struct traced_call *call);
 /* Returns 1 with the next call in *call (its array of parts is used again), 0 at the end, -1 without memory. */
 int call_stream_next(struct call_stream *stream, struct traced_call *call);
 
+/* The first RECORD_ARGUMENT behind the call; NULL: there is none. */
+static inline const struct event *call_argument(const struct traced_call *call)
+{
+    for (size_t i = 0; i < call->part_count; i++)
+        if (event_kind(&call->parts[i].event) == RECORD_ARGUMENT)
+            return &call->parts[i].event;
+    return NULL;
+}
+
 /* No call, but what the recorder says of itself at one moment. */
 static inline bool call_is_mark(const struct traced_call *call)
 {

@@ -2,8 +2,8 @@
 
 #include "otf2_collectives.h"
 #include "otf2_io.h"
-#include "pending.h"
 #include "otf2_rma.h"
+#include "pending.h"
 
 static uint64_t stamp_bounded(const struct trace_process *process, uint64_t ticks)
 {

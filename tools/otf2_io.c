@@ -147,20 +147,12 @@ int io_part_match(struct trace_process *process, struct trace_requests *requests
 /* ---- events -------------------------------------------------------------------------------------------------------
  */
 
-static const struct event *argument_of(const struct traced_call *call)
-{
-    for (size_t i = 0; i < call->part_count; i++)
-        if (event_kind(&call->parts[i].event) == RECORD_ARGUMENT)
-            return &call->parts[i].event;
-    return NULL;
-}
-
 void io_enter(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     const struct transfer *transfer = &transfers[event_kind(&call->event)];
     if (!call->object || !call->request || transfer->how == MOVES_SPLIT_END)
         return;
-    const struct event *argument = argument_of(call);
+    const struct event *argument = call_argument(call);
     bool waits = transfer->how != MOVES_BLOCKING;
     uint64_t bytes = argument ? argument->bytes : waits && call->cut ? OTF2_UNDEFINED_UINT64 : call->event.bytes;
     OTF2_IoOperationFlag flags = OTF2_IO_OPERATION_FLAG_NONE;
@@ -178,7 +170,7 @@ static void write_complete(struct trace_location *location, const struct trace_o
 
 static void write_opened(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
-    const struct event *argument = argument_of(call);
+    const struct event *argument = call_argument(call);
     int32_t access = argument ? argument->tag : ACCESS_READ | ACCESS_WRITE;
     OTF2_IoAccessMode mode = (access & ACCESS_READ) && (access & ACCESS_WRITE) ? OTF2_IO_ACCESS_MODE_READ_WRITE
                              : access & ACCESS_WRITE                           ? OTF2_IO_ACCESS_MODE_WRITE_ONLY

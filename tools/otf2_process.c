@@ -72,7 +72,7 @@ static int request_post(struct lanes *lanes, enum request_class class, const str
 /* One that is not in the archive: its end shall not be taken for that of another one of its tick. */
 static int request_leave(struct lanes *lanes, enum request_class class, const struct event *post, bool none_are_kept)
 {
-    if (none_are_kept || lanes->process.job->in_part || post->peer == PEER_PROC_NULL || post->kind & EVENT_FAILED)
+    if (none_are_kept || lanes->process.job->in_part || post->kind & EVENT_FAILED)
         return 0;
     return trace_requests_add_absent(&lanes->requests, class, post) ? 0 : report_no_memory(lanes->report);
 }

@@ -208,16 +208,8 @@ static int group_read(struct trace_process *process, const struct object_state *
     return count && call->group == NO_GROUP ? -1 : 0;
 }
 
-/* The epoch has ended. What else was measured of a call stands behind one in vain as well. */
-static bool test_succeeded(const struct traced_call *call)
-{
-    for (size_t i = 0; i < call->part_count; i++)
-        if (event_kind(&call->parts[i].event) == RECORD_ARGUMENT)
-            return true;
-    return false;
-}
-
-/* Groups are named where an epoch begins, and hold where it ends. */
+/* Groups are named where an epoch begins, and hold where it ends. A test that has ended one says so; what else was
+ * measured of a call stands behind one in vain as well. */
 static int group_match(struct trace_process *process, struct object_state *state, struct traced_call *call)
 {
     unsigned kind = event_kind(&call->event);
@@ -228,7 +220,7 @@ static int group_match(struct trace_process *process, struct object_state *state
     } else if (kind == CALL_MPI_Win_complete) {
         call->group = state->started;
         state->started = NO_GROUP;
-    } else if (kind == CALL_MPI_Win_wait || (kind == CALL_MPI_Win_test && test_succeeded(call))) {
+    } else if (kind == CALL_MPI_Win_wait || (kind == CALL_MPI_Win_test && call_argument(call))) {
         call->group = state->posted;
         state->posted = NO_GROUP;
     }
@@ -384,10 +376,8 @@ static void write_access(struct trace_location *location, const struct traced_ca
 
 static OTF2_LockType lock_type(const struct traced_call *call)
 {
-    for (size_t i = 0; i < call->part_count; i++)
-        if (event_kind(&call->parts[i].event) == RECORD_ARGUMENT && call->parts[i].event.tag == 1)
-            return OTF2_LOCK_EXCLUSIVE;
-    return OTF2_LOCK_SHARED;
+    const struct event *argument = call_argument(call);
+    return argument && argument->tag == 1 ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED;
 }
 
 static uint32_t lock_target(const struct traced_call *call)

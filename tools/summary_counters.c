@@ -20,10 +20,12 @@ static const char *text_of_value(char text[UNIT_TEXT_BYTES], const struct summar
     return is_time(counter) ? text_of_ns(text, value) : text_of_count(text, value);
 }
 
-/* Counted is from the begin of MPI_Init to the end of MPI_Finalize, which are not in the run time. */
+/* Counted is from the begin of MPI_Init to the end of MPI_Finalize, which are not in the run time. Nor are those of
+ * sessions that the run began and ended with; others are, and count twice here. */
 static double counted_seconds(const struct summary *summary)
 {
-    static const enum call ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize};
+    static const enum call ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
+                                     CALL_MPI_Session_finalize};
     double seconds = summary->run_seconds.sum;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         seconds += (double)summary->calls[ends[i]].time_ns / 1e9;

@@ -196,9 +196,8 @@ static uint32_t run_phase(void)
 /* Has the run taken it over when it began? */
 static bool is_of_run(enum knob knob)
 {
-    return knob == KNOB_TRACE || knob == KNOB_FLIGHT_EVENTS || knob == KNOB_BUFFER_LIMIT_BYTES ||
-           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ || knob == KNOB_SDE ||
-           knob == KNOB_CLOCK_SYNC_BARRIERS;
+    return !knob_table[knob].run_time || knob == KNOB_TRACE || knob == KNOB_BUFFER_LIMIT_BYTES ||
+           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ;
 }
 
 enum knob_result knob_write(enum knob knob, uint64_t value)

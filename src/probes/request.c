@@ -429,9 +429,9 @@ static struct request *ring_find(struct request *start, const void *where)
     return NULL;
 }
 
-/* Takes one out of the requests of one handle, the youngest of which is at *at. Programs complete what they have posted
- * in some order, but perhaps not all of it: it is looked for where the last one was, then from the oldest on, which
- * goes if its variable is not found. */
+/* Takes one out of the requests of one handle, the youngest of which is at *at: the oldest of its variable. Programs
+ * complete what they have posted in its order, but perhaps not all of it: what is not among the oldest is looked for
+ * where the last one was. If it is not there, either, the oldest of all goes. */
 static struct request *ring_take(struct shard *shard, uint32_t *at, const void *where, bool only_there)
 {
     struct request *youngest = request_at(*at), *before = ring_find(youngest, where);

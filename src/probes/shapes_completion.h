@@ -137,7 +137,7 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
     do {                                                                                                               \
         struct completion c;                                                                                           \
         wrapper_entered();                                                                                             \
-        if (!completion_enter_free(&c, kind, request))                                                                  \
+        if (!completion_enter_free(&c, kind, request))                                                                 \
             return NEXT(name) call;                                                                                    \
         MPI_Status end;                                                                                                \
         bool ended = completion_ended_unseen(&c, &end);                                                                \

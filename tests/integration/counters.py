@@ -75,7 +75,8 @@ def mpit_said(done):
 
 def rates_check(job):
     """Of the time that was counted: with MPI_Init and MPI_Finalize, which are not in the run time."""
-    ends = sum(job["calls"].get(name, {"time_ns": 0})["time_ns"] for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize"))
+    ends = sum(job["calls"].get(name, {"time_ns": 0})["time_ns"] for name in ("MPI_Init", "MPI_Init_thread", "MPI_Finalize",
+                                                                           "MPI_Session_init", "MPI_Session_finalize"))
     seconds = job["run_seconds"]["mean"] * job["ranks"] + ends / 1e9
     for name, counter in counters_of(job).items():
         say(abs(counter["per_second"] * seconds - counter["total"]) <= counter["total"] * 1e-6,

@@ -122,7 +122,7 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
 
     [ "$mpi" = openmpi ] || continue # MPICH cannot make this broadcast
     nodes 0:0,1000000:20
-    mpicc.openmpi -o "$work/wide" "$here/wide.c" || continue
+    mpicc.openmpi -o "$work/wide" "$here/wide.c" >"$work/out" 2>&1 || not_ok "wide.c compiles" "$work/out"
     recorded "a collective of 2.25 GiB beside a receive" 2 "$work/wide"
     "$build/bin/mpit-dump" --analyze "$run" >"$work/analysis" 2>&1
     says "its size is not taken for the end of its call" "! grep 'received before' '$work/analysis' && grep 'Late Sender' '$work/analysis'"

@@ -12,6 +12,7 @@
 #include "job.h"
 #include "jobcomm.h"
 #include "next.h"
+#include "opening.h"
 #include "pcontrol.h"
 #include "reduction.h"
 #include "request.h"
@@ -28,8 +29,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static char directory[4096]; /* MPIT_OUTPUT when the program started; "" = none */
-static bool kept, trace_asked, trace_refused, samples_refused;
+static struct opened opened;
+static bool kept, samples_refused;
 
 /*
  * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
@@ -47,84 +48,12 @@ static unsigned opening;   /* calls of MPI_Session_init that have not returned *
 
 const char *recorder_directory(void)
 {
-    return directory[0] ? directory : NULL;
+    return opened.directory[0] ? opened.directory : NULL;
 }
 
 bool recorder_came_by(void)
 {
     return started || copy_any_records();
-}
-
-static void directory_read(void)
-{
-    const char *output = getenv("MPIT_OUTPUT");
-    if (!output || !output[0])
-        return;
-    char here[2048] = "";
-    if (output[0] != '/' && !getcwd(here, sizeof here))
-        here[0] = '\0';
-    int n = snprintf(directory, sizeof directory, "%s%s%s", here, here[0] ? "/" : "", output);
-    if (n < 0 || (size_t)n >= sizeof directory)
-        directory[0] = '\0';
-}
-
-static void run_problem_say(const char *text)
-{
-    native_say("mpit: %s", text);
-}
-
-static bool trace_is_ring(void)
-{
-    char policy[KNOB_TEXT_BYTES];
-    knob_read_text(KNOB_TRACE_POLICY, policy);
-    return strcmp(policy, "ring") == 0;
-}
-
-/* What MPI_Init will tell, as far as the launcher has told it: of a process that does not come out of there it is all
- * that there is. */
-static void launch_note(struct run_header *header)
-{
-    struct launch launch = job_launch();
-    if (launch.rank < 0)
-        return;
-    header->launched_as = (uint32_t)launch.rank + 1;
-    header->launched_size = (uint32_t)launch.size;
-    header->job = job_number(directory, launch.size);
-}
-
-static bool run_start(void)
-{
-    struct run_problem problem;
-    run_say = run_problem_say;
-    clock_open();
-    settings_read();
-    trace_asked = knob_load(KNOB_TRACE) != 0; /* by all processes alike, even if this one has no file for it */
-    if (run_open(&book.run, recorder_directory(), knob_load(KNOB_BUFFER_LIMIT_BYTES), knob_load(KNOB_TRACE_LIMIT_BYTES),
-                 &problem) != 0) {
-        native_say("mpit: no memory for the recorder; nothing is recorded");
-        return false;
-    }
-    if (problem.text[0]) {
-        native_say("mpit: %s; this process is counted in memory only", problem.text);
-        book.run.said = true;
-    } else {
-        trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
-    }
-    if (!run_has_file(&book.run))
-        knob_store(KNOB_TRACE, 0);
-    run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
-    tracing_begin(knob_load(KNOB_TRACE) != 0);
-    switchboard_open();
-    counters_open();
-    stall_open();
-    fabric_open();
-    snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
-    launch_note(book.run.header);
-    if (book_open() != 0)
-        return false;
-    counters_publish();
-    instrument_run_begin();
-    return true;
 }
 
 /* False: this process takes no part (other ABI, MPIT_DISABLE). */
@@ -155,8 +84,7 @@ static void run_begin(bool session)
     started = true;
     by_session = session;
     book.concurrent = session; /* others may open theirs at once */
-    directory_read();
-    if (run_start()) {
+    if (run_start(&opened)) {
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
         samples_refused = !sampler_begin();
@@ -253,9 +181,9 @@ static void header_complete(void)
         native.Group_size(group, &size);
         native.Group_free(&group);
     }
-    header->job = job_number(directory, size);
+    header->job = job_number(opened.directory, size);
     header->spawned = world_is_spawned();
-    header->parent_job = job_parent_number(directory);
+    header->parent_job = job_parent_number(opened.directory);
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->world_rank = rank;
@@ -275,7 +203,7 @@ static void below_begin(void)
     header = book.run.header;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
-    header->job = job_number(directory, 1);
+    header->job = job_number(opened.directory, 1);
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->mpi[0] = '\0';
@@ -338,7 +266,7 @@ static void process_know(struct log *log)
     if (!known) {
         facts_learn(log);
         header_complete();
-        environment_tell(trace_refused, samples_refused);
+        environment_tell(opened.trace_refused, samples_refused);
         known = true;
     }
     pthread_mutex_unlock(&lifetime);
@@ -395,7 +323,7 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     struct log *shown = together && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
     if (together && !job_comm_comes_late())
         job_comm_make_early();
-    if (together && trace_asked)
+    if (together && opened.trace_asked)
         clocks_begin();
     call_hide(shown);
     if (!probe->log)

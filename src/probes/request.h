@@ -131,6 +131,8 @@ HOT struct request *request_make(struct log *log)
 }
 
 void request_release_one(struct log *log, struct request *request);
+/* The same for what lives in front, which has a reserve to itself while threads do not run at once. */
+struct request *request_make_surely(struct log *log);
 
 HOT void request_release(struct log *log, struct request *request)
 {

@@ -525,14 +525,17 @@ bool sampler_begin(void)
     int cancel = lock_take();
     running = true;
     chosen = !ranks || rank_list_has(ranks, run_rank(book.run.header));
-    rate = possible ? knob_load(KNOB_SAMPLE_HZ) : 0;
+    uint64_t asked = knob_load(KNOB_SAMPLE_HZ);
+    if (!possible)
+        knob_store(KNOB_SAMPLE_HZ, 0); /* what is read is what is done */
+    rate = possible ? asked : 0;
     knobs_sampler = rate_set;
     log_thread_begun = sampler_thread_begin;
     log_thread_ending = sampler_thread_end;
     log_forked = sampler_fork_child;
     timers_set();
     lock_give(cancel);
-    return possible || !knob_load(KNOB_SAMPLE_HZ);
+    return possible || !asked;
 }
 
 void sampler_ranked(int rank)

@@ -4,6 +4,8 @@
  *     rank 0: compute 123 wait 456 sleep 789
  * sampled switch: writes mpit_sample_hz now and then, and prints how many samples there must be:
  *     rank 0: samples 360
+ * sampled rate: prints what mpit_sample_hz is:
+ *     rank 0: mpit_sample_hz 0
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -91,13 +93,17 @@ static double at_rate(int hz, double seconds)
     return hz * (now() - begin);
 }
 
-static void switched(int rank)
+static void rate_open(void)
 {
     int index, count, level;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &level);
     if (MPI_T_cvar_get_index("mpit_sample_hz", &index) != MPI_SUCCESS ||
         MPI_T_cvar_handle_alloc(index, NULL, &rate, &count) != MPI_SUCCESS)
         printf("WRONG: there is no mpit_sample_hz\n");
+}
+
+static void switched(int rank)
+{
     compute(0.2);
     double samples = at_rate(1000, 0.3);
     samples += at_rate(0, 0.3);
@@ -114,8 +120,14 @@ int main(int argc, char *argv[])
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (argc > 1 && strcmp(argv[1], "switch") == 0)
+    const char *what = argc > 1 ? argv[1] : "shares";
+    int hz = -1;
+    if (strcmp(what, "shares") != 0)
+        rate_open();
+    if (strcmp(what, "switch") == 0)
         switched(rank);
+    else if (strcmp(what, "rate") == 0 && MPI_T_cvar_read(rate, &hz) == MPI_SUCCESS)
+        printf("rank %d: mpit_sample_hz %d\n", rank, hz);
     else
         shares(rank, argc > 2 ? atof(argv[2]) : 1);
     MPI_Finalize();

@@ -75,6 +75,15 @@ assert len(mains) == 2 and said.count("samples") == 2'
     fi
 
     # shellcheck disable=SC2086
+    if MPIT_SAMPLE_HZ=100 $two env LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/sampled-$mpi" rate \
+        >"$work/out" 2>"$work/err" && [ "$(grep -c 'mpit_sample_hz 0$' "$work/out")" = 2 ] &&
+        [ "$(grep -c 'MPIT_SAMPLE_HZ needs MPIT_OUTPUT' "$work/err")" = 1 ]; then
+        ok "$mpi: without a directory there are no samples; it is said, and mpit_sample_hz is 0"
+    else
+        not_ok "$mpi: MPIT_SAMPLE_HZ without MPIT_OUTPUT" "$work/out" "$work/err"
+    fi
+
+    # shellcheck disable=SC2086
     run --sample 500 --sample-ranks 1-7 --output "$work/ranks-$mpi" $two "$build/tests/sampled-$mpi" shares 0.5
     counted "$work/ranks-$mpi"
     judged "$mpi: --sample-ranks 1-7 samples rank 1 alone" 'assert set(mains) == {1} and mains[1]["samples"] > 100'

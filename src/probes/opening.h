@@ -1,0 +1,18 @@
+/*
+ * A run begins in this process: its settings, its file, and all that counts.
+ */
+#ifndef MPIT_PROBES_OPENING_H
+#define MPIT_PROBES_OPENING_H
+
+#include <stdbool.h>
+
+struct opened {
+    char directory[4096]; /* MPIT_OUTPUT when the program started, absolute; "" = none */
+    bool trace_asked;     /* by all processes alike, even if this one has no file for it */
+    bool trace_refused;   /* there is none */
+};
+
+/* False: there is no memory for it, which was said; nothing is recorded. Once in a process, by one thread. */
+bool run_start(struct opened *opened);
+
+#endif

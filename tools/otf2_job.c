@@ -144,6 +144,8 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
 {
     for (size_t i = 0; i < count; i++) {
         const struct run_header *header = &runs[i].header;
+        if (header->world_rank < 0) /* it has no world yet */
+            continue;
         if (header->world_size > job->size)
             job->size = header->world_size;
         if (header->world_rank >= job->size)

@@ -13,6 +13,7 @@ int report_error(struct otf2_report *report, const char *format, ...)
     va_start(args, format);
     vsnprintf(report->error, sizeof report->error, format, args);
     va_end(args);
+    text_tidy(report->error, sizeof report->error); /* names in it are from a file */
     return -1;
 }
 
@@ -25,7 +26,7 @@ void report_warning(struct otf2_report *report, const char *format, ...)
     char *warning = report->warnings[report->warning_count - 1];
     vsnprintf(warning, OTF2_WARNING_BYTES, format, args);
     va_end(args);
-    text_tidy(warning, OTF2_WARNING_BYTES); /* names in it are from a file */
+    text_tidy(warning, OTF2_WARNING_BYTES); /* here, too */
 }
 
 int report_no_memory(struct otf2_report *report)

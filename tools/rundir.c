@@ -394,7 +394,7 @@ static struct summary *files_summary(const struct run_job *job)
 static bool files_could_grow(const struct run_job *job)
 {
     for (size_t i = 0; i < job->file_count; i++)
-        if (job->files[i].header.lost[LOSS_DISK_FULL])
+        if (job->files[i].header.lost[LOSS_DISK_FULL] || job->files[i].header.lost[LOSS_NO_FILE])
             return false;
     return true;
 }
@@ -447,7 +447,7 @@ void run_job_summarize(struct run_job *job)
 
 static int entry_order(const struct dirent **a, const struct dirent **b)
 {
-    return strcmp((*a)->d_name, (*b)->d_name);
+    return strverscmp((*a)->d_name, (*b)->d_name); /* of a host by the processes' numbers: jobs mostly as they began */
 }
 
 static int entry_wanted(const struct dirent *entry)

@@ -4,6 +4,7 @@
 #include "clocksync.h"
 #include "compact.h"
 #include "counter.h"
+#include "label.h"
 #include "readercomms.h"
 #include "readerversions.h"
 #include "runmap.h"
@@ -25,6 +26,7 @@ int reader_fail(struct run_reader *reader, const char *format, ...)
     va_start(args, format);
     vsnprintf(reader->error, sizeof reader->error, format, args);
     va_end(args);
+    text_tidy(reader->error, sizeof reader->error); /* names in it are from the file */
     return -1;
 }
 

@@ -202,7 +202,8 @@ void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
     if (number <= cursor->next)
         return;
     uint64_t ready = (uint64_t)(cursor->ready_end - cursor->ready);
-    cursor->ready += number - cursor->next < ready ? number - cursor->next : ready;
+    if (ready) /* else there may be no pointer yet */
+        cursor->ready += number - cursor->next < ready ? number - cursor->next : ready;
     cursor->next = number;
 }
 

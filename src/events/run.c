@@ -149,6 +149,7 @@ static int file_grow(struct run *run, size_t bytes)
     run->no_room = run_file_trouble(run, error);
     run_lost(run, run->no_room, 1);
     run->broken = true;
+    run->broken_by = error;
     run_file_release(run, fd);
     return -1;
 }

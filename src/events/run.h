@@ -38,6 +38,7 @@ struct run {
     struct trace_places *places; /* with TRACE_RING: where its chunks lie */
     struct gap_table *gaps;      /* what could not be kept; NULL: only counted */
     enum loss_cause no_room;     /* why the file does not grow any more, where it is broken */
+    int broken_by;               /* the errno of that; 0: none */
     char *arena;
     uint64_t arena_offset; /* of `arena` in the file; 0 = not in the file */
     size_t arena_used, arena_size;

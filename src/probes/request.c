@@ -13,7 +13,8 @@ struct shard {
     uint32_t mask; /* buckets - 1; 0 = none yet */
     uint32_t used;
     uint32_t *buckets; /* numbers of requests; 0 = empty */
-    uint32_t hint; /* of a handle that stands for several: the request before the one that was taken last; 0: none */
+    uint32_t hint;  /* of a handle that stands for several: the request before the one that was taken last; 0: none */
+    uint32_t spent; /* by long searches, of SEARCH_FAR */
 };
 
 static struct shard shards[SHARDS];
@@ -291,14 +292,18 @@ void request_put_new(struct log *log, struct request *request, uint64_t handle)
         place->behind += 1 - displaced;
 }
 
-enum { SEARCH_MOST = 64 }; /* so many requests of one handle are looked through for their variable, twice */
+enum {
+    SEARCH_MOST = 64,     /* so many requests of one handle are looked through for their variable, twice, */
+    SEARCH_PAID = 128,    /* and then so many for each that was taken, */
+    SEARCH_FAR = 1 << 12, /* which may be saved up to this many */
+};
 
 /* The request of this ring, behind `start`, that was put into the variable: the one before it; NULL: not among these.
  */
-static struct request *ring_find(struct request *start, const void *where)
+static struct request *ring_find(struct request *start, const void *where, uint32_t most, uint32_t *looked)
 {
     struct request *before = start;
-    for (int i = 0; i <= SEARCH_MOST; i++) {
+    for (*looked = 0; *looked <= most; ++*looked) {
         struct request *request = request_at(before->younger);
         if (request->posted.where == where)
             return before;
@@ -309,15 +314,29 @@ static struct request *ring_find(struct request *start, const void *where)
     return NULL;
 }
 
+/* Where it lies: behind the youngest are the oldest; near the one that was taken last; or far from both. */
+static struct request *ring_search(struct shard *shard, struct request *youngest, const void *where)
+{
+    uint32_t looked;
+    struct request *last = shard->hint ? request_at(shard->hint) : NULL;
+    struct request *before = ring_find(youngest, where, SEARCH_MOST, &looked);
+    if (!before && looked > SEARCH_MOST && last && last->handle == youngest->handle)
+        before = ring_find(last, where, SEARCH_MOST, &looked);
+    shard->spent -= shard->spent < SEARCH_PAID ? shard->spent : SEARCH_PAID;
+    if (before || looked <= SEARCH_MOST) /* there are no others */
+        return before;
+    before = ring_find(youngest, where, SEARCH_FAR - shard->spent, &looked);
+    shard->spent += looked < SEARCH_FAR - shard->spent ? looked : SEARCH_FAR - shard->spent;
+    return before;
+}
+
 /* Takes one out of the requests of one handle, the youngest of which is at *at: the oldest of its variable. Programs
  * complete what they have posted in its order, but perhaps not all of it: what is not among the oldest is looked for
- * where the last one was. If it is not there, either, the oldest of all goes. */
+ * where the last one was, and then as far as the ones taken before have paid for: in the long run a take costs the same
+ * however many there are. If it is not found the oldest of all goes. */
 static struct request *ring_take(struct shard *shard, uint32_t *at, const void *where, bool only_there)
 {
-    struct request *youngest = request_at(*at), *before = ring_find(youngest, where);
-    struct request *last = shard->hint ? request_at(shard->hint) : NULL;
-    if (!before && last && last->handle == youngest->handle)
-        before = ring_find(last, where);
+    struct request *youngest = request_at(*at), *before = ring_search(shard, youngest, where);
     if (!before && only_there)
         return NULL;
     if (!before)

@@ -1,11 +1,14 @@
 /*
  * Small messages on two communicators by turns, all under way at once. The libraries return one handle for many of
  * them; which is which says the variable alone. Those of one communicator are completed first: it has all of its own
- * then.
+ * then. In blocks, what is completed first was posted last, behind all of the other one.
+ *
+ * alternate turns|blocks single|multiple
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { COMMS = 2, MESSAGES = 500 };
 
@@ -27,7 +30,11 @@ int main(int argc, char *argv[])
     MPI_T_pvar_handle handles[COMMS];
     MPI_Comm comms[COMMS];
     int rank, provided, word = 0, faults = 0;
-    MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    if (argc != 3)
+        return 2;
+    int in_blocks = strcmp(argv[1], "blocks") == 0;
+    MPI_Init_thread(&argc, &argv, strcmp(argv[2], "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &provided);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_pvar_session_create(&session);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -35,19 +42,21 @@ int main(int argc, char *argv[])
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]);
         handle_start(session, &comms[c], &handles[c]);
     }
-    for (int i = 0; i < MESSAGES && rank == 0; i++)
-        for (int c = 0; c < COMMS; c++)
-            MPI_Isend(&word, 1, MPI_INT, 1, i, comms[c], &requests[c][i]);
-    for (int c = 0; c < COMMS; c++) {
+    for (int i = 0; i < COMMS * MESSAGES && rank == 0; i++) {
+        int c = in_blocks ? i / MESSAGES : i % COMMS, message = in_blocks ? i % MESSAGES : i / COMMS;
+        MPI_Isend(&word, 1, MPI_INT, 1, message, comms[c], &requests[c][message]);
+    }
+    for (int turn = 0; turn < COMMS; turn++) {
+        int c = in_blocks ? COMMS - 1 - turn : turn;
         for (int i = 0; i < MESSAGES && rank == 1; i++)
             MPI_Recv(&word, 1, MPI_INT, 0, i, comms[c], MPI_STATUS_IGNORE);
         if (rank == 0)
             MPI_Waitall(MESSAGES, requests[c], MPI_STATUSES_IGNORE);
         for (int k = 0; k < COMMS; k++) {
-            unsigned long long count = 0, wanted = k <= c ? MESSAGES : 0;
+            unsigned long long count = 0, wanted = (in_blocks ? k >= c : k <= c) ? MESSAGES : 0;
             MPI_T_pvar_read(session, handles[k], &count);
             if (count != wanted) {
-                printf("rank %d, %d of %d waited for: communicator %d has %llu messages\n", rank, c + 1, COMMS, k,
+                printf("rank %d, %d of %d waited for: communicator %d has %llu messages\n", rank, turn + 1, COMMS, k,
                        count);
                 faults++;
             }

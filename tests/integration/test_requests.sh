@@ -84,9 +84,10 @@ for mpi in openmpi mpich; do
     rm -rf "$run"
 
     "mpicc.$mpi" -o "$work/alternate" "${source%/*}/alternate.c" >"$work/out" 2>&1 || not_ok "alternate.c, $mpi, compiles" "$work/out"
-    for threads in "" threads; do
-        name="alternate.c, $mpi${threads:+, several threads allowed}"
-        if launch $mpi 2 "$work/alternate" $threads >"$work/out" 2>&1 </dev/null; then
+    for how in "turns single" "turns multiple" "blocks single" "blocks multiple"; do
+        name="alternate.c, $mpi, $how"
+        # shellcheck disable=SC2086
+        if launch $mpi 2 "$work/alternate" $how >"$work/out" 2>&1 </dev/null; then
             ok "each communicator has its own: $name"
         else
             not_ok "each communicator has its own: $name (status $?)" "$work/out"

@@ -267,6 +267,28 @@ static void file_size_limit_is_a_full_disk_and_no_signal(void **state)
     assert_int_equal(reader.chunk_count, 2);
 }
 
+/* A program that closes what it does not know, and puts another file there. */
+static void a_file_that_was_taken_away_stays_the_cause(void **state)
+{
+    (void)state;
+    uint64_t offset;
+    static struct event events[2000];
+    open_with(64 * MEGABYTE, 0);
+    assert_non_null(run_alloc(&run, 100, &offset));
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(null >= 0);
+    unlink(run.path); /* so that it is not opened again */
+    assert_int_equal(dup2(null, run.fd), run.fd);
+    close(null);
+    assert_non_null(run_alloc(&run, 300000, &offset));
+    assert_int_equal(offset, 0);
+    assert_int_equal(run.header->lost[LOSS_NO_FILE], 1);
+    assert_false(run_trace_append(&run, 0, 0, events, 2000));
+    assert_int_equal(run.header->lost[LOSS_NO_FILE], 2001);
+    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 0);
+    run_close(&run, RUN_FINALIZED, true);
+}
+
 static void no_space_for_the_header_is_a_problem_and_no_file(void **state)
 {
     (void)state;
@@ -418,6 +440,7 @@ int main(void)
         TEST(directory_that_is_a_file_is_a_problem_and_no_end),
         TEST(unwritable_directory_is_a_problem_and_no_end),
         TEST(file_size_limit_is_a_full_disk_and_no_signal),
+        TEST(a_file_that_was_taken_away_stays_the_cause),
         TEST(no_space_for_the_header_is_a_problem_and_no_file),
         TEST(what_comes_after_the_end_lives_in_memory),
         TEST(run_that_goes_on_grows_in_its_file),

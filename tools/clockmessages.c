@@ -139,8 +139,8 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
         struct event_cursor cursor;
         const struct event *event;
         uint64_t begin = 0, end = 0;
-        bool wide = false;     /* the record before was a call that has an extension; parts may have some, too */
-        uint64_t *open = NULL; /* the time of a call that took long stands behind it, and before its parts */
+        bool wide = false;         /* the record before was a call that has an extension; parts may have some, too */
+        struct times *open = NULL; /* the time of a call that took long stands behind it, and before its parts */
         event_cursor_open(&cursor, rank->file, thread);
         while (count >= 0 && (event = event_cursor_next(&cursor))) {
             unsigned kind = event_kind(event);
@@ -151,7 +151,7 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
             if (kind == RECORD_EXTENSION && wide) {
                 end = begin + ((const struct event_extension *)event)->duration;
                 if (open)
-                    *open = end;
+                    open->list[open->count - 1] = open->last = end;
             }
             wide = kind < RECORD_FIRST && (event->kind & EVENT_WIDE);
             open = NULL;
@@ -160,9 +160,7 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
                 continue;
             struct times *list = &times[event->peer];
             count = times_add(list, sent ? event->begin : end) == 0 ? count + 1 : TIMES_NO_MEMORY;
-            open = !sent && count > 0 && kind < RECORD_FIRST && (event->kind & EVENT_WIDE)
-                       ? &list->list[list->count - 1]
-                       : NULL;
+            open = !sent && count > 0 && kind < RECORD_FIRST && (event->kind & EVENT_WIDE) ? list : NULL;
         }
         bool missing = cursor.missing != 0;
         event_cursor_close(&cursor);

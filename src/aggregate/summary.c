@@ -366,15 +366,15 @@ int summary_of_book(struct summary *summary, uint64_t end_ticks)
 }
 
 /* When the latest of the last calls that a thread has recorded returned; 0: none is known. */
-static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thread)
+static uint64_t tail_last_ticks(const struct run_reader *reader, uint32_t thread, uint64_t events, bool *whole)
 {
-    enum { EVENTS = 4 * RING_SPARE }; /* behind a call stand no more records than that */
     struct event_cursor cursor;
     const struct event *event;
     uint64_t last = 0, begin = 0;
     event_cursor_open(&cursor, reader, thread);
     cursor.whole = true;
-    event_cursor_skip(&cursor, cursor.end > EVENTS ? cursor.end - EVENTS : 0);
+    event_cursor_skip(&cursor, cursor.end > events ? cursor.end - events : 0);
+    *whole = cursor.end <= events;
     while ((event = event_cursor_next(&cursor)) != NULL) {
         uint64_t end = 0;
         if (begin && event_kind(event) == RECORD_EXTENSION) {
@@ -388,6 +388,16 @@ static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thre
         last = end > last ? end : last;
     }
     event_cursor_close(&cursor);
+    return last;
+}
+
+/* Behind its last call there may be any number of records: of its requests, and of other libraries' instruments. */
+static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thread)
+{
+    uint64_t last = 0;
+    bool whole = false;
+    for (uint64_t events = 4 * RING_SPARE; !last && !whole && events < UINT64_MAX / 8; events *= 8)
+        last = tail_last_ticks(reader, thread, events, &whole);
     return last;
 }
 

@@ -2,6 +2,8 @@
 #include "unwindtable.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <string.h>
 
 /* Register numbers of x86-64 (System V ABI, 3.6). */
@@ -91,13 +93,16 @@ struct common {
     bool signal; /* these are frames that the system makes for signal handlers */
 };
 
-/* An entry without its length; none: at is NULL. */
-static struct bytes entry_at(const uint8_t *at)
+/* An entry without its length, which lies between the bounds as a whole; none: at is NULL. */
+static struct bytes entry_at(const uint8_t *at, struct bytes bounds)
 {
     uint32_t length;
+    if (at < bounds.at || at >= bounds.end || (size_t)(bounds.end - at) < sizeof length)
+        return (struct bytes){NULL, NULL};
     memcpy(&length, at, sizeof length);
-    bool good = length != 0 && length != UINT32_MAX; /* the end, and the form of 64 bits, which nobody writes */
-    return (struct bytes){good ? at + sizeof length : NULL, at + sizeof length + (good ? length : 0)};
+    at += sizeof length;
+    bool good = length != 0 && length <= (size_t)(bounds.end - at); /* 0: the end; nobody writes the form of 64 bits */
+    return (struct bytes){good ? at : NULL, at + (good ? length : 0)};
 }
 
 static bool augmentation_read(struct bytes *entry, const char *letters, struct common *common)
@@ -122,9 +127,9 @@ static bool augmentation_read(struct bytes *entry, const char *letters, struct c
     return data.at != NULL;
 }
 
-static bool common_read(const uint8_t *at, struct common *common)
+static bool common_read(const uint8_t *at, struct bytes bounds, struct common *common)
 {
-    struct bytes entry = entry_at(at);
+    struct bytes entry = entry_at(at, bounds);
     *common = (struct common){.code_unit = 0};
     uint64_t id = bytes_number(&entry, 4), version = bytes_number(&entry, 1);
     if (!entry.at || id != 0 || (version != 1 && version != 3))
@@ -145,19 +150,39 @@ static bool common_read(const uint8_t *at, struct common *common)
     return true;
 }
 
+/* What is mapped around the tables of an object: the segment that the header's table lies in. */
+static struct bytes bounds_of(const struct dl_find_object *object)
+{
+    const ElfW(Ehdr) *head = object->dlfo_map_start;
+    const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
+    uintptr_t bias = object->dlfo_link_map ? object->dlfo_link_map->l_addr : 0,
+              table = (uintptr_t)object->dlfo_eh_frame;
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > 4096 - sizeof *parts ||
+        head->e_phnum > (4096 - head->e_phoff) / sizeof *parts)
+        return (struct bytes){object->dlfo_map_start, object->dlfo_map_end};
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        uintptr_t begin = bias + parts[i].p_vaddr, end = begin + parts[i].p_filesz;
+        if (parts[i].p_type == PT_LOAD && table >= begin && table < end)
+            return (struct bytes){(const uint8_t *)begin, (const uint8_t *)end};
+    }
+    return (struct bytes){object->dlfo_map_start, object->dlfo_map_end};
+}
+
 /* The entry of the function in which `pc` is, by binary search; NULL: there is none. */
-static const uint8_t *entry_find(const uint8_t *table, const struct dl_find_object *object, uint64_t pc)
+static const uint8_t *entry_find(const uint8_t *table, struct bytes bounds, uint64_t pc)
 {
     struct pair {
         int32_t begin, entry; /* relative to the table */
     } pair;
     uint32_t count;
     /* the only form that linkers write: a sorted table of 4-byte offsets from its own begin */
+    if (table < bounds.at || table + 12 > bounds.end)
+        return NULL;
     if (table[0] != 1 || table[2] != 0x03 || table[3] != 0x3b || (table[1] & ENCODED_FORM) != 0x0b)
         return NULL;
     memcpy(&count, table + 8, sizeof count);
-    const uint8_t *pairs = table + 12, *end = object->dlfo_map_end;
-    if (pairs > end || count == 0 || count > (size_t)(end - pairs) / sizeof pair)
+    const uint8_t *pairs = table + 12, *end = bounds.end;
+    if (count == 0 || count > (size_t)(end - pairs) / sizeof pair)
         return NULL;
     int64_t wanted = (int64_t)(pc - (uintptr_t)table);
     size_t low = 0, high = count;
@@ -171,7 +196,7 @@ static const uint8_t *entry_find(const uint8_t *table, const struct dl_find_obje
     }
     memcpy(&pair, pairs + low * sizeof pair, sizeof pair);
     const uint8_t *entry = table + pair.entry;
-    bool inside = entry >= (const uint8_t *)object->dlfo_map_start && entry < end - 8;
+    bool inside = entry >= bounds.at && entry < end - 8;
     return pair.begin <= wanted && inside ? entry : NULL;
 }
 
@@ -386,11 +411,12 @@ enum unwind_result unwind_row_find(struct unwinder *unwinder, uint64_t pc)
     struct common common;
     if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0 || !object.dlfo_eh_frame)
         return UNWIND_NONE;
-    const uint8_t *at = entry_find(object.dlfo_eh_frame, &object, pc);
-    struct bytes entry = at ? entry_at(at) : (struct bytes){NULL, NULL};
+    struct bytes bounds = bounds_of(&object);
+    const uint8_t *at = entry_find(object.dlfo_eh_frame, bounds, pc);
+    struct bytes entry = at ? entry_at(at, bounds) : (struct bytes){NULL, NULL};
     const uint8_t *here = entry.at;
     uint64_t back = bytes_number(&entry, 4);
-    if (!entry.at || back == 0 || back > (uintptr_t)here || !common_read(here - back, &common))
+    if (!entry.at || back == 0 || back > (size_t)(here - bounds.at) || !common_read(here - back, bounds, &common))
         return UNWIND_NONE;
     uint64_t begin = bytes_pointer(&entry, common.encoding);
     uint64_t length = bytes_pointer(&entry, common.encoding & ENCODED_FORM);

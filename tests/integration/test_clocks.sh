@@ -126,5 +126,15 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
     recorded "a collective of 2.25 GiB beside a receive" 2 "$work/wide"
     "$build/bin/mpit-dump" --analyze "$run" >"$work/analysis" 2>&1
     says "its size is not taken for the end of its call" "! grep 'received before' '$work/analysis' && grep 'Late Sender' '$work/analysis'"
+
+    mpicc.openmpi -o "$work/widethreads" "$here/widethreads.c" >"$work/out" 2>&1 || not_ok "widethreads.c compiles" "$work/out"
+    recorded "receives of a thread within a long one of another" 2 "$work/widethreads"
+    "$build/bin/mpit-dump" --csv "$run" >"$work/csv"
+    says "they are not taken for each other: both leave the last barrier at once" "python3 -c '
+import csv
+ends = {row[\"rank\"]: float(row[\"start_s\"]) + float(row[\"duration_s\"])
+        for row in csv.DictReader(open(\"$work/csv\")) if (row[\"what\"], row[\"function\"]) == (\"call\", \"MPI_Barrier\")}
+print(ends)
+assert len(ends) == 2 and ends[\"0\"] > 6 and abs(ends[\"0\"] - ends[\"1\"]) < 0.2'"
 done
 verdict

@@ -83,6 +83,19 @@ assert len(mains) == 2 and said.count("samples") == 2'
         not_ok "$mpi: MPIT_SAMPLE_HZ without MPIT_OUTPUT" "$work/out" "$work/err"
     fi
 
+    here=$(dirname "$0")
+    gcc -shared -fPIC -O1 -DPLUGIN "$here/badtables.c" -o "$work/plugin.so" &&
+        "mpicc.$mpi" "$here/badtables.c" -o "$work/badtables-$mpi" || not_ok "$mpi: badtables.c compiles"
+    for how in far long noise; do
+        python3 "$here/badtables.py" "$work/plugin.so" "$work/$how.so" $how || not_ok "$mpi: badtables.py $how"
+        if run --sample 1000 --output "$work/$how-$mpi" "mpirun.$mpi" -n 1 "$work/badtables-$mpi" "$work/$how.so" &&
+            grep -q done "$work/out" && mpit-dump --profile "$work/$how-$mpi" 2>&1 | grep -q 'spin'; then
+            ok "$mpi: unwind tables that are wrong ($how) end a stack and not the program"
+        else
+            not_ok "$mpi: unwind tables that are wrong ($how)" "$work/err"
+        fi
+    done
+
     # shellcheck disable=SC2086
     run --sample 500 --sample-ranks 1-7 --output "$work/ranks-$mpi" $two "$build/tests/sampled-$mpi" shares 0.5
     counted "$work/ranks-$mpi"

@@ -4,10 +4,12 @@
 #include "native.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ANCESTORS_MAX = 16, TEXT_BYTES = 4096 };
@@ -67,14 +69,25 @@ static uint64_t launch_hash(const char *directory)
     return text_hash(hash, getenv("SLURM_JOB_ID"));
 }
 
+/* When this process was asked first: what is executed next in it, and those who have its number in other places and at
+ * other times, are jobs of their own. */
+static uint64_t born(void)
+{
+    static uint64_t ns;
+    struct timespec now;
+    if (!ns && clock_gettime(CLOCK_REALTIME, &now) == 0)
+        ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return ns;
+}
+
 uint64_t job_number(const char *directory, int size)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
     uint64_t hash = launch_hash(directory);
     if (size == 1) { /* what else it inherited may be the name of a process that started it, and of that one's job */
-        char own[96], host[64] = "";
+        char own[128], host[64] = "";
         gethostname(host, sizeof host - 1);
-        snprintf(own, sizeof own, "%s.%d", host, (int)getpid());
+        snprintf(own, sizeof own, "%s.%d.%" PRIu64, host, (int)getpid(), born());
         return text_hash(hash, own);
     }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

@@ -11,8 +11,8 @@
  * From the run directory ("" = none) and the launcher's name for the job: PMIx's, the PMI's or Slurm's out of the
  * environment; hydra's out of the command line of the proxy above this process. Where there is none of these, the
  * process that started this one stands for it: the same on a node; MPI_Finalize makes it one for all nodes. A world of
- * one process
- * (`size` 1) is named after that: its environment and the processes above may be those of another job that started it.
+ * one process (`size` 1) is named after that and its time: its environment and the processes above may be those of
+ * another job that started it.
  */
 uint64_t job_number(const char *directory, int size);
 

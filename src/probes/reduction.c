@@ -53,15 +53,24 @@ static bool part_send(MPI_Comm comm, int target, const struct summary *summary)
     return good && size;
 }
 
+/* Processes have the same number again: in other namespaces, after many others, or because one executes the next. */
+static void summary_path(char *path, size_t size)
+{
+    char host[64] = "localhost";
+    gethostname(host, sizeof host - 1);
+    snprintf(path, size, "%s/%s.%d%s", recorder_directory(), host, (int)getpid(), SUMMARY_SUFFIX);
+    for (unsigned i = 1; i < UINT16_MAX && access(path, F_OK) == 0; i++)
+        snprintf(path, size, "%s/%s.%d.%u%s", recorder_directory(), host, (int)getpid(), i, SUMMARY_SUFFIX);
+}
+
 static bool file_write(const struct summary *summary)
 {
-    char path[4096 + 128], temporary[4096 + 136], host[64] = "localhost";
+    char path[4096 + 128], temporary[4096 + 136];
     size_t bytes;
     void *data = summary_pack(summary, &bytes);
     if (!data)
         return false;
-    gethostname(host, sizeof host - 1);
-    snprintf(path, sizeof path, "%s/%s.%d%s", recorder_directory(), host, (int)getpid(), SUMMARY_SUFFIX);
+    summary_path(path, sizeof path);
     snprintf(temporary, sizeof temporary, "%s.part", path);
     bool fits = filesize_permits(bytes);
     int fd = fits ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;

@@ -71,6 +71,15 @@ EOF
     gives "$mpi: one that was launched by nothing" 137 mpit-run --output "alone-$mpi" "./starting-$mpi" dies
     says err ' rank .not known.: in MPI_Init, for '
 
+    if unshare -pf --mount-proc true 2>/dev/null; then # jobs whose processes have the same numbers
+        for kept in 1 0; do
+            MPIT_REDUCE=$kept mpit-run --quiet --output "same-$mpi-$kept" sh -c "for job in 1 2; do
+                unshare -pf --mount-proc ./starting-$mpi fine; done" >out 2>err </dev/null
+            gives "$mpi: processes of one number are two jobs (MPIT_REDUCE=$kept)" 0 mpit-dump "same-$mpi-$kept"
+            says out '^job 2 of 2'
+        done
+    fi
+
     mpit-run --trace --quiet --output "jobs-$mpi" sh -c "./starting-$mpi dies
         for job in 1 2; do mpirun.$mpi -n 1 ./starting-$mpi fine; done" >out 2>err </dev/null
     gives "$mpi: of three jobs the two that began are converted" 0 mpit-dump --otf2 "archives-$mpi" "jobs-$mpi"

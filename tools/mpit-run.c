@@ -229,7 +229,8 @@ static bool programs_are_several(char *const words[])
 {
     for (; *words; words++)
         if (strcmp(*words, ":") == 0 || strcmp(*words, "--app") == 0 || strcmp(*words, "-app") == 0 ||
-            strcmp(*words, "-configfile") == 0 || strcmp(*words, "--multi-prog") == 0)
+            strcmp(*words, "-configfile") == 0 || strcmp(*words, "--configfile") == 0 ||
+            strcmp(*words, "--multi-prog") == 0)
             return true;
     return false;
 }

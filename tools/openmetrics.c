@@ -257,7 +257,7 @@ void family_add_number(struct metric_family *family, const struct text *labels, 
 {
     struct text *text = sample_begin(family, type_suffix(family->type), labels, "");
     if (isfinite(value))
-        text_add(text, " %.9g\n", value);
+        text_add(text, " %.15g\n", value);
     else
         text_add(text, " %s\n", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
 }

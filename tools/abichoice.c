@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SCRIPT_BYTES_MAX = 1 << 20, SCRIPT_DEPTH_MAX = 3, WORDS_MAX = 4096 };
@@ -95,7 +96,10 @@ static void word_examine(struct search *search, const char *word, int depth, boo
     if (depth > SCRIPT_DEPTH_MAX || !*word || *word == '-' || strchr(word, '$') || !word_is_new(search, word))
         return;
     bool executable = program_find(word, path) == 0;
-    if (!executable && snprintf(path, sizeof path, "%s", word) < (int)sizeof path && access(path, R_OK) != 0)
+    if (!executable && (snprintf(path, sizeof path, "%s", word) >= (int)sizeof path || access(path, R_OK) != 0))
+        return;
+    struct stat st; /* to open a pipe would be noticed by its other end */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return;
     if (executable && launcher_named(word)) {
         enum mpi_abi abi = launcher_abi(launcher_identify(path));

@@ -20,8 +20,10 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
-    if (info->si_code != SI_KERNEL && child_pid > 0)
-        kill((pid_t)child_pid, signal);
+    pid_t child = (pid_t)child_pid;
+    /* the terminal has told its whole process group already; timeout and setsid are in one of their own */
+    if (child > 0 && (info->si_code != SI_KERNEL || getpgid(child) != getpgrp()))
+        kill(child, signal);
     errno = saved;
 }
 

@@ -171,6 +171,7 @@ void outcome_show(const struct outcome *outcome)
     struct run_dir dir;
     char error[512], archive[PATH_MAX + 8];
     const char *given = outcome->output->given;
+    signal(SIGPIPE, SIG_IGN); /* who reads the summary may have gone; the archive is made all the same */
     signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
     postmortem_seen(outcome->output->path);
     if (run_dir_count(outcome->output->path) == 0) {

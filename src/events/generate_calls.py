@@ -225,6 +225,8 @@ def plain_arguments(call):
         ready.append("false")  # a split operation begins: more is recorded than the call
     elif "count" in names:
         ready.append("plain_bytes(log, count, type, &bytes)")
+    elif call.shape == "file_transfer":
+        ready.append("false")  # a split operation ends: what was asked for stands behind its begin
     words = ["win" if call.klass == "rma" else "fh"]
     if call.klass == "rma":
         words.append("target" if "target" in names else "PEER_NONE")

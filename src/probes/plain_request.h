@@ -137,7 +137,9 @@ void plain_mreceived_rare(struct log *log, uint64_t begin, enum call kind, struc
             return wrapper_entered(), GENERAL(name) call;                                                              \
         uint64_t key = message_key(message);                                                                           \
         struct front_place *place = front_kept(front_place(key));                                                      \
-        if (__builtin_expect(place->handle != key || place->posted.view->thread != log->own.index, 0))                 \
+        if (__builtin_expect(place->handle != key || place->posted.view->thread != log->own.index ||                   \
+                                 place->posted.view->comm->freed,                                                      \
+                             0)) /* one that was freed must be held until this call's event is there */                \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         struct view *view = place->posted.view;                                                                        \
         if (status == MPI_STATUS_IGNORE)                                                                               \

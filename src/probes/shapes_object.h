@@ -172,7 +172,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct accessed on;                                                                                            \
-        MPI_Status own;                                                                                                \
+        MPI_Status own = {0};                                                                                          \
         if (!object_enter(&probe, kind, &book.files, OBJECT_HANDLE(fh), PEER_NONE, &on))                               \
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \

@@ -44,7 +44,19 @@ static void signals_return(void)
 
 static int is_stdout(const char *path)
 {
-    return strcmp(path, "-") == 0;
+    struct stat st, out;
+    if (strcmp(path, "-") == 0)
+        return 1;
+    return stat(path, &st) == 0 && fstat(STDOUT_FILENO, &out) == 0 && st.st_dev == out.st_dev &&
+           st.st_ino == out.st_ino; /* /dev/stdout: a link to whatever it goes to, which may be a regular file */
+}
+
+/* /dev/stderr, /dev/fd/3: a descriptor's name, not a file's. */
+static int is_descriptor(const char *path)
+{
+    char target[sizeof "/proc/"] = "";
+    return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           (readlink(path, target, sizeof target - 1) > 0 && strcmp(target, "/proc/") == 0);
 }
 
 /* A pipe or a device is written as it is; there is nothing to put in its place. */
@@ -60,7 +72,9 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
     FILE *file = NULL;
     if (is_stdout(path))
         return stdout;
-    if (is_special(path)) {
+    if (is_descriptor(path)) {
+        file = fopen(path, "a"); /* what it has got already stays */
+    } else if (is_special(path)) {
         file = fopen(path, "w");
     } else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         errno = EISDIR;

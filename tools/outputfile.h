@@ -1,6 +1,7 @@
 /*
  * A file that is there when it is whole. It is written beside its place, under a name of its own, and gets its name at
- * the end; interrupted (SIGINT, SIGTERM, SIGHUP) or failed, nothing is left. "-" is standard output. One at a time.
+ * the end; interrupted (SIGINT, SIGTERM, SIGHUP) or failed, nothing is left. "-" is standard output, as is what it goes
+ * to; what is no regular file, or has the name of a descriptor, is written as it is. One at a time.
  */
 #ifndef MPIT_TOOLS_OUTPUTFILE_H
 #define MPIT_TOOLS_OUTPUTFILE_H

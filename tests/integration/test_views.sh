@@ -137,6 +137,11 @@ files() {
     check "$name: nothing is left" rmdir files
     mkdir -p files
     check "$name: standard output" sh -c "'$dump' --perfetto - run | cmp - all.json"
+    # in a folder of its own: where links of /dev may be replaced, they are not to be
+    check "$name: standard output by its name" sh -c "rm -f own && ln -s /proc/self/fd/1 own && echo before >files/out &&
+        '$dump' --perfetto own run >>files/out && test -L own && (echo before && cat all.json) | cmp - files/out"
+    check "$name: standard error by its name" sh -c "ln -sf /proc/self/fd/2 own && echo before >files/err &&
+        '$dump' --perfetto own run 2>>files/err && test -L own && (echo before && cat all.json) | cmp - files/err"
     check "$name: a file that is there is replaced" sh -c "echo old >files/old.json &&
         '$dump' --perfetto files/old.json run && cmp files/old.json all.json"
 }

@@ -3,7 +3,6 @@
 #include "filter.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -158,11 +157,45 @@ int64_t selection_ns(const struct run_reader *run, const struct event *event, co
     return lasts ? (int64_t)clock_ns(run_reader_scale(run), event_duration(event, more)) : 0;
 }
 
+static const char *character_end(const char *at)
+{
+    do
+        at++;
+    while (((unsigned char)*at & 0xc0) == 0x80); /* UTF-8 */
+    return at;
+}
+
+/* fnmatch would take brackets and backslashes, which are in names, for more. */
+bool selection_name_fits(const char *pattern, const char *name)
+{
+    const char *star = NULL, *from = NULL; /* behind the last *, and from where it stands for nothing more */
+    while (*name) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = name;
+        } else if (*pattern == '?') {
+            pattern++;
+            name = character_end(name);
+        } else if (*pattern && *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star;
+            name = from = character_end(from);
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
 bool selection_has_comm(const struct selection *selection, const char *name, const char *label)
 {
     for (size_t i = 0; i < selection->comm_count; i++)
-        if ((name && fnmatch(selection->comms[i], name, 0) == 0) ||
-            (label && label[0] && fnmatch(selection->comms[i], label, 0) == 0))
+        if ((name && selection_name_fits(selection->comms[i], name)) ||
+            (label && label[0] && selection_name_fits(selection->comms[i], label)))
             return true;
     return selection->comm_count == 0;
 }

@@ -51,6 +51,8 @@ int32_t selection_ranks_below(const struct selection *selection, int32_t size);
 bool selection_has_time(const struct selection *selection, int64_t begin_ns, int64_t end_ns);
 /* How long a call took, or what stands between calls; a metric is an instant, and has something else in that place. */
 int64_t selection_ns(const struct run_reader *run, const struct event *event, const struct event_extension *more);
+/* Does the name fit the pattern: * stands for any characters, ? for one, and all else for itself? */
+bool selection_name_fits(const char *pattern, const char *name);
 /* NULL names: a call without a communicator. */
 bool selection_has_comm(const struct selection *selection, const char *name, const char *label);
 /* Kinds that this version does not know pass if functions are not asked for. */

@@ -1,6 +1,5 @@
 #include "selectcheck.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +24,7 @@ static void names_add(struct names *names, const char *name)
 
 static bool comm_fits(const struct comm_record *comm, const char *pattern)
 {
-    return fnmatch(pattern, comm->name, 0) == 0 || (comm->label[0] && fnmatch(pattern, comm->label, 0) == 0);
+    return selection_name_fits(pattern, comm->name) || (comm->label[0] && selection_name_fits(pattern, comm->label));
 }
 
 /* Looks for the pattern in all files, and collects the names that it sees. */

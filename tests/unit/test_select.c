@@ -73,6 +73,23 @@ static void comms_go_by_name_or_label(void **state)
     assert_int_equal(selection_comm(&selection, "", problem), -1);
 }
 
+static void names_have_brackets_and_backslashes(void **state)
+{
+    static const char *const fit[][2] = {
+        {"halo[0]", "halo[0]"},  {"a\\b", "a\\b"},  {"*", ""},         {"a*b*c", "abxbc"},
+        {"*[?]", "x[\xc3\xa9]"}, {"?", "\xc3\xa9"}, {"*aab", "aaaab"}, {"h*", "h"}};
+    static const char *const other[][2] = {{"halo[0]", "halo0"}, {"[a-z]", "b"}, {"a\\b", "ab"},
+                                           {"\\*", "*"},         {"?", ""},      {"?", "ab"},
+                                           {"a*b", "abc"},       {"", "a"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
+        if (!selection_name_fits(fit[i][0], fit[i][1]))
+            fail_msg("'%s' has not taken '%s'", fit[i][0], fit[i][1]);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (selection_name_fits(other[i][0], other[i][1]))
+            fail_msg("'%s' has taken '%s'", other[i][0], other[i][1]);
+}
+
 static void functions_are_those_of_the_filter(void **state)
 {
     (void)state;
@@ -112,9 +129,13 @@ static void chosen_ranks_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chosen_ranks_are_counted),   cmocka_unit_test(everything_passes_unasked),
-        cmocka_unit_test(ranks_are_a_list_of_ranges), cmocka_unit_test(window_takes_units),
-        cmocka_unit_test(comms_go_by_name_or_label),  cmocka_unit_test(functions_are_those_of_the_filter),
+        cmocka_unit_test(chosen_ranks_are_counted),
+        cmocka_unit_test(everything_passes_unasked),
+        cmocka_unit_test(ranks_are_a_list_of_ranges),
+        cmocka_unit_test(window_takes_units),
+        cmocka_unit_test(names_have_brackets_and_backslashes),
+        cmocka_unit_test(comms_go_by_name_or_label),
+        cmocka_unit_test(functions_are_those_of_the_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

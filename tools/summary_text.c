@@ -129,16 +129,17 @@ static void stalls_print(const struct summary *summary, FILE *out)
                                                      [MPIT_STATE_STALL_COLL] = "collectives",
                                                      [MPIT_STATE_STALL_WAIT] = "completion",
                                                      [MPIT_STATE_STALL_OTHER] = "others"};
+    static const unsigned ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
+                                    CALL_MPI_Session_finalize};
     char text[UNIT_TEXT_BYTES];
     uint64_t stall_ns[STATE_COUNT];
     double all = 0, stalled = 0;
     memcpy(stall_ns, summary->stall_ns, sizeof stall_ns);
-    for (unsigned i = 1; i < CALL_COUNT && !is_never_timed(summary); i++) {
-        if (i != CALL_MPI_Init && i != CALL_MPI_Init_thread && i != CALL_MPI_Finalize)
-            all += (double)summary->calls[i].time_ns;
-        else if (summary->call_stall_ns[i] <= stall_ns[MPIT_STATE_STALL_OTHER]) /* they lie outside of the run time */
-            stall_ns[MPIT_STATE_STALL_OTHER] -= summary->call_stall_ns[i];
-    }
+    if (!is_never_timed(summary)) /* calls inside of others count once */
+        all = summary->mpi_seconds.sum * 1e9;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) /* they lie outside of the run time */
+        if (summary->call_stall_ns[ends[i]] <= stall_ns[MPIT_STATE_STALL_OTHER])
+            stall_ns[MPIT_STATE_STALL_OTHER] -= summary->call_stall_ns[ends[i]];
     if (all <= 0)
         return;
     for (unsigned i = 0; i < STATE_COUNT; i++)

@@ -9,6 +9,7 @@
 #include "summary_json.h"
 
 #include <err.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,6 +246,9 @@ int page_write(const struct run_dir *dir, const char *target)
     if (!document)
         snprintf(error, sizeof error, "no memory for the page");
     int failed = !document || page_put(document, out) != 0;
+    if (document && failed && ferror(out)) /* its reason is known now only */
+        snprintf(error, sizeof error, "%.300s cannot be written: %s", out == stdout ? "standard output" : target,
+                 strerror(errno));
     json_decref(document);
     if (output_file_close(out, target, failed, error) != 0) {
         warnx("%s", error[0] ? error : "the page cannot be written");

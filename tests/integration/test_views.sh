@@ -131,6 +131,7 @@ files() {
     refused "$name: a limit on the size of files" 'File too large' \
         sh -c "ulimit -f 64; '$dump' --perfetto files/new.json run"
     refused "$name: a full disk" 'No space left' "$dump" --perfetto /dev/full run
+    refused "$name: a full disk, page" 'full cannot be written: No space left' "$dump" --html /dev/full run
     refused "$name: a full disk, CSV" 'No space left' sh -c "'$dump' --csv run >/dev/full"
     refused "$name: no such folder" 'No such file' "$dump" --perfetto files/none/new.json run
     refused "$name: a folder" 'Is a directory' "$dump" --perfetto files run

@@ -99,6 +99,34 @@ static bool chunk_next(struct sample_cursor *cursor)
     return false;
 }
 
+/* The writer tells of all objects anew when one was loaded or has gone. One that is known stays where it is, or becomes
+ * the latest if something younger was at its addresses: which of several was there is looked for from the end. */
+static bool module_again(struct sample_cursor *cursor, const struct sample_module *head, const char *path)
+{
+    bool covered = false;
+    for (size_t i = cursor->module_count; i-- > 0;) {
+        struct module known = cursor->modules[i];
+        if (known.begin >= head->end || known.end <= head->begin)
+            continue;
+        if (known.begin != head->begin || known.end != head->end || known.bias != head->bias ||
+            known.build_id_bytes != head->build_id_bytes ||
+            memcmp(known.build_id, head->build_id, head->build_id_bytes) != 0 || strcmp(known.path, path) != 0) {
+            covered = true;
+            continue;
+        }
+        if (covered) {
+            char *text = cursor->texts[i];
+            size_t last = cursor->module_count - 1;
+            memmove(&cursor->modules[i], &cursor->modules[i + 1], (last - i) * sizeof known);
+            memmove(&cursor->texts[i], &cursor->texts[i + 1], (last - i) * sizeof text);
+            cursor->modules[last] = known;
+            cursor->texts[last] = text;
+        }
+        return true;
+    }
+    return false;
+}
+
 static bool module_take(struct sample_cursor *cursor, const struct sample_module *record, size_t bytes)
 {
     struct sample_module head;
@@ -106,8 +134,11 @@ static bool module_take(struct sample_cursor *cursor, const struct sample_module
         return false;
     memcpy(&head, record, sizeof head);
     if (head.begin >= head.end || head.build_id_bytes > SAMPLE_BUILD_ID_MOST || !head.path_bytes ||
-        head.path_bytes > bytes - sizeof head || record->path[head.path_bytes - 1] != '\0' ||
-        cursor->module_count == MODULES_MOST)
+        head.path_bytes > bytes - sizeof head || record->path[head.path_bytes - 1] != '\0')
+        return false;
+    if (module_again(cursor, &head, record->path))
+        return true;
+    if (cursor->module_count == MODULES_MOST)
         return false;
     struct module *modules = realloc(cursor->modules, (cursor->module_count + 1) * sizeof *modules);
     cursor->modules = modules ? modules : cursor->modules;

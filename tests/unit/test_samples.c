@@ -136,6 +136,34 @@ static void the_module_is_the_one_that_was_mapped_then(void **state)
     assert_string_equal(sample_cursor_module(&cursor, 0x1900)->path, "/lib/one.so");
 }
 
+/* As of a program that loads and unloads: more often than there is room for modules, two by turns at one address. */
+static void modules_told_anew_are_those_there_were(void **state)
+{
+    (void)state;
+    const uint64_t pcs[] = {0x1500};
+    enum { ROUNDS = 40000 };
+    for (int i = 0; i < ROUNDS; i++) {
+        if (writer.chunk->packed_bytes > SAMPLE_BUFFER_BYTES / 2) {
+            assert_true(run_samples_flush(&run, &writer));
+            char name[16] = "again";
+            assert_true(sample_put_thread(&writer, 5, 1, FIXTURE_PERIOD_NS, name));
+        }
+        sampler_map(&writer, 0x4000, 0x5000, 0x4000, "", 0);
+        sampler_map(&writer, 0x1000, 0x2000, 0x1000, i % 2 ? "/lib/two.so" : "/lib/one.so", 20);
+        assert_true(sampler_take(&writer, (uint64_t)i, MPIT_STATE_NOT_IN_MPI, 0, pcs, 1));
+    }
+    reading_begin();
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_non_null(sample_cursor_next(&cursor));
+        assert_string_equal(sample_cursor_module(&cursor, 0x1500)->path, i % 2 ? "/lib/two.so" : "/lib/one.so");
+        assert_string_equal(sample_cursor_module(&cursor, 0x4500)->path, "");
+    }
+    assert_null(sample_cursor_next(&cursor));
+    assert_int_equal(cursor.module_count, 3);
+    assert_int_equal(cursor.missing, 0);
+    assert_false(cursor.damaged);
+}
+
 static void take_until_full(void)
 {
     const uint64_t deep[] = {3, 2, 1}, other[] = {6, 5, 4};
@@ -345,6 +373,7 @@ int main(void)
         TEST(frames_that_the_one_before_had_are_written_once),
         TEST(a_deep_stack_keeps_its_innermost_frames),
         TEST(the_module_is_the_one_that_was_mapped_then),
+        TEST(modules_told_anew_are_those_there_were),
         TEST(full_buffers_are_appended_and_read_in_order),
         TEST(a_chunk_and_its_buffer_are_one),
         TEST(samples_without_a_place_are_counted),

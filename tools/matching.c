@@ -132,18 +132,23 @@ static bool asks_for(const struct receive *receive, const struct envelope *envel
            (asked->tag == OF_ANY_TAG || asked->tag == envelope->tag);
 }
 
-/* Is there an open receive, posted before `order`, that may get a message of this channel first? */
-static bool is_contested(const struct matching *matching, const struct envelope *envelope, uint64_t order)
+/* The oldest open receive, posted before `order`, that may get a message of this channel first; NULL: there is none. */
+static struct receive *contender_of(const struct matching *matching, const struct envelope *envelope, uint64_t order)
 {
     const struct opening *opening = opening_of(matching, envelope);
     for (size_t i = 0; opening && i < opening->open.count; i++) {
-        const struct receive *receive = queue_at(&opening->open, i);
+        struct receive *receive = queue_at(&opening->open, i);
         if (receive->order >= order)
-            return false;
+            return NULL;
         if (asks_for(receive, envelope))
-            return true;
+            return receive;
     }
-    return false;
+    return NULL;
+}
+
+static bool is_contested(const struct matching *matching, const struct envelope *envelope, uint64_t order)
+{
+    return contender_of(matching, envelope, order) != NULL;
 }
 
 static void pair(struct matching *matching, struct message *message, struct receive *receive)
@@ -265,25 +270,37 @@ struct receive *matching_post(struct matching *matching, struct envelope envelop
     return receive;
 }
 
-/* One that asked for anything is open no more: others may be decided now, but not where the oldest one that is open
- * still asks for all that this one did. */
-static bool opening_leave(struct matching *matching, struct opening *opening, struct receive *receive,
-                          const struct envelope *asked)
+/* One that is undecided waits for the oldest that contests it, and is not asked about before that one leaves. */
+static void contender_wait(struct receive *receive, struct receive *contender)
+{
+    receive->contender = contender->order;
+    contender->waiting++;
+}
+
+/* One that asked for anything is open no more. True: those that wait for it may be decided now. */
+static bool opening_leave(struct opening *opening, struct receive *receive)
 {
     size_t place = opening ? queue_find(&opening->open, receive) : 0;
     if (!opening || place == opening->open.count)
         return false;
     queue_remove(&opening->open, place);
-    receive_drop(matching, receive);
-    return place == 0 || !asks_for(queue_at(&opening->open, 0), asked);
+    receive->references--; /* the caller has another one */
+    return receive->waiting != 0;
 }
 
-static void undecided_settle(struct matching *matching, struct opening *opening)
+static void undecided_settle(struct matching *matching, struct opening *opening, uint64_t left)
 {
     for (size_t i = 0; opening && i < opening->undecided.count;) {
         struct receive *receive = queue_at(&opening->undecided, i);
+        matching->asked++;
+        if (receive->contender != left) {
+            i++;
+            continue;
+        }
         receive_settle(matching, receive);
-        if (is_contested(matching, &receive->envelope, receive->order)) {
+        struct receive *contender = contender_of(matching, &receive->envelope, receive->order);
+        if (contender) {
+            contender_wait(receive, contender);
             i++;
             continue;
         }
@@ -296,26 +313,27 @@ void matching_done(struct matching *matching, struct receive *receive, int32_t s
                    uint64_t ns)
 {
     struct opening *opening = opening_of(matching, &receive->envelope);
+    uint64_t order = receive->order;
     bool decides = false;
     receive->state = RECEIVE_DONE;
     receive->done_ns = ns;
     receive->bytes = bytes;
     if (!receive->channel) {
-        struct envelope asked = receive->envelope;
         receive->envelope.source = source;
         receive->envelope.tag = tag;
         channel_join(matching, receive);
-        decides = opening_leave(matching, opening, receive, &asked);
+        decides = opening_leave(opening, receive);
     }
     receive_settle(matching, receive);
-    if (opening && !receive->matched && is_contested(matching, &receive->envelope, receive->order)) {
-        if (queue_insert(&opening->undecided, opening->undecided.count, receive) == 0)
-            receive->references++;
-        else
-            matching->no_memory = true;
-    }
+    struct receive *contender =
+        opening && !receive->matched ? contender_of(matching, &receive->envelope, receive->order) : NULL;
+    if (contender && queue_insert(&opening->undecided, opening->undecided.count, receive) == 0) {
+        contender_wait(receive, contender);
+        receive->references++;
+    } else if (contender)
+        matching->no_memory = true;
     if (decides)
-        undecided_settle(matching, opening);
+        undecided_settle(matching, opening, order);
 }
 
 void matching_gone(struct matching *matching, struct receive *receive, bool cancelled)
@@ -326,10 +344,11 @@ void matching_gone(struct matching *matching, struct receive *receive, bool canc
         matching_done(matching, receive, receive->envelope.source, receive->envelope.tag, UINT64_MAX, UINT64_MAX);
         return;
     }
+    uint64_t order = receive->order;
     receive->state = RECEIVE_GONE;
     if (!channel) {
-        if (opening_leave(matching, opening, receive, &receive->envelope))
-            undecided_settle(matching, opening);
+        if (opening_leave(opening, receive))
+            undecided_settle(matching, opening, order);
     } else {
         queue_remove(&channel->receives, queue_find(&channel->receives, receive));
         receive->channel = NULL;

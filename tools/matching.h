@@ -54,8 +54,10 @@ struct receive {
     struct envelope envelope; /* as asked for, then as it came */
     struct moment posted;
     uint64_t done_ns;
-    uint64_t bytes; /* that arrived; UINT64_MAX: not known */
-    uint64_t order; /* of posting */
+    uint64_t bytes;     /* that arrived; UINT64_MAX: not known */
+    uint64_t order;     /* of posting */
+    uint64_t contender; /* undecided: the order of the one that it waits for */
+    uint64_t waiting;   /* so many have waited for this one */
     enum receive_state state;
     struct channel *channel; /* NULL: not in one */
     bool matched;
@@ -77,6 +79,7 @@ struct matching {
     uint64_t early;  /* received before they were sent: clocks differ, or they are paired wrongly */
     uint64_t early_most_ns;
     uint64_t uneven; /* pairs that have other sizes at their ends: cut off, or matched wrongly */
+    uint64_t asked;  /* undecided receives that were looked at again: the effort */
     bool no_memory;
     /* Is told of a late receive when its message is known; NULL: nobody asks. */
     void (*late)(void *data, const struct receive *receive);

@@ -489,6 +489,40 @@ static void memory_does_not_grow_with_the_trace(void **state)
     release(2);
 }
 
+/* Old receives that are open, of which only the second contests: nobody is asked again before that one is done. */
+static void undecided_receives_wait_for_one(void **state)
+{
+    (void)state;
+    enum { RECEIVES = 2000 };
+    struct matching matching = {0};
+    struct receive *old[2], *young[RECEIVES];
+    const struct envelope channel = {.comm = 1, .tag = 7}, other = {.comm = 1, .source = FROM_ANY, .tag = 5},
+                          contests = {.comm = 1, .tag = OF_ANY_TAG},
+                          anybody = {.comm = 1, .source = FROM_ANY, .tag = 7};
+    old[0] = matching_post(&matching, other, (struct moment){0});
+    old[1] = matching_post(&matching, contests, (struct moment){0});
+    for (int i = 0; i < RECEIVES; i++)
+        young[i] = matching_post(&matching, anybody, (struct moment){0});
+    for (int i = 0; i <= RECEIVES; i++)
+        message_drop(&matching, matching_send(&matching, channel, 8, (struct moment){.ns = (uint64_t)i}));
+    for (int i = 0; i < RECEIVES; i++)
+        matching_done(&matching, young[i], 0, 7, 8, 10000);
+    assert_int_equal(matching.matched, 0);
+    assert_int_equal(matching.asked, 0);
+    matching_done(&matching, old[1], 0, 7, 8, 10000);
+    assert_int_equal(matching.matched, RECEIVES + 1);
+    assert_int_equal(matching.asked, RECEIVES);
+    assert_int_equal(old[1]->begun.ns, 0);
+    for (int i = 0; i < RECEIVES; i++) {
+        assert_int_equal(young[i]->begun.ns, i + 1);
+        receive_drop(&matching, young[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        receive_drop(&matching, old[i]);
+    assert_int_equal(matching.channels.count, 0);
+    matching_release(&matching);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
@@ -510,6 +544,7 @@ int main(void)
         TEST(message_from_the_future_is_told),
         TEST(selection_leaves_out_waits_and_not_matches),
         TEST(memory_does_not_grow_with_the_trace),
+        TEST(undecided_receives_wait_for_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

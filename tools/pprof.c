@@ -15,13 +15,13 @@ enum { LABELS = 3, VALUES = 2, LOCATIONS_MOST = STACK_FRAMES_MOST + 1 };
 
 /* A function, by its frame; or a state. */
 struct function {
-    struct keyed keyed; /* number of the frame, 0; or state, 1 */
+    struct keyed keyed; /* number of the frame, address of the name of its file; or state, 1 */
     Pprof__Function message;
 };
 
 /* A line of a function. */
 struct location {
-    struct keyed keyed; /* function; address of the name of the file, with the line */
+    struct keyed keyed; /* function, line */
     Pprof__Location message;
     Pprof__Line line, *lines[1];
 };
@@ -57,7 +57,8 @@ static int64_t text(struct writing *w, const char *text)
 static struct function *function_of(struct writing *w, const struct stack_frame *frame, unsigned state)
 {
     size_t before = w->functions.count;
-    struct function *function = frame ? keytable_make(&w->functions, frame->frame->number, 0, sizeof *function)
+    uint64_t file = frame ? (uint64_t)(uintptr_t)frame->file : 0; /* static ones of several files have one frame */
+    struct function *function = frame ? keytable_make(&w->functions, frame->frame->number, file, sizeof *function)
                                       : keytable_make(&w->functions, state, 1, sizeof *function);
     if (function && w->functions.count != before) {
         char name[64];
@@ -74,7 +75,7 @@ static struct function *function_of(struct writing *w, const struct stack_frame 
 static uint64_t location_of(struct writing *w, const struct stack_frame *frame, unsigned state)
 {
     struct function *function = function_of(w, frame, state);
-    uint64_t where = frame ? (uint64_t)(uintptr_t)frame->file * 31 + frame->line : 0;
+    uint64_t where = frame ? frame->line : 0;
     size_t before = w->locations.count;
     struct location *location =
         function ? keytable_make(&w->locations, function->message.id, where, sizeof *location) : NULL;

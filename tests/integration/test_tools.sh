@@ -41,6 +41,21 @@ gives "a command that cannot be run" 126 mpit-run ./plain
 says err "plain"
 check "  and no directory is left behind" test -z "$(find . -name 'mpit-run-*')"
 
+echo "# mpit-run: pipes"
+mkfifo pipe
+seq 1 20000 >pipe &
+writer=$!
+gives "a pipe among the arguments is read by the command alone" 0 timeout 20 mpit-run --quiet wc -l pipe
+says out '^20000 '
+check "  and its writer has noticed nothing" wait $writer
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/sampled-$mpi" ] || continue
+    mpit-run --otf2 --output "cut-$mpi" "mpirun.$mpi" -n 1 "$build/tests/sampled-$mpi" rate 2>&1 </dev/null | head -n 1 >out
+    status=${PIPESTATUS[0]}
+    check "$mpi: a reader that goes leaves the status as it was ($status)" test "$status" = 0
+    check "  and the archive is made" test -e "cut-$mpi/otf2/traces.otf2"
+done
+
 echo "# mpit-run: where it writes"
 gives "an output directory that cannot be made" 2 mpit-run --output /proc/mpit/run touch ran
 says err "output directory /proc/mpit/run cannot be used"

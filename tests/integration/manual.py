@@ -11,6 +11,7 @@ import sys
 BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 TOOLS = ["mpit-run", "mpit-dump", "mpit-list", "mpit-top", "mpit-exporter"]
 ROWS, COLUMNS = 24, 80
+COMMAND_LINES = {"mpit-dump": "dumprequest"}  # files of their own
 MANUAL = os.path.join(SOURCE, "share", "man")
 passed = failed = 0
 
@@ -18,7 +19,7 @@ passed = failed = 0
 def check(good, what, more=""):
     global passed, failed
     print(f"{'ok' if good else 'FAILED'}  {what}" + ("" if good else f": {more}"), flush=True)
-    passed, failed = passed + good, failed + (not good)
+    passed, failed = passed + bool(good), failed + (not good)
 
 
 def read(*path):
@@ -37,7 +38,7 @@ def long_options(text):
 def options_of_source(tool):
     """What the tool takes, as its table for getopt_long has it."""
     return {"--" + name for name in re.findall(r'\{"([a-z0-9-]+)",\s*(?:no|required|optional)_argument',
-                                               read(SOURCE, "tools", tool + ".c"))}
+                                               read(SOURCE, "tools", COMMAND_LINES.get(tool, tool) + ".c"))}
 
 
 def options_of_page(tool):

@@ -86,6 +86,17 @@ void run_file_release(const struct run *run, int fd)
     cancel_release(cancel);
 }
 
+void run_tear(struct run *run, int error)
+{
+    run->broken = run->torn = true;
+    run->broken_by = error;
+}
+
+int run_broken_by(const struct run *run)
+{
+    return run->broken_by ? run->broken_by : ENOSPC;
+}
+
 enum loss_cause run_file_trouble(struct run *run, int error)
 {
     char text[sizeof run->path + 128];

@@ -150,10 +150,8 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
         if (places)
             places->count--;
         /* what is there of it would be found where the file grows next; if it cannot be cut off, that fails */
-        if (filesize_set(fd, offset) != 0) {
-            run->broken = run->torn = true;
-            run->broken_by = error;
-        }
+        if (filesize_set(fd, offset) != 0)
+            run_tear(run, error);
         run->length = offset;
         return error;
     }
@@ -281,18 +279,12 @@ static bool over_limit(const struct run *run, const struct trace_move *move)
     return run->trace_limit && run->trace_bytes + move->chunk.bytes > run->trace_limit;
 }
 
-/* Why it was broken before. */
-static int broken_by(const struct run *run)
-{
-    return run->broken_by ? run->broken_by : ENOSPC;
-}
-
 /* With the first `part` of the data. 0, or an errno. */
 static int place_take(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     bool grows = !run->broken && !over_limit(run, move) && !(run->places && run->places->full);
     int error = grows                   ? place_append(run, fd, move, part)
-                : run->broken           ? broken_by(run)
+                : run->broken           ? run_broken_by(run)
                 : over_limit(run, move) ? NO_PLACE
                                         : EDQUOT;
     int reuse = error && run->places ? place_reuse(run, fd, move, part) : NO_PLACE;
@@ -349,7 +341,7 @@ enum step { STEP_TAKE, STEP_PUT, STEP_PUBLISH };
 static int step_do(struct run *run, struct trace_move *move, enum step step, size_t bytes)
 {
     if (step == STEP_TAKE && run->broken && !run->places)
-        return broken_by(run);
+        return run_broken_by(run);
     int fd = run_file_hold(run);
     if (fd < 0)
         return errno;

@@ -21,5 +21,9 @@ void run_gap_note(struct run *run, enum loss_cause cause, uint32_t thread, uint6
 
 /* Says what is wrong, and returns what to count it as. */
 enum loss_cause run_file_trouble(struct run *run, int error);
+/* What is half written cannot be cut off: the file is not continued. */
+void run_tear(struct run *run, int error);
+/* The errno with which a file broke that does not grow any more. */
+int run_broken_by(const struct run *run);
 
 #endif

@@ -100,7 +100,7 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     size_t bytes = run_pages(sizeof chunk + buffer->packed_bytes);
     uint64_t offset = run->virtual_bytes;
     if (!run_has_file(run) || run->closed || run->broken)
-        return run->broken_by ? run->broken_by : ENOSPC;
+        return run_broken_by(run);
     if (!filesize_permits(offset + bytes))
         return EFBIG;
     chunk.bytes = bytes;
@@ -115,10 +115,8 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     if (written != (ssize_t)bytes) {
         error = written < 0 ? errno : ENOSPC;
         /* what is there of it would be found where the file grows next; if it cannot be cut off, that fails */
-        if (filesize_set(fd, offset) != 0) {
-            run->broken = run->torn = true;
-            run->broken_by = error;
-        }
+        if (filesize_set(fd, offset) != 0)
+            run_tear(run, error);
         run->length = offset;
     } else {
         run->virtual_bytes += bytes;

@@ -21,12 +21,9 @@
 #include "settings.h"
 #include "snapshot.h"
 #include "switchboard.h"
-#include "tracing.h"
 #include "umq.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct opened opened;

@@ -12,9 +12,10 @@
  *
  * In front of it, while threads do not run at once, lies a table with one place for each hash (front.h).
  *
- * Posting, taking and putting back are O(1). Under MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few
- * instructions; else there is no lock. A completion call takes its requests out before it calls MPI (so that a handle
- * that the library uses again at once cannot be mistaken) and puts back those that did not complete.
+ * Posting, taking and putting back are O(1); of a ring, where the variable is looked for, in the long run. Under
+ * MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few instructions, or such a search; else there is no lock. A
+ * completion call takes its requests out before it calls MPI (so that a handle that the library uses again at once
+ * cannot be mistaken) and puts back those that did not complete.
  *
  * A request takes 56 bytes and its bucket 4 to 8, so that a million fit into the default of mpit_buffer_limit_bytes.
  * Requests lie in slabs, which are kept for ever and used again; links are their numbers.

@@ -527,7 +527,7 @@ bool sampler_begin(void)
     chosen = !ranks || rank_list_has(ranks, run_rank(book.run.header));
     uint64_t asked = knob_load(KNOB_SAMPLE_HZ);
     if (!possible)
-        knob_store(KNOB_SAMPLE_HZ, 0); /* what is read is what is done */
+        knob_store(KNOB_SAMPLE_HZ, 0); /* what is read is what is done, as of mpit_trace */
     rate = possible ? asked : 0;
     knobs_sampler = rate_set;
     log_thread_begun = sampler_thread_begin;

@@ -12,8 +12,10 @@
 #include <sys/epoll.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <threads.h>
@@ -106,6 +108,14 @@ BEHIND(read)
 BEHIND(recvmmsg)
 BEHIND(epoll_pwait2)
 BEHIND(aio_suspend)
+BEHIND(sendmmsg)
+BEHIND(sendfile)
+BEHIND(sendfile64)
+BEHIND(splice)
+BEHIND(tee)
+BEHIND(vmsplice)
+BEHIND(copy_file_range)
+BEHIND(getrandom)
 BEHIND(__poll_chk)
 BEHIND(__ppoll_chk)
 BEHIND(__read_chk)
@@ -324,4 +334,54 @@ GATE(aio_suspend);
 int aio_suspend(const struct aiocb *const list[], int count, const struct timespec *restrict timeout)
 {
     SHIELDED_CALL(int, shield_up(), behind_aio_suspend()(list, count, timeout));
+}
+
+GATE(sendmmsg);
+int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+{
+    SHIELDED_CALL(int, shield_up_for(fd, flags), behind_sendmmsg()(fd, messages, count, flags));
+}
+
+/* What moves data in pieces ends behind the piece in which the signal came. */
+GATE(sendfile);
+ssize_t sendfile(int to, int from, off_t *offset, size_t bytes)
+{
+    SHIELDED_CALL(ssize_t, shield_up(), behind_sendfile()(to, from, offset, bytes));
+}
+
+GATE(sendfile64);
+ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes)
+{
+    SHIELDED_CALL(ssize_t, shield_up(), behind_sendfile64()(to, from, offset, bytes));
+}
+
+GATE(splice);
+ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t bytes, unsigned flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up(), behind_splice()(from, from_offset, to, to_offset, bytes, flags));
+}
+
+GATE(tee);
+ssize_t tee(int from, int to, size_t bytes, unsigned flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up(), behind_tee()(from, to, bytes, flags));
+}
+
+GATE(vmsplice);
+ssize_t vmsplice(int fd, const struct iovec *pieces, size_t count, unsigned flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up(), behind_vmsplice()(fd, pieces, count, flags));
+}
+
+GATE(copy_file_range);
+ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t bytes, unsigned flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up(), behind_copy_file_range()(from, from_offset, to, to_offset, bytes, flags));
+}
+
+/* Up to 256 bytes come whole, whatever signal there is: getrandom(2). */
+GATE(getrandom);
+ssize_t getrandom(void *data, size_t bytes, unsigned flags)
+{
+    SHIELDED_CALL(ssize_t, bytes > 256 && shield_up(), behind_getrandom()(data, bytes, flags));
 }

@@ -12,8 +12,11 @@
 
 #include <unistd.h>
 
+extern int __xpg_sigpause(int number); /* what <signal.h> calls sigpause */
+
 BEHIND(pause)
 BEHIND(sigsuspend)
+BEHIND(__xpg_sigpause)
 BEHIND(sigwait)
 BEHIND(sigwaitinfo)
 BEHIND(sigtimedwait)
@@ -41,6 +44,13 @@ int sigsuspend(const sigset_t *mask)
 {
     sigset_t copy;
     return behind_sigsuspend()(sampler_is_on() ? shield_with(mask, &copy) : mask);
+}
+
+/* It waits under the thread's mask without that one signal. */
+GATE(__xpg_sigpause);
+int __xpg_sigpause(int number)
+{
+    SHIELDED_CALL(int, shield_up(), behind___xpg_sigpause()(number));
 }
 
 GATE(sigwait);

@@ -12,17 +12,26 @@
 #include "book.h"
 #include "gate.h"
 #include "sampler.h"
+#include "shield.h"
 #include "unwinder.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <threads.h>
 
 BEHIND(pthread_create)
+BEHIND(thrd_create)
+BEHIND(pthread_attr_setsigmask_np)
 BEHIND(dlclose)
 
 struct start {
-    void *(*routine)(void *);
+    union {
+        void *(*posix)(void *);
+        thrd_start_t standard;
+    } routine;
     void *argument;
     bool internal;
 };
@@ -43,14 +52,26 @@ static void key_make(void)
     has_key = pthread_key_create(&end_key, thread_end) == 0;
 }
 
-static void *thread_run(void *value)
+static struct start thread_begin(void *value)
 {
     struct start start = *(struct start *)value;
     free(value);
     internal = start.internal;
     if (!internal && pthread_setspecific(end_key, &has_key) == 0)
         sampler_thread_begin();
-    return start.routine(start.argument);
+    return start;
+}
+
+static void *posix_run(void *value)
+{
+    struct start start = thread_begin(value);
+    return start.routine.posix(start.argument);
+}
+
+static int standard_run(void *value)
+{
+    struct start start = thread_begin(value);
+    return start.routine.standard(start.argument);
 }
 
 bool sampler_is_wanted(void)
@@ -68,6 +89,24 @@ static bool inside_mpi(void)
     return book_thread_state && RELAXED_LOAD(&book_thread_state->call);
 }
 
+/*
+ * MPI calls the program: operations, attributes, error handlers. What these start is the program's, also by way of a
+ * runtime of threads, which is nothing that MPI's own threads come from.
+ */
+static bool is_programs(const void *routine)
+{
+    static const char *const runtimes[] = {"libgomp.", "libomp.", "libiomp5.", "libtbb.", "libstdc++.", "libc++."};
+    struct dl_find_object found;
+    if (!unwind_works() || _dl_find_object((void *)(uintptr_t)routine, &found) != 0)
+        return false;
+    const char *name = found.dlfo_link_map->l_name, *slash = strrchr(name, '/');
+    name = slash ? slash + 1 : name;
+    bool is = !*name; /* the executable's */
+    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++)
+        is |= strncmp(name, runtimes[i], strlen(runtimes[i])) == 0;
+    return is;
+}
+
 /* All but those that a thread brings upon itself. */
 static bool signals_block(sigset_t *old)
 {
@@ -79,27 +118,62 @@ static bool signals_block(sigset_t *old)
     return pthread_sigmask(SIG_BLOCK, &all, old) == 0;
 }
 
+/* NULL: the thread begins as if we were not there. */
+static struct start *start_make(const void *routine, void *argument)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!wanted())
+        return NULL;
+    pthread_once(&once, key_make);
+    struct start *start = has_key ? malloc(sizeof *start) : NULL;
+    if (start)
+        *start = (struct start){.argument = argument, .internal = internal || (inside_mpi() && !is_programs(routine))};
+    return start;
+}
+
+/* `result` of the call that starts it: 0 if it runs, and has `start`. */
+#define STARTED(start, result, call)                                                                                   \
+    do {                                                                                                               \
+        sigset_t old;                                                                                                  \
+        bool blocked = (start)->internal && signals_block(&old);                                                       \
+        result = (call);                                                                                               \
+        if (blocked)                                                                                                   \
+            pthread_sigmask(SIG_SETMASK, &old, NULL);                                                                  \
+        if (result)                                                                                                    \
+            free(start);                                                                                               \
+    } while (0)
+
 GATE(pthread_create);
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*routine)(void *),
                    void *restrict argument)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct start *start = NULL;
-    if (wanted()) {
-        pthread_once(&once, key_make);
-        start = has_key ? malloc(sizeof *start) : NULL;
-    }
+    int error;
+    struct start *start = start_make((const void *)(uintptr_t)routine, argument);
     if (!start)
         return behind_pthread_create()(thread, attributes, routine, argument);
-    *start = (struct start){routine, argument, internal || inside_mpi()};
-    sigset_t old;
-    bool blocked = start->internal && signals_block(&old);
-    int error = behind_pthread_create()(thread, attributes, thread_run, start);
-    if (blocked)
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error)
-        free(start);
+    start->routine.posix = routine;
+    STARTED(start, error, behind_pthread_create()(thread, attributes, posix_run, start));
     return error;
+}
+
+/* The C library's own does not come to pthread_create. */
+GATE(thrd_create);
+int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+    int error;
+    struct start *start = start_make((const void *)(uintptr_t)routine, argument);
+    if (!start)
+        return behind_thrd_create()(thread, routine, argument);
+    start->routine.standard = routine;
+    STARTED(start, error, behind_thrd_create()(thread, standard_run, start));
+    return error;
+}
+
+GATE(pthread_attr_setsigmask_np);
+int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
+{
+    sigset_t copy;
+    return behind_pthread_attr_setsigmask_np()(attributes, shield_without(set, &copy));
 }
 
 GATE(dlclose);

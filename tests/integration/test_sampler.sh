@@ -97,6 +97,19 @@ assert len(mains) == 2 and said.count("samples") == 2'
     done
 
     # shellcheck disable=SC2086
+    if run --sample 1000 --output "$work/short-$mpi" $two "$build/tests/sampleshort-$mpi" && [ "$(grep -c '^ok$' "$work/out")" = 2 ]; then
+        counted "$work/short-$mpi"
+        judged "$mpi: no call is cut short; threads of C11, of full masks and of reductions are sampled" '
+for rank in mains:
+    computing = [t for t in threads if t["rank"] == rank and t["thread"] == -1 and t["cpu_ns"] > 50e6]
+    assert len(computing) == 3, threads
+assert len(mains) == 2'
+    else
+        cat "$work/out" >>"$work/err"
+        not_ok "$mpi: calls that a signal cuts short" "$work/err"
+    fi
+
+    # shellcheck disable=SC2086
     run --sample 500 --sample-ranks 1-7 --output "$work/ranks-$mpi" $two "$build/tests/sampled-$mpi" shares 0.5
     counted "$work/ranks-$mpi"
     judged "$mpi: --sample-ranks 1-7 samples rank 1 alone" 'assert set(mains) == {1} and mains[1]["samples"] > 100'

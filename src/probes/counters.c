@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,19 +95,22 @@ static uint32_t asked_read(struct counting *counting, uint64_t now[COUNTER_COUNT
 
 /* ---- a thread ------------------------------------------------------------------------------------------------- */
 
-static bool counting_open(struct counting *counting)
+/* False: not all of them, for the last of the reasons. */
+static bool counting_open(struct counting *counting, char reason[PAPI_REASON_BYTES])
 {
-    char reason[PAPI_REASON_BYTES];
     counting->group = -1;
     if (soft_count)
         counting->group = soft_group_open(soft_events, soft_count, counting->fds);
     bool good = !soft_count || counting->group >= 0;
+    if (!good)
+        snprintf(reason, PAPI_REASON_BYTES, "%s", strerror(errno));
     if (!papi_count)
         return good;
     papi_thread_begin();
     for (size_t i = 0; i < papi_count; i++)
         good = papi_add(&counting->sets, asked[papi_counter[i] - COUNTER_ASKED].name, reason) && good;
-    if (counting->sets.events == papi_count && papi_start(&counting->sets)) /* else the order is another one */
+    /* without one of them the order is another one */
+    if (counting->sets.events == papi_count && papi_start(&counting->sets, reason))
         return good;
     papi_stop(&counting->sets);
     return false;
@@ -128,14 +132,30 @@ static struct counting *counting_make(struct log *log)
     struct counting *counting = book_counters(&log->own) ? calloc(1, sizeof *counting) : NULL;
     if (!counting)
         return NULL;
+    char reason[PAPI_REASON_BYTES] = "";
     int cancel = cancel_hold();
-    bool good = counting_open(counting);
+    bool good = counting_open(counting, reason);
     cancel_release(cancel);
     if (!good && !__atomic_exchange_n(&thread_failed, true, __ATOMIC_RELAXED))
         native_say("mpit: MPIT_PAPI_EVENTS: not all of them can be counted in thread %u (%s); what is missing is 0",
-                   log->own.index, strerror(errno));
+                   log->own.index, reason);
     log->counting = counting;
     return counting;
+}
+
+/* What falls is a level (a temperature, a length) and no counter, whatever PAPI calls it: the difference would wrap. */
+static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
+{
+    static uint32_t fallen; /* bits: it was said of the counter */
+    if (now >= last || now - last < UINT64_MAX / 2)
+        return now - last;
+    uint32_t bit = 1u << counter;
+    if (counter >= COUNTER_ASKED && !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
+        native_say("mpit: MPIT_PAPI_EVENTS: %s has fallen by %" PRIu64
+                   ": it is a level and no counter; what is counted "
+                   "is what it was seen to rise by",
+                   asked[counter - COUNTER_ASKED].name, last - now);
+    return 0;
 }
 
 /* What was counted since the last look belongs to outside of MPI. */
@@ -143,7 +163,7 @@ static void outside_add(struct counting *counting, const uint64_t now[COUNTER_CO
 {
     for (unsigned i = 0; i < COUNTER_COUNT; i++)
         if (read & counting->seen & (1u << i))
-            counting->outside[i] += now[i] - counting->last[i];
+            counting->outside[i] += grown(i, counting->last[i], now[i]);
 }
 
 static void last_set(struct counting *counting, const uint64_t now[COUNTER_COUNT], uint32_t read)
@@ -203,7 +223,7 @@ static void call_ended(struct log *log, const struct event *call)
         outside_add(counting, now, counting->read);
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         bool counted = counting->inside && (counting->read & counting->seen & (1u << i));
-        counter_record(log, i, event_kind(call), call->begin, counted ? now[i] - counting->last[i] : 0);
+        counter_record(log, i, event_kind(call), call->begin, counted ? grown(i, counting->last[i], now[i]) : 0);
     }
     last_set(counting, now, counting->read);
     counting->inside = false;
@@ -432,11 +452,12 @@ static void names_read(char *text)
             event_ask(name, &sets);
     if (!sets.count)
         return;
-    bool starts = papi_start(&sets);
+    char reason[PAPI_REASON_BYTES];
+    bool starts = papi_start(&sets, reason);
     papi_stop(&sets);
     if (!starts) {
         papi_count = 0;
-        message_add("mpit: the events of PAPI are not counted: they cannot be started here");
+        message_add("mpit: the events of PAPI are not counted: they cannot be started here: %s", reason);
     }
 }
 
@@ -445,7 +466,8 @@ static void cost_measure(void)
 {
     struct counting counting = {.inside = false};
     uint64_t now[COUNTER_COUNT], least = UINT64_MAX;
-    if (!counting_open(&counting))
+    char reason[PAPI_REASON_BYTES];
+    if (!counting_open(&counting, reason))
         return;
     for (int i = 0; i < 64; i++) {
         struct timespec begin, end;

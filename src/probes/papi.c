@@ -190,11 +190,15 @@ bool papi_add(struct papi_sets *sets, const char *name, char reason[PAPI_REASON_
     return false;
 }
 
-bool papi_start(struct papi_sets *sets)
+bool papi_start(struct papi_sets *sets, char reason[PAPI_REASON_BYTES])
 {
-    for (size_t i = 0; i < sets->count; i++)
-        if (papi.start(sets->sets[i]) != PAPI_OK_)
+    for (size_t i = 0; i < sets->count; i++) {
+        int result = papi.start(sets->sets[i]);
+        if (result != PAPI_OK_) {
+            snprintf(reason, PAPI_REASON_BYTES, "PAPI says: %.200s", papi.strerror(result));
             return false;
+        }
+    }
     return true;
 }
 

@@ -27,7 +27,7 @@ struct papi_sets {
 bool papi_open(char reason[PAPI_REASON_BYTES]);
 /* Adds the event to the calling thread's sets, which are not running. False, and why. */
 bool papi_add(struct papi_sets *sets, const char *name, char reason[PAPI_REASON_BYTES]);
-bool papi_start(struct papi_sets *sets);
+bool papi_start(struct papi_sets *sets, char reason[PAPI_REASON_BYTES]);
 /* In the order in which they were added. */
 bool papi_read(const struct papi_sets *sets, uint64_t *values);
 void papi_stop(struct papi_sets *sets);

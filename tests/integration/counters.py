@@ -2,6 +2,7 @@
 """counters.py BUILD MPI: counters of the system and of PAPI, from the option to every output, in known numbers."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -159,8 +160,10 @@ def events_of_programs():
     if not os.path.exists(steps):
         print("skipped: there is no PAPI with software-defined events")
         return
-    done = record("steps", ["--trace", "--papi", "sde:::program::steps"], 1, program=steps)
+    done = record("steps", ["--trace", "--papi", "sde:::program::steps,sde:::program::length"], 1, program=steps)
     lines_check("an event of the program, by PAPI", done)
+    say(len(re.findall("sde:::program::length has fallen by 50: it is a level and no counter", done.stderr)) == 1,
+        "a level that falls is told once", done.stderr)
     counter = counters_of(job_of("steps")).get("sde:::program::steps", {"places": {}})
     say(counter["places"].get("outside_mpi") == 300 and counter["places"].get("completion") == 21, "in the summary, too", counter)
     verify = dump("--verify", WORK + "/steps")

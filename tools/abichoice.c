@@ -101,8 +101,9 @@ static void word_examine(struct search *search, const char *word, int depth, boo
     struct stat st; /* to open a pipe would be noticed by its other end */
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return;
-    if (executable && launcher_named(word)) {
-        enum mpi_abi abi = launcher_abi(launcher_identify(path));
+    enum launcher_kind launcher = executable && launcher_named(word) ? launcher_identify(path) : LAUNCHER_NONE;
+    if (launcher != LAUNCHER_NONE) {
+        enum mpi_abi abi = launcher_abi(launcher);
         found(search, depth ? FROM_SCRIPT_LAUNCHER : FROM_LAUNCHER, abi, word, "is a launcher of", mpi_abi_title(abi));
         return;
     }

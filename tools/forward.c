@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "forward.h"
 
+#include "mcafile.h"
+
 #include <err.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,16 +87,27 @@ static void preload_add(struct line *line, const char *word, size_t value, const
     line_add_formatted(line, "%.*s%s%s%s", (int)value, word, library, word[value] ? ":" : "", word + value);
 }
 
-static void openmpi_words(struct line *line, char *const words[], const char *library)
+/* Is the list set by the environment, or by a file, before which the environment goes? Then our names are added to it.
+ */
+static bool list_by_environment(const char *launcher)
 {
-    bool by_list = getenv("OMPI_MCA_" ENV_LIST) != NULL;
-    for (size_t i = 0; words[i]; i++)
-        by_list = by_list || strcmp(words[i], ENV_LIST) == 0;
-    if (by_list && getenv("OMPI_MCA_" ENV_LIST)) {
-        char *list = env_list(getenv("OMPI_MCA_" ENV_LIST));
+    char path[PATH_MAX];
+    const char *here = getenv("OMPI_MCA_" ENV_LIST);
+    char *there = here || program_find(launcher, path) != 0 ? NULL : mca_file_value(path, ENV_LIST);
+    if (here || there) {
+        char *list = env_list(here ? here : there);
         setenv("OMPI_MCA_" ENV_LIST, list, 1);
         free(list);
     }
+    free(there);
+    return here || there;
+}
+
+static void openmpi_words(struct line *line, char *const words[], const char *library)
+{
+    bool by_list = list_by_environment(words[0]);
+    for (size_t i = 0; words[i]; i++)
+        by_list = by_list || strcmp(words[i], ENV_LIST) == 0;
     for (size_t i = 0; words[i]; i++) {
         if (i > 0 && strcmp(words[i - 1], ENV_LIST) == 0) {
             char *list = env_list(words[i]);

@@ -2,10 +2,11 @@
  * What takes mpit's environment to processes on other machines: the command's words, rewritten for its launcher.
  *
  *   Open MPI   forwards only what is named. -x NAME goes behind the launcher's name and behind each ":", because it
- *              counts for one application context. Open MPI refuses -x together with the parameter
- *              mca_base_env_list: who uses that gets the names appended to it. An mpirun that a script calls is out of
- * reach of this: src/probes/forkagent.c. hydra      forwards everything, unless -genvnone, -genvlist or the like stand
- * there: then -genv NAME VALUE. srun       forwards everything, unless --export says otherwise.
+ *              counts for one application context. Open MPI refuses -x together with the parameter mca_base_env_list:
+ *              who uses that, on the command line, in the environment or in a file of parameters, gets the names
+ *              appended to it. An mpirun that a script calls is out of reach of this: src/probes/forkagent.c.
+ *   hydra      forwards everything, unless -genvnone, -genvlist or the like stand there: then -genv NAME VALUE.
+ *   srun       forwards everything, unless --export says otherwise.
  *
  * Where the command itself sets LD_PRELOAD (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...), mpit's
  * library is put before what it sets.

@@ -66,14 +66,43 @@ int program_find(const char *word, char path[PATH_MAX])
     return result;
 }
 
+/* Debian's and others' alternatives: mpirun.openmpi, mpiexec-mpich */
+static bool alternative_named(const char *name)
+{
+    return (strncmp(name, "mpirun", 6) == 0 && (name[6] == '.' || name[6] == '-')) ||
+           (strncmp(name, "mpiexec", 7) == 0 && (name[7] == '.' || name[7] == '-'));
+}
+
 bool launcher_named(const char *word)
 {
     const char *name = path_name(word);
-    if (listed(launcher_names, name))
-        return true;
-    /* Debian's and others' alternatives: mpirun.openmpi, mpiexec-mpich */
-    return (strncmp(name, "mpirun", 6) == 0 && (name[6] == '.' || name[6] == '-')) ||
-           (strncmp(name, "mpiexec", 7) == 0 && (name[7] == '.' || name[7] == '-'));
+    return listed(launcher_names, name) || alternative_named(name);
+}
+
+static bool is_script(const char *path)
+{
+    char start[2];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool is = fd >= 0 && read(fd, start, sizeof start) == sizeof start && memcmp(start, "#!", 2) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* An executable with the name of an alternative that is none: the user's mpirun.sh, or mpiexec-bench, which uses MPI.
+ * To be asked for its version would be a run more of it. */
+static bool is_the_users(const char *path, const struct elf_kind *elf)
+{
+    const char *name = path_name(path);
+    char found[PATH_MAX];
+    if (listed(launcher_names, name) || !alternative_named(name))
+        return false;
+    if (elf)
+        return elf->abi != ABI_NONE;
+    struct stat here, there;
+    bool installed = program_find(name, found) == 0 && stat(path, &here) == 0 && stat(found, &there) == 0 &&
+                     here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    return !installed && is_script(path);
 }
 
 bool prefix_named(const char *word)
@@ -131,9 +160,10 @@ static void version_ask(const char *path, char *text, size_t size)
 enum launcher_kind launcher_identify(const char *path)
 {
     struct elf_kind kind;
-    if (elf_kind_read(&kind, path) == 0 && kind.openmpi_launcher)
+    bool elf = elf_kind_read(&kind, path) == 0;
+    if (elf && kind.openmpi_launcher)
         return LAUNCHER_OPENMPI;
-    if (!launcher_named(path))
+    if (!launcher_named(path) || is_the_users(path, elf ? &kind : NULL))
         return LAUNCHER_NONE;
     char text[VERSION_BYTES];
     version_ask(path, text, sizeof text);

@@ -32,7 +32,8 @@ bool prefix_named(const char *word);
 
 /*
  * What kind of launcher an executable is. One of a usual name that is not linked to Open MPI's run time is asked with
- * --version, for a few seconds at the most.
+ * --version, for a few seconds at the most; but not a script outside of PATH, or a program that uses MPI, whose name
+ * only begins like a launcher's (mpirun.sh).
  */
 enum launcher_kind launcher_identify(const char *path);
 

@@ -56,6 +56,20 @@ for mpi in openmpi mpich; do
     check "  and the archive is made" test -e "cut-$mpi/otf2/traces.otf2"
 done
 
+echo "# mpit-run: programs of one's own that are called like launchers"
+mkdir own
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/sampled-$mpi" ] || continue
+    printf '#!/bin/sh\necho "run with: $*" >>own/log\nexec mpirun.%s -n 2 "$@"\n' "$mpi" >own/mpirun.sh && chmod 755 own/mpirun.sh
+    cp "$build/tests/sampled-$mpi" own/mpiexec-bench
+    rm -f own/log
+    gives "$mpi: a script mpirun.sh starts a program mpiexec-bench" 0 mpit-run --output "own/$mpi" own/mpirun.sh own/mpiexec-bench rate
+    says err "^  ranks +2;"
+    check "  and each was started once" test "$(cat own/log)$(grep -c mpit_sample_hz out)" = "run with: own/mpiexec-bench rate2"
+    gives "  also under a shell" 0 mpit-run --output "own/$mpi-shell" sh -c 'own/mpirun.sh own/mpiexec-bench rate'
+    check "  it is started once more" test "$(wc -l <own/log)" = 2
+done
+
 echo "# mpit-run: where it writes"
 gives "an output directory that cannot be made" 2 mpit-run --output /proc/mpit/run touch ran
 says err "output directory /proc/mpit/run cannot be used"
@@ -257,6 +271,11 @@ if has openmpi; then
     gives "Open MPI's own: mca_base_env_list" 0 env OMPI_MCA_mca_base_env_list='MINE=2' \
         mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $LD_PRELOAD"'
     says out '^2 .*/libmpit-openmpi\.so$'
+    mkdir -p home/.openmpi
+    printf '# mine\nmca_base_env_list_delimiter = ;\n mca_base_env_list = MINE=4;B\n' >home/.openmpi/mca-params.conf
+    gives "Open MPI's own: mca_base_env_list in a file" 0 env HOME="$work/home" B=5 \
+        mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
+    says out '^4 5 .*/libmpit-openmpi\.so$'
 fi
 
 summed_up

@@ -183,6 +183,26 @@ int sampleview_pprof(const struct run_dir *dir, const struct sample_request *req
     return 0;
 }
 
+static int sample_see(void *data, const struct stack_sample *sample)
+{
+    (void)data;
+    (void)sample;
+    return 1;
+}
+
+/* Of one job of several nothing may have been chosen: it has no archive then. */
+static bool job_is_chosen(const struct run_job *job, const struct sample_request *request)
+{
+    struct stacks stacks;
+    int seen = stacks_open(&stacks, job, request->selection, request->internal);
+    if (seen == 0)
+        seen = stacks_walk(&stacks, sample_see, NULL);
+    stacks_release(&stacks);
+    if (seen < 0)
+        errx(1, "no memory to convert the samples");
+    return seen > 0;
+}
+
 static int job_archive(const struct run_job *job, const struct sample_request *request, const char *path,
                        struct otf2_report *report)
 {
@@ -202,14 +222,19 @@ int sampleview_otf2(const struct run_dir *dir, const struct sample_request *requ
 {
     static struct otf2_report report;
     char error[512], path[PATH_MAX];
-    bool several = sampled_jobs(dir) > 1;
+    size_t chosen = 0;
     int result = 0;
+    bool several = sampled_jobs(dir) > 1;
+    for (size_t i = 0; i < dir->job_count && several; i++)
+        chosen += run_job_has_samples(&dir->jobs[i]) && job_is_chosen(&dir->jobs[i], request);
+    if (several && !chosen)
+        errx(1, "%s", nothing);
     if (archive_target_check(request->target, error) != 0)
         errx(1, "%s", error);
     if (several && mkdir(request->target, 0777) != 0)
         err(1, "%s cannot be made", request->target);
     for (size_t i = 0; i < dir->job_count && result == 0; i++) {
-        if (!run_job_has_samples(&dir->jobs[i]))
+        if (!run_job_has_samples(&dir->jobs[i]) || (several && !job_is_chosen(&dir->jobs[i], request)))
             continue;
         int n = several ? snprintf(path, sizeof path, "%s/%016" PRIx64, request->target, dir->jobs[i].job)
                         : snprintf(path, sizeof path, "%s", request->target);

@@ -114,6 +114,21 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Open MPI's, MPICH's and their relatives'. A program's own libraries may begin with libmpi, too. */
+static bool is_mpi(const char *module)
+{
+    static const char *const names[] = {
+        "libmpi.",      "libmpi_cxx.",  "libmpi_mpifh.", "libmpi_usempi", "libmpi_f77.", "libmpi_f90.",
+        "libmpi_java.", "libmpi_abi.",  "libmpi_ilp64.", "libmpi_dbg",    "libmpi_gtl",  "libmpi_cray",
+        "libmpi_gnu",   "libmpi_intel", "libmpi_nvidia", "libmpi_ibm",    "libmpich",    "libmpicxx.",
+        "libmpichcxx.", "libmpichf90.", "libmpifort.",   "libmpigf.",     "libmpigc",    "libmpijava.",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (begins(module, names[i]))
+            return true;
+    return false;
+}
+
 static struct spot *spot_make(struct walk *walk, const struct module *module, uint64_t pc)
 {
     const char *program = walk->cursor.reader->header.program;
@@ -122,17 +137,20 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
     if (!spot)
         return NULL;
     spot->recorder = begins(place->module, "libmpit-");
-    spot->mpi = begins(place->module, "libmpi") && !spot->recorder;
+    spot->mpi = is_mpi(place->module);
     spot->c_library = begins(place->module, "libc.so") || begins(place->module, "libc-") ||
                       begins(place->module, "libpthread") || begins(place->module, "ld-linux");
     spot->program = module && (!module->path[0] || strcmp(module->path, program) == 0);
-    spot->vdso = place->module[0] == '[' || begins(place->module, "linux-vdso");
+    bool is_vdso = begins(place->module, "linux-vdso") || strcmp(place->module, "[vdso]") == 0;
+    spot->vdso = place->module[0] == '[' || is_vdso;
     for (unsigned i = 0; i < place->count; i++) {
         const struct symbol_line *line = &place->lines[i];
         const char *name = line->function;
         char text[600];
         if (!name && place->start != UINT64_MAX)
             snprintf(text, sizeof text, "%s+0x%" PRIx64, place->module, place->start);
+        else if (!name && is_vdso) /* is no file that would say where its functions begin */
+            snprintf(text, sizeof text, "[vdso]");
         else if (!name)
             snprintf(text, sizeof text, "[%s+0x%" PRIx64 "]", place->module, place->address);
         spot->frames[i] = (struct stack_frame){

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINES_MOST = 32, NAME_MOST = 4096, UNIT_RANGES_MOST = 1 << 22 };
+enum { LINES_MOST = 32, NAME_MOST = 4096, UNIT_RANGES_MOST = 1 << 22, SCOPES_MOST = 256 };
 
 enum trouble { TROUBLE_NONE, TROUBLE_OPEN, TROUBLE_KIND, TROUBLE_CHANGED, TROUBLE_FORMAT };
 
@@ -326,8 +326,87 @@ static Dwarf_Die *unit_of(struct object *object, Dwarf_Addr address, Dwarf_Addr 
     return &object->units[first - 1].unit;
 }
 
+/* The symbol that covers the address. One without a size ends nobody knows where: it is no answer. */
+static const char *symbol_covering(Dwfl_Module *module, Dwarf_Addr address)
+{
+    GElf_Sym symbol;
+    GElf_Off offset;
+    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+    return name && offset < symbol.st_size ? name : NULL;
+}
+
+/* In C++, without what the compiler has put behind it for a clone; NULL: it is none. */
+static char *cxx_name(Dwfl_Module *module, Dwarf_Addr address)
+{
+    char plain[NAME_MOST];
+    const char *name = symbol_covering(module, address);
+    if (!name || strncmp(name, "_Z", 2) != 0)
+        return NULL;
+    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "."), name);
+    return name_copy(plain);
+}
+
+/* C++: lambdas, and functions that are static or in a namespace without a name, get no linkage name from the compiler,
+ * and a plain one that others have, too; but they have symbols. */
+static bool is_short_of_name(Dwarf_Die *die, Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+        return !string_of(die, DW_AT_linkage_name) && !string_of(die, DW_AT_MIPS_linkage_name);
+    default:
+        return false;
+    }
+}
+
+/* The functions below this entry that have the address, the outermost first; returns how many. */
+static int functions_below(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *list, int room, int depth)
+{
+    Dwarf_Die child;
+    int more = depth && room ? dwarf_child(parent, &child) : 1;
+    for (; more == 0; more = dwarf_siblingof(&child, &child)) {
+        int tag = dwarf_tag(&child), found = 0;
+        switch (tag) {
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_lexical_block:
+            if (dwarf_haspc(&child, address) <= 0)
+                break;
+            if (tag != DW_TAG_lexical_block)
+                list[found++] = child;
+            return found + functions_below(&child, address, list + found, room - found, depth - 1);
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+            if ((found = functions_below(&child, address, list, room, depth - 1)) > 0)
+                return found;
+            break;
+        default:
+            break;
+        }
+    }
+    return 0;
+}
+
+/* The same as dwarf_getscopes_die gives, which finds none where the innermost function was defined in another unit (by
+ * link-time optimization, or with -gsplit-dwarf). The innermost comes first. */
+static int scopes_below(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
+{
+    Dwarf_Die list[LINES_MOST];
+    int count = functions_below(unit, address, list, LINES_MOST, SCOPES_MOST);
+    *scopes = count ? calloc((size_t)count, sizeof **scopes) : NULL;
+    for (int i = 0; *scopes && i < count; i++)
+        (*scopes)[i] = list[count - 1 - i];
+    return *scopes ? count : 0;
+}
+
 /* The functions that the compiler has put around the address, and the one that they are in. */
-static unsigned scopes_fill(Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address, struct symbol_line *lines)
+static unsigned scopes_fill(const struct object *object, Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address,
+                            struct symbol_line *lines)
 {
     Dwarf_Die *around = NULL, *scopes = NULL;
     unsigned count = 0;
@@ -336,12 +415,16 @@ static unsigned scopes_fill(Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address
            dwarf_tag(&around[innermost]) != DW_TAG_subprogram)
         innermost++;
     /* around an inlined function dwarf_getscopes gives those of its definition; these are those of the place */
-    int depth = innermost < found ? dwarf_getscopes_die(&around[innermost], &scopes) : 0;
+    int depth = innermost < found ? dwarf_getscopes_die(&around[innermost], &scopes)
+                : unit            ? scopes_below(unit, address - bias, &scopes)
+                                  : 0;
     for (int i = 0; i < depth && count < LINES_MOST; i++) {
         int tag = dwarf_tag(&scopes[i]);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
             continue;
-        lines[count++].function = die_name(&scopes[i]);
+        bool asks = tag == DW_TAG_subprogram && is_short_of_name(&scopes[i], unit);
+        char *name = asks ? cxx_name(object->module, address) : NULL;
+        lines[count++].function = name ? name : die_name(&scopes[i]);
         if (tag == DW_TAG_subprogram)
             break;
         if (count < LINES_MOST)
@@ -353,15 +436,6 @@ static unsigned scopes_fill(Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address
     return count;
 }
 
-/* The symbol that covers the address. One without a size ends nobody knows where: it is no answer. */
-static char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
-{
-    GElf_Sym symbol;
-    GElf_Off offset;
-    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
-    return name && offset < symbol.st_size ? name_copy(name) : NULL;
-}
-
 static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct symbol_line lines[LINES_MOST + 1])
 {
     int number = 0;
@@ -370,7 +444,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     if (!object->module)
         return 1;
     Dwarf_Die *unit = unit_of(object, address, &bias);
-    unsigned count = unit ? scopes_fill(unit, bias, address, lines) : 0;
+    unsigned count = unit ? scopes_fill(object, unit, bias, address, lines) : 0;
     Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
     const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
@@ -381,7 +455,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     }
     count = count ? count : 1;
     if (!lines[count - 1].function)
-        lines[count - 1].function = symbol_name(object->module, address);
+        lines[count - 1].function = name_copy(symbol_covering(object->module, address));
     return count;
 }
 

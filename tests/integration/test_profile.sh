@@ -60,6 +60,66 @@ profiles() {
     check "$mpi: its samples are those of the profile" $python "$judge" archive "archive-$mpi" all.json
 }
 
+# Names as compilers leave them: lambdas of one unit, functions of one unit inlined into another's when they are linked, and
+# a library of the program's own with a name like MPI's.
+compilers() {
+    local mpi=$1
+    cat >spin.h <<'EOF'
+#include <time.h>
+static inline double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
+EOF
+    cat >lambdas.cc <<'EOF'
+#include <mpi.h>
+#include "spin.h"
+volatile double sum;
+template <class F> __attribute__((noinline)) void run(F f) { f(); sum = sum + 1; }
+int main(int argc, char *argv[])
+{
+    MPI_Init(&argc, &argv);
+    run([]() __attribute__((noinline)) { double end = now() + 0.5; while (now() < end) sum = sum + 1; });
+    run([]() __attribute__((noinline)) { double end = now() + 0.5; while (now() < end) sum = sum + 2; });
+    MPI_Finalize();
+}
+EOF
+    check "$mpi: lambdas are compiled" "mpicxx.$mpi" -g -O2 lambdas.cc -o lambdas
+    check "$mpi: lambdas are sampled" samples run-lambdas "$mpi" ./lambdas
+    check "$mpi: each lambda is a function of its own" sh -c "'$dump' --folded - run-lambdas >text &&
+        [ \$(grep -o 'main::{lambda()#[12]}::operator()() const' text | sort -u | wc -l) = 2 ]"
+
+    cat >outer.c <<'EOF'
+#include <mpi.h>
+extern void inner(double);
+volatile double sum;
+__attribute__((noinline)) void outer(double seconds) { inner(seconds); sum = sum + 1; }
+int main(int argc, char *argv[]) { MPI_Init(&argc, &argv); outer(1); MPI_Finalize(); }
+EOF
+    cat >inner.c <<'EOF'
+#include "spin.h"
+extern volatile double sum;
+void inner(double seconds) { double end = now() + seconds; while (now() < end) sum = sum + 1; }
+EOF
+    check "$mpi: with -flto" "mpicc.$mpi" -g -O2 -flto outer.c inner.c -o linked
+    check "$mpi: it is sampled" samples run-linked "$mpi" ./linked
+    check "$mpi: what was inlined when it was linked has its name" sh -c "'$dump' --folded - run-linked | grep -q ';outer[^;]*;inner'"
+
+    check "$mpi: a library libmpiutil" "mpicc.$mpi" -g -O2 -fPIC -shared inner.c -o libmpiutil.so
+    check "$mpi: a program with it" "mpicc.$mpi" -g -O2 outer.c -L. -lmpiutil -Wl,-rpath,"$PWD" -o user
+    check "$mpi: it is sampled" samples run-user "$mpi" ./user
+    check "$mpi: the clock of the kernel is one function" sh -c "! '$dump' --folded - run-user | grep -q 'vdso[^;]*+0x'"
+    check "$mpi: that library is no MPI" sh -c "'$dump' --folded - run-user | grep -q ';outer;inner[; ]'"
+}
+
+# Two jobs, one of which has no rank 1.
+several() {
+    local mpi=$1
+    check "$mpi: two jobs" timeout 100 "$build/bin/mpit-run" --quiet --sample 500 --output "two-$mpi" \
+        sh -c "mpirun.$mpi -n 2 $build/tests/phases-$mpi 3; mpirun.$mpi -n 1 $build/tests/sampled-$mpi rate"
+    check "$mpi: --otf2-samples of a rank that one of them has" "$dump" --otf2-samples "archive-two-$mpi" --ranks 1 "two-$mpi"
+    check "$mpi: the archive of that one is made" sh -c "[ \$(ls archive-two-$mpi | wc -l) = 1 ] && test -s archive-two-$mpi/*/traces.otf2"
+    refused "$mpi: of a function that none has" 1 'no sample was taken' --otf2-samples archive-none --functions MPI_Alltoallw "two-$mpi"
+    check "$mpi: and nothing is made" test ! -e archive-none
+}
+
 # What is there is another program than the one that ran, or none.
 changes() {
     local mpi=$1
@@ -109,6 +169,8 @@ for mpi in openmpi mpich; do
     profiles $mpi
     [ "$any" ] || changes $mpi
     [ "$any" ] || wrong_calls $mpi
+    [ "$any" ] || compilers $mpi
+    several $mpi
     any=yes
 done
 [ "$any" ] || not_ok "no MPI to test with"

@@ -11,7 +11,21 @@ function balanceOf(spread) {
   return spread && spread.max_ns > 0 ? spread.mean_ns / spread.max_ns : null;
 }
 
+function functionsUntimed(job) {
+  return figure(
+      "functions", "Functions", "No call was timed",
+      table(
+          "functions",
+          [
+            {title: "Function", kind: "text", value: (row) => row.name},
+            {title: "Calls", kind: "count", key: "count", value: (row) => row.count}
+          ],
+          functionRows(job)),
+      note("Calls of all ranks and threads. What they took is not known (mpit_timing 0)."));
+}
+
 function functionsFigure(job) {
+  if (isUntimed(job)) return functionsUntimed(job);
   const rows = functionRows(job), inner = rows.filter((row) => !ENDS.includes(row.name));
   const whole = d3.sum(inner, (row) => row.time_ns), most = rows.length ? rows[0].time_ns : 0;
   const known = job.ranks.unknown === undefined;

@@ -11,6 +11,11 @@ function commSum(job, key) {
   return d3.sum(job.summary.communicators, (comm) => comm[key] || 0);
 }
 
+/* No call was timed: no time is known of any, which is another thing than 0 s. */
+function isUntimed(job) {
+  return job.summary.timing === 0;
+}
+
 /* Time of all threads between MPI_Init and MPI_Finalize, in parts; null where it cannot be told. */
 function timeParts(job) {
   const summary = job.summary, mpi = summary.mpi_seconds.mean * summary.ranks;
@@ -143,15 +148,17 @@ function overviewFigure(job) {
                         tile(
                             "Run time", "s", summary.run_seconds.max,
                             "the longest of any rank; mean " + textsOf.s(summary.run_seconds.mean)),
-          isAnew(job) ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
-                        tile(
-                            "In MPI", "share", share.mean,
-                            "of a rank's time; " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
-                                textOfShare(share.max) + " (rank " + share.max_rank + ")"),
+          isUntimed(job)  ? tile("In MPI", "share", null, "not known: no call was timed") :
+              isAnew(job) ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
+                            tile(
+                                "In MPI", "share", share.mean,
+                                "of a rank's time; " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
+                                    textOfShare(share.max) + " (rank " + share.max_rank + ")"),
           tile(
               "Stalled", "share", parts.stalled === null || !parts.mpi ? null : parts.stalled / parts.mpi,
-              parts.stalled === null ? "not known: the progress of MPI was not watched" :
-                                       "of the time in MPI, nothing to do but wait"),
+              isUntimed(job)             ? "not known: no call was timed" :
+                  parts.stalled === null ? "not known: the progress of MPI was not watched" :
+                                           "of the time in MPI, nothing to do but wait"),
           tile(
               "MPI calls", "count", d3.sum(calls, (call) => call.count),
               textOfPairs(calls.length, "function", "functions")),
@@ -166,13 +173,15 @@ function overviewFigure(job) {
               null,
           commSum(job, "io_bytes") ? tile("Files", "bytes", commSum(job, "io_bytes"), "read and written by MPI") :
                                      null),
-      splitBar(parts),
-      note(
-          isAnew(job) ? "Of the time in these calls: at work, and stalled (waiting with nothing to do)." :
-              parts.whole === null ?
-                        "Of the time in MPI: at work, and stalled (waiting with nothing to do). How much time " +
-                  "there was outside of MPI is not known for jobs with several threads in MPI whose run " +
-                  "files are gone." :
-                        "Of the time of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: " +
-                  "waiting inside MPI with nothing to do."));
+      isUntimed(job) ? [] : splitBar(parts),
+      isUntimed(job) ?
+          null :
+          note(
+              isAnew(job) ? "Of the time in these calls: at work, and stalled (waiting with nothing to do)." :
+                  parts.whole === null ?
+                            "Of the time in MPI: at work, and stalled (waiting with nothing to do). How much time " +
+                      "there was outside of MPI is not known for jobs with several threads in MPI whose run " +
+                      "files are gone." :
+                            "Of the time of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: " +
+                      "waiting inside MPI with nothing to do."));
 }

@@ -93,8 +93,10 @@ function ranksTable(job) {
   const add = (title, kind, key, list, factor = 1) =>
       columns.push({title, kind, key, value: (i) => list === null || !ranks.members[i] ? null : list[i] * factor});
   add("Run time", "s", "run", ranks.run_seconds);
-  add("In MPI", "s", "mpi", ranks.mpi_seconds);
-  add("Stalled", "ns", "stall", ranks.stall_ns);
+  if (!isUntimed(job)) {
+    add("In MPI", "s", "mpi", ranks.mpi_seconds);
+    add("Stalled", "ns", "stall", ranks.stall_ns);
+  }
   add("Messages sent", "count", "send_count", ranks.send_count);
   add("Bytes sent", "bytes", "send_bytes", ranks.send_bytes);
   add("Messages received", "count", "recv_count", ranks.recv_count);
@@ -109,6 +111,11 @@ function ranksFigure(job) {
   const ranks = job.ranks;
   if (ranks.unknown !== undefined)
     return figure("ranks", "Ranks", "Figures of single ranks are not in this run", reasonOf(ranks));
+  if (isUntimed(job)) {
+    return figure(
+        "ranks", "Ranks", "No call was timed", note("How long the ranks were in MPI is not known (mpit_timing 0)."),
+        ranksTable(job));
+  }
   const share = job.summary.mpi_share,
         most = d3.max(ranks.mpi_seconds.map((s, i) => ranks.members[i] ? s / ranks.members[i] : 0));
   const mean = d3.sum(ranks.mpi_seconds) / ranks.known;

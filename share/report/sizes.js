@@ -140,7 +140,7 @@ function sizesFigure(job) {
 function commsFigure(job) {
   const comms = [...job.summary.communicators].sort((a, b) => commTime(b) - commTime(a)),
         count = d3.sum(comms, (comm) => comm.merged);
-  const columns = [
+  let columns = [
     {title: "Communicator", kind: "text", value: commName},
     {title: "Size", kind: "count", key: "size", value: (comm) => comm.size},
     {title: "Time", kind: "ns", key: "time", value: (comm) => comm.comm_time_ns},
@@ -158,11 +158,13 @@ function commsFigure(job) {
     columns.push({title: "In windows", kind: "ns", key: "rma", value: (comm) => comm.rma_time_ns});
   if (commSum(job, "io_time_ns"))
     columns.push({title: "In files", kind: "ns", key: "io", value: (comm) => comm.io_time_ns});
+  if (isUntimed(job)) columns = columns.filter((column) => column.kind !== "ns");
   const whole = d3.sum(comms, commTime);
   return figure(
       "communicators", "Communicators",
-      !comms.length ? "No communicator was used" :
-                      commName(comms[0]) + " has " + textOfShare(whole ? commTime(comms[0]) / whole : 0) +
+      !comms.length      ? "No communicator was used" :
+          isUntimed(job) ? textOfPairs(count, "communicator was", "communicators were") + " used; no call was timed" :
+                           commName(comms[0]) + " has " + textOfShare(whole ? commTime(comms[0]) / whole : 0) +
               " of the time on " + textOfPairs(count, "communicator", "communicators"),
       comms.length ? table("communicators", columns, comms, 12) : null,
       note(

@@ -446,6 +446,21 @@ def judge_safety(page, root, console, document, job):
         assert job["program"] in root.having("data-figure", "overview")[0].text()
 
 
+def judge_untimed(root, job):
+    """No call was timed: what is counted is there, and no time is said to be 0."""
+    tiles = {one.attributes["data-tile"]: number_told(one) for one in root.having("data-tile")}
+    assert tiles["In MPI"] is None and tiles["Stalled"] is None, tiles
+    same("calls", tiles["MPI calls"], sum(call["count"] for call in job["calls"].values()))
+    rows = table_of(root, "functions")
+    assert {row["texts"][0]: row["count"] for row in rows} == {name: call["count"] for name, call in job["calls"].items()}
+    assert {"send_count", "send_bytes"} < set(table_of(root, "communicators")[0])
+    for name in ("overview", "functions", "ranks", "communicators"):
+        text = root.having("data-figure", name)[0].text()
+        known = name != "ranks" or "left no files of their own" not in text
+        assert not known or "o call was timed" in text, text
+        assert not re.search(r"[0-9] ?%|\b0 s\b|share of their time", text), text
+
+
 def judge_plots(root, job):
     figures = {one.attributes["data-figure"] for one in root.having("data-figure")}
     assert ALWAYS <= figures, ALWAYS - figures
@@ -492,6 +507,9 @@ def judge(dump, run, page):
     if not job["ranks"]:
         for figure in ("ranks", "timeline"):
             assert "None of the ranks that were asked for is in this job" in root.having("data-figure", figure)[0].text(), figure
+        return
+    if job["timing"] == 0:
+        judge_untimed(root, job)
         return
     judge_plots(root, job)
     options = root.having("id", "job")[0].tagged("option")

@@ -77,6 +77,11 @@ if [ -x "$build/tests/heat-mpich" ]; then
     record="$build/bin/mpit-run --quiet --trace --os --fabric --sample 500 --output below"
     check "a run with all that can be asked for" launch mpich 2 "$build/tests/phases-mpich" 10
     page "counters, fabric and samples" below trace files below
+    for kept in 0 1; do
+        record="env MPIT_TIMING=0 MPIT_REDUCE=$kept $build/bin/mpit-run --quiet --output untimed-$kept"
+        check "a run without times, MPIT_REDUCE=$kept" launch mpich 2 "$build/tests/heat-mpich" --rows 128 --columns 128 --steps 60
+        page "no call was timed, MPIT_REDUCE=$kept" untimed-$kept
+    done
 fi
 
 if [ -x "$build/tests/livejob-mpich" ]; then

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ enum { ERROR_BYTES = 512, PIECE_BYTES = 16 << 20 };
 struct work {
     const struct run_reader *run;
     const char *path;
-    char temporary[4096]; /* a name that the new file has already; "": it has none yet */
+    char target[PATH_MAX];         /* the same without links, which stay */
+    char temporary[PATH_MAX + 32]; /* a name that the new file has already; "": it has none yet */
     FILE *out;
     struct compact_header header;
     struct compact_writer *writer;
@@ -233,16 +235,15 @@ static int read_back(struct work *work)
 static int out_open(struct work *work, const struct stat *st)
 {
     char directory[sizeof work->temporary];
-    const char *slash = strrchr(work->path, '/');
-    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - work->path) + 1 : 1, slash ? work->path : ".");
+    snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(work->target, '/') - work->target) + 1, work->target);
     int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
-        snprintf(work->temporary, sizeof work->temporary, "%s.part-XXXXXX", work->path);
+        snprintf(work->temporary, sizeof work->temporary, "%s.part-XXXXXX", work->target);
         fd = mkostemp(work->temporary, O_CLOEXEC);
     }
     if (fd < 0) {
         work->temporary[0] = '\0';
-        return fail(work, "no file can be made beside %s: %s", work->path, strerror(errno));
+        return fail(work, "no file can be made beside %s: %s", work->target, strerror(errno));
     }
     if (fchown(fd, st->st_uid, st->st_gid) != 0) /* root, of somebody else's run */
         errno = 0;
@@ -279,13 +280,13 @@ static int out_name(struct work *work, const struct stat *st)
     futimens(fileno(work->out), times);
     if (!work->temporary[0]) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(work->out));
-        snprintf(work->temporary, sizeof work->temporary, "%s.part-%d", work->path, (int)getpid());
+        snprintf(work->temporary, sizeof work->temporary, "%s.part-%d", work->target, (int)getpid());
         if (linkat(AT_FDCWD, path, AT_FDCWD, work->temporary, AT_SYMLINK_FOLLOW) != 0) {
             work->temporary[0] = '\0';
             return fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
         }
     }
-    if (rename(work->temporary, work->path) != 0)
+    if (rename(work->temporary, work->target) != 0)
         return fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
     work->temporary[0] = '\0';
     return 0;
@@ -295,7 +296,7 @@ static int file_compact(struct work *work)
 {
     struct stat st;
     size_t room = compact_bound(PIECE_BYTES);
-    if (stat(work->path, &st) != 0)
+    if (!realpath(work->path, work->target) || stat(work->target, &st) != 0)
         return fail(work, "%s: %s", work->path, strerror(errno));
     if (out_open(work, &st) != 0)
         return -1;

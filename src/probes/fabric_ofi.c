@@ -158,6 +158,8 @@ static ssize_t queue_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry, u
 {
     const struct queue_table *table = TABLE_AROUND(cq->ops, queue_table);
     ssize_t got = table->behind->readerr(cq, entry, flags);
+    if (got > 0 && entry && (entry->err == FI_ECANCELED || entry->flags & FI_MULTI_RECV))
+        multi_goes_on(entry->op_context, FI_MULTI_RECV); /* nothing comes to that buffer any more */
     if (got > 0 && RELAXED_LOAD(&fabric_on))
         fabric_completed(table->kind->provider, 1, entry && entry->err != FI_ECANCELED && entry->err != FI_ENOMSG);
     return got;

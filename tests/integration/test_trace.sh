@@ -62,7 +62,10 @@ ring_trace() {
     check "$name: the end is there" sh -c "tail -4 '$shown/before' | grep -q MPI_"
     size=$(stat -c %s "$run"/*.mpit | sort -n | tail -1)
     check "$name: the file is bounded ($size bytes)" [ "$size" -lt 1000000 ]
-    check "$name: becomes compact" "$build/bin/mpit-dump" --compact "$run"
+    mkdir "$shown/linked" && ln -s "$run"/*.mpit "$shown/linked"
+    check "$name: becomes compact, through links" "$build/bin/mpit-dump" --compact "$shown/linked"
+    check "$name: the links stay, and nothing is beside them" sh -c "! find '$shown/linked' -type f | grep . && ! ls '$run' | grep part"
+    check "$name: it is small ($(du -bs "$run" | cut -f 1) bytes)" [ "$(du -bs "$run" | cut -f 1)" -lt "$size" ]
     "$build/bin/mpit-dump" --events "$run" >"$shown/after" 2>&1
     check "$name: all outputs are the same" cmp "$shown/before" "$shown/after"
 }

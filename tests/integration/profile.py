@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE |
-pprof FILE PROFILE | parts PROFILE | stripped PROFILE
+pprof FILE PROFILE | files FILE FUNCTION SOURCE... | parts PROFILE | stripped PROFILE
 
 What mpit-dump made of the samples of phases.c (PROFILE: --profile --json), beside what the program measured by itself
 (SAID), and the other outputs beside the profile."""
@@ -226,7 +226,7 @@ def pprof_judge(path, profile):
         labels = {texts[label[1][0]]: texts[label[2][0]] for label in map(message, fields[3])}
         samples = [a + b for a, b in zip(samples, values)]
         require(sorted(labels) == ["rank", "state", "thread"] and labels["rank"] in "01", labels)
-        require((labels["state"] == "not in MPI") == (not stack[0].startswith("[")) or stack[0] == "[mpit]" or "+0x" in stack[0], stack, labels)
+        require((labels["state"] == "not in MPI") == (not stack[0].startswith("[")) or stack[0] in ("[mpit]", "[vdso]") or "+0x" in stack[0], stack, labels)
         late += values[1] if stack[-4:] == ["MPI_Recv", "receive_late", "rounds", "main"] else 0
         in_mpi += values[1] if labels["state"] != "not in MPI" else 0
     require(samples == [job["time"]["samples"], job["time"]["ns"]], "in all", samples, job["time"])
@@ -234,11 +234,22 @@ def pprof_judge(path, profile):
     require(late == node_find(job["paths"], "main", "rounds", "receive_late", "MPI_Recv")["time"]["ns"], "late", late)
 
 
+def files_judge(path, function, *files):
+    """In pprof's form: functions of this name are in just these files."""
+    with gzip.open(path) as file:
+        top = message(file.read())
+    texts = [text.decode() for text in top[6]]
+    found = sorted(texts[fields[4][0]].rsplit("/", 1)[-1] for fields in map(message, top[5]) if texts[fields[2][0]] == function)
+    require(found == sorted(files), function, "is in", found)
+
+
 def main():
     """One of them."""
     what, *words = sys.argv[1:]
     if what == "rank":
         rank_judge(int(words[0]), *words[1:])
+    elif what == "files":
+        files_judge(*words)
     else:
         {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge, "pprof": pprof_judge,
          "parts": parts_judge, "stripped": stripped_judge}[what](*words)

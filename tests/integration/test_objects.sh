@@ -25,5 +25,15 @@ for mpi in openmpi mpich; do
         fi
         rm -rf "$keep"
     done
+    check "$mpi: emptywrites.c" "mpicc.$mpi" -O2 -o "$work/emptywrites" "$here/emptywrites.c"
+    for io in ompio romio321; do
+        [ $mpi = openmpi ] || [ $io = romio321 ] || continue # MPICH has ROMIO alone
+        export OMPI_MCA_io=$io
+        record="$build/bin/mpit-run --quiet --trace --output $work/empty" check "$mpi: collective writes of nothing, $io" \
+            launch $mpi 2 "$work/emptywrites" "$work/empty.data"
+        check "  and in a replay" "$build/bin/mpit-dump" --verify "$work/empty"
+        rm -rf "$work/empty"
+        unset OMPI_MCA_io
+    done
 done
 verdict

@@ -102,6 +102,14 @@ EOF
     check "$mpi: it is sampled" samples run-linked "$mpi" ./linked
     check "$mpi: what was inlined when it was linked has its name" sh -c "'$dump' --folded - run-linked | grep -q ';outer[^;]*;inner'"
 
+    printf '#include "spin.h"\nstatic void work(void) { double end = now() + 0.5; while (now() < end) ; }\nvoid %s(void) { work(); }\n' one >one.c
+    sed 's/one/two/' one.c >two.c
+    printf '#include <mpi.h>\nvoid one(void), two(void);\nint main(void) { MPI_Init(0, 0); one(); two(); MPI_Finalize(); }\n' >main.c
+    check "$mpi: static functions of one name" "mpicc.$mpi" -g -O1 -fno-inline -fno-optimize-sibling-calls main.c one.c two.c -o alike
+    check "$mpi: they are sampled" samples run-alike "$mpi" ./alike
+    check "$mpi: --pprof" "$dump" --pprof alike.gz run-alike
+    check "$mpi: each is in its file" $python "$judge" files alike.gz work one.c two.c
+
     check "$mpi: a library libmpiutil" "mpicc.$mpi" -g -O2 -fPIC -shared inner.c -o libmpiutil.so
     check "$mpi: a program with it" "mpicc.$mpi" -g -O2 outer.c -L. -lmpiutil -Wl,-rpath,"$PWD" -o user
     check "$mpi: it is sampled" samples run-user "$mpi" ./user

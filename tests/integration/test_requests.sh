@@ -71,6 +71,17 @@ for mpi in openmpi mpich; do
         rm -rf "$run"
     done
 
+    name="matchedfree.c, $mpi"
+    "mpicc.$mpi" -o "$work/matchedfree" "${source%/*}/matchedfree.c" >"$work/out" 2>&1 || not_ok "$name compiles" "$work/out"
+    launch $mpi 1 "$work/matchedfree" >"$work/out" 2>&1 </dev/null && grep -q '^3 messages' "$work/out" && ok "$name runs" ||
+        not_ok "$name (status $?)" "$work/out"
+    if [ "$("$build/bin/mpit-dump" --csv "$run" 2>"$work/out" | grep -c 'MPI_Mrecv.*MPI_COMM_SELF/dup')" = 3 ]; then
+        ok "matched messages are on their communicators: $name"
+    else
+        not_ok "matched messages are on their communicators: $name" "$work/out"
+    fi
+    kept "$name"
+
     name="nobody.c, $mpi"
     "mpicc.$mpi" -o "$work/nobody" "${source%/*}/nobody.c" >"$work/out" 2>&1 || not_ok "$name compiles" "$work/out"
     launch $mpi 2 "$work/nobody" >"$work/out" 2>&1 </dev/null && ok "$name runs" || not_ok "$name (status $?)" "$work/out"

@@ -37,6 +37,11 @@ for mpi in openmpi mpich; do
         launch $mpi 3 "$program" exit >"$work/out" 2>"$work/err"
     check "$mpi: without a world, one of three processes names a bad setting" \
         test "$(grep -c MPIT_FLIGHT_EVENTS "$work/err")" = 1
+    check "$mpi: a program that waits in a session" "mpicc.$mpi" -O2 -o "$work/stall" "$(dirname "$0")/sessionstall.c"
+    record="mpit-run --quiet --output $work/$mpi-stall" launch $mpi 2 "$work/stall" >"$work/out" 2>&1
+    mpit-dump "$work/$mpi-stall" >"$work/text" 2>&1
+    check "$mpi: its share of stalls is of the time in MPI" sh -c "grep '^  stalled ' '$work/text' && mpit-dump --json '$work/$mpi-stall' |
+        python3 '$(dirname "$0")/sessionstall.py' '$work/text'"
     for mode in after during; do
         for reduce in 1 0; do
             run=$work/$mpi-$mode-$reduce

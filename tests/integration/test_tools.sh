@@ -56,6 +56,15 @@ for mpi in openmpi mpich; do
     check "  and the archive is made" test -e "cut-$mpi/otf2/traces.otf2"
 done
 
+echo "# mpit-run: Ctrl-C"
+for command in "" "timeout 100" "setsid --wait"; do # the others leave the foreground of the terminal
+    # shellcheck disable=SC2086
+    python3 terminal.py begun mpit-run --quiet --output "typed$command" $command sh -c 'echo begun; sleep 60; echo over' >out 2>&1
+    status=$?
+    check "${command:-the command itself} ends (status $status)" test $status -gt 0 -a $status != 99
+    check "  before it is over" sh -c '! grep over out'
+done
+
 echo "# mpit-run: programs of one's own that are called like launchers"
 mkdir own
 for mpi in openmpi mpich; do

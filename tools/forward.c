@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define ENV_LIST "mca_base_env_list"
+#define ENV_LIST_DELIMITER ENV_LIST "_delimiter"
 #define PRELOAD "LD_PRELOAD"
 
 /* The words as they grow. */
@@ -63,15 +64,25 @@ static void variables_add(struct line *line, const char *option, bool with_value
     }
 }
 
+/* What stands between the names of that list. */
+static const char *delimiter_of(char *const words[])
+{
+    const char *delimiter = getenv("OMPI_MCA_" ENV_LIST_DELIMITER);
+    for (size_t i = 0; words[i]; i++)
+        if (strcmp(words[i], ENV_LIST_DELIMITER) == 0 && words[i + 1])
+            delimiter = words[i + 1];
+    return delimiter && *delimiter ? delimiter : ";";
+}
+
 /* `list` and the names that must travel, as mca_base_env_list has them. */
-static char *env_list(const char *list)
+static char *env_list(const char *list, const char *delimiter)
 {
     char *all = strdup(list);
     for (char **variable = environ; all && *variable; variable++) {
         char *equals = strchr(*variable, '='), *longer;
         if (!equals || !is_ours(*variable))
             continue;
-        if (asprintf(&longer, "%s%s%.*s", all, *all ? ";" : "", (int)(equals - *variable), *variable) < 0)
+        if (asprintf(&longer, "%s%.*s%.*s", all, *all ? 1 : 0, delimiter, (int)(equals - *variable), *variable) < 0)
             err(2, "no memory");
         free(all);
         all = longer;
@@ -87,39 +98,30 @@ static void preload_add(struct line *line, const char *word, size_t value, const
     line_add_formatted(line, "%.*s%s%s%s", (int)value, word, library, word[value] ? ":" : "", word + value);
 }
 
-/* Is the list set by the environment, or by a file, before which the environment goes? Then our names are added to it.
- */
-static bool list_by_environment(const char *launcher)
-{
-    char path[PATH_MAX];
-    const char *here = getenv("OMPI_MCA_" ENV_LIST);
-    char *there = here || program_find(launcher, path) != 0 ? NULL : mca_file_value(path, ENV_LIST);
-    if (here || there) {
-        char *list = env_list(here ? here : there);
-        setenv("OMPI_MCA_" ENV_LIST, list, 1);
-        free(list);
-    }
-    free(there);
-    return here || there;
-}
-
 static void openmpi_words(struct line *line, char *const words[], const char *library)
 {
-    bool by_list = list_by_environment(words[0]);
+    bool by_agent = forward_by_agent(LAUNCHER_OPENMPI, words), by_list = false;
+    const char *delimiter = delimiter_of(words), *list = getenv("OMPI_MCA_" ENV_LIST);
+    if (!by_agent && list) {
+        char *longer = env_list(list, delimiter);
+        setenv("OMPI_MCA_" ENV_LIST, longer, 1);
+        free(longer);
+        by_list = true;
+    }
     for (size_t i = 0; words[i]; i++)
         by_list = by_list || strcmp(words[i], ENV_LIST) == 0;
     for (size_t i = 0; words[i]; i++) {
-        if (i > 0 && strcmp(words[i - 1], ENV_LIST) == 0) {
-            char *list = env_list(words[i]);
-            line_add(line, list);
-            free(list);
+        if (!by_agent && i > 0 && strcmp(words[i - 1], ENV_LIST) == 0) {
+            char *longer = env_list(words[i], delimiter);
+            line_add(line, longer);
+            free(longer);
         } else if (i > 0 && begins(words[i], PRELOAD "=") && strcmp(words[i - 1], "-x") == 0) {
             preload_add(line, words[i], sizeof PRELOAD, library);
         } else {
             line_add(line, words[i]);
         }
         bool context = i == 0 || strcmp(words[i], ":") == 0;
-        if (context && words[i + 1] && !by_list)
+        if (context && words[i + 1] && !by_list && !by_agent)
             variables_add(line, "-x", false);
     }
 }
@@ -169,6 +171,11 @@ static void slurm_words(struct line *line, char *const words[], char note[512])
         snprintf(note, 512,
                  "srun passes on only part of the environment (--export); what is not passed on is not recorded: "
                  "add " PRELOAD ",MPIT_OUTPUT to it");
+}
+
+bool forward_by_agent(enum launcher_kind kind, char *const words[])
+{
+    return kind != LAUNCHER_OPENMPI || mca_files_name(words, ENV_LIST) || mca_files_name(words, ENV_LIST_DELIMITER);
 }
 
 char **forward_words(char *const words[], size_t launcher, enum launcher_kind kind, const char *library, char note[512])

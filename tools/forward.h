@@ -3,8 +3,8 @@
  *
  *   Open MPI   forwards only what is named. -x NAME goes behind the launcher's name and behind each ":", because it
  *              counts for one application context. Open MPI refuses -x together with the parameter mca_base_env_list:
- *              who uses that, on the command line, in the environment or in a file of parameters, gets the names
- *              appended to it. An mpirun that a script calls is out of reach of this: src/probes/forkagent.c.
+ *              who uses that on the command line or in the environment gets the names appended to it. In a file it is
+ *              left alone, and an mpirun that a script calls is out of reach: for both there is src/probes/forkagent.c.
  *   hydra      forwards everything, unless -genvnone, -genvlist or the like stand there: then -genv NAME VALUE.
  *   srun       forwards everything, unless --export says otherwise.
  *
@@ -23,6 +23,10 @@
  */
 char **forward_words(char *const words[], size_t launcher, enum launcher_kind kind, const char *library,
                      char note[512]);
+
+/* Whether the launcher, words[0], or what else the command is, needs the fork agent for that. */
+bool forward_by_agent(enum launcher_kind kind, char *const words[]);
+
 void forward_free(char **words);
 
 #endif

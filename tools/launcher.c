@@ -79,30 +79,49 @@ bool launcher_named(const char *word)
     return listed(launcher_names, name) || alternative_named(name);
 }
 
-static bool is_script(const char *path)
+/* Does a line of a script look at its words one by one? Then it is not all the same which they are. */
+static bool line_looks(const char *line)
 {
-    char start[2];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool is = fd >= 0 && read(fd, start, sizeof start) == sizeof start && memcmp(start, "#!", 2) == 0;
-    if (fd >= 0)
-        close(fd);
-    return is;
+    static const char *const looks[] = {"$1", "$2", "${1", "${2", "$#", "$*", "shift", "getopt"};
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        if (strstr(line, looks[i]))
+            return true;
+    return false;
 }
 
-/* An executable with the name of an alternative that is none: the user's mpirun.sh, or mpiexec-bench, which uses MPI.
- * To be asked for its version would be a run more of it. */
-static bool is_the_users(const char *path, const struct elf_kind *elf)
+/* A line that hands all words to a launcher: [exec] mpirun.mpich [...] "$@". Its path, or "". The line is changed. */
+static void line_hands_on(char *line, char launcher[PATH_MAX])
 {
-    const char *name = path_name(path);
-    char found[PATH_MAX];
-    if (listed(launcher_names, name) || !alternative_named(name))
-        return false;
-    if (elf)
-        return elf->abi != ABI_NONE;
-    struct stat here, there;
-    bool installed = program_find(name, found) == 0 && stat(path, &here) == 0 && stat(found, &there) == 0 &&
-                     here.st_dev == there.st_dev && here.st_ino == there.st_ino;
-    return !installed && is_script(path);
+    static const char blanks[] = " \t\n";
+    char *rest;
+    bool all = strstr(line, "$@") != NULL;
+    const char *word = strtok_r(line, blanks, &rest);
+    if (word && strcmp(word, "exec") == 0)
+        word = strtok_r(NULL, blanks, &rest);
+    if (!all || !word || !launcher_named(word) || program_find(word, launcher) != 0)
+        launcher[0] = '\0';
+}
+
+/* Of a script: the launcher that it hands all its words to, or "". False: it is no script. */
+static bool script_read(const char *path, char launcher[PATH_MAX])
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL, found[PATH_MAX];
+    size_t room = 0;
+    bool looks = false, is = file && getline(&line, &room, file) > 1 && strncmp(line, "#!", 2) == 0;
+    launcher[0] = '\0';
+    while (is && getline(&line, &room, file) >= 0) {
+        looks = looks || line_looks(line);
+        line_hands_on(line, found);
+        if (found[0])
+            memcpy(launcher, found, PATH_MAX);
+    }
+    if (looks)
+        launcher[0] = '\0';
+    free(line);
+    if (file)
+        fclose(file);
+    return is;
 }
 
 bool prefix_named(const char *word)
@@ -157,14 +176,9 @@ static void version_ask(const char *path, char *text, size_t size)
     close(pipe_fds[0]);
 }
 
-enum launcher_kind launcher_identify(const char *path)
+/* What it says that it is. */
+static enum launcher_kind version_identify(const char *path)
 {
-    struct elf_kind kind;
-    bool elf = elf_kind_read(&kind, path) == 0;
-    if (elf && kind.openmpi_launcher)
-        return LAUNCHER_OPENMPI;
-    if (!launcher_named(path) || is_the_users(path, elf ? &kind : NULL))
-        return LAUNCHER_NONE;
     char text[VERSION_BYTES];
     version_ask(path, text, sizeof text);
     if (strstr(text, "Open MPI") || strstr(text, "OpenRTE") || strstr(text, "PRTE") || strstr(text, "PRRTE"))
@@ -172,6 +186,31 @@ enum launcher_kind launcher_identify(const char *path)
     if (strstr(text, "HYDRA") || strstr(text, "Intel(R) MPI") || strstr(text, "MVAPICH") || strstr(text, "MPICH"))
         return LAUNCHER_HYDRA;
     return strcasestr(text, "slurm") ? LAUNCHER_SLURM : LAUNCHER_OTHER;
+}
+
+/* `scripts`: so many that start one another may follow. */
+static enum launcher_kind identify(const char *path, int scripts)
+{
+    struct elf_kind kind;
+    char launcher[PATH_MAX];
+    const char *name = path_name(path);
+    bool elf = elf_kind_read(&kind, path) == 0, alternative = !listed(launcher_names, name);
+    if (elf && kind.openmpi_launcher)
+        return LAUNCHER_OPENMPI;
+    if (!launcher_named(path) || (elf && alternative && kind.abi != ABI_NONE))
+        return LAUNCHER_NONE;
+    if (!elf && script_read(path, launcher)) {
+        if (launcher[0] && scripts > 0 && strcmp(launcher, path) != 0)
+            return identify(launcher, scripts - 1);
+        if (alternative)
+            return LAUNCHER_NONE;
+    }
+    return version_identify(path);
+}
+
+enum launcher_kind launcher_identify(const char *path)
+{
+    return identify(path, 4);
 }
 
 enum mpi_abi launcher_abi(enum launcher_kind kind)

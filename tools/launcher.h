@@ -32,8 +32,8 @@ bool prefix_named(const char *word);
 
 /*
  * What kind of launcher an executable is. One of a usual name that is not linked to Open MPI's run time is asked with
- * --version, for a few seconds at the most; but not a script outside of PATH, or a program that uses MPI, whose name
- * only begins like a launcher's (mpirun.sh).
+ * --version, for a few seconds at the most. A name that only begins like a launcher's may be the user's own: a program
+ * that uses MPI is none (mpiexec-bench), and a script is read and not run; it is what it hands all its words to.
  */
 enum launcher_kind launcher_identify(const char *path);
 

@@ -1,73 +1,89 @@
 #define _GNU_SOURCE
 #include "mcafile.h"
 
-#include <err.h>
-#include <fcntl.h>
-#include <limits.h>
+#include "launcher.h"
+
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* The value in a line "parameter = value"; NULL: it is another line. The line is changed. */
-static char *line_value(char *line, const char *parameter)
+#define FILES_PARAMETER "mca_base_param_files"
+
+static bool is_part_of_name(char c)
 {
-    static const char blanks[] = " \t\r\n";
-    line += strspn(line, blanks);
-    size_t length = strlen(parameter);
-    if (strncmp(line, parameter, length) != 0)
-        return NULL;
-    char *value = line + length;
-    value += strspn(value, blanks);
-    if (*value++ != '=')
-        return NULL;
-    value += strspn(value, blanks);
-    size_t bytes = strlen(value);
-    while (bytes && strchr(blanks, value[bytes - 1]))
-        bytes--;
-    if (bytes > 1 && (*value == '"' || *value == '\'') && value[bytes - 1] == *value) {
-        value++;
-        bytes -= 2;
-    }
-    value[bytes] = '\0';
-    return value;
+    return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The last line that sets it. */
-static char *file_value(const char *path, const char *parameter)
+/* As a whole word, and not behind a #. */
+static bool line_names(char *line, const char *parameter)
 {
-    struct stat st;
-    char *found = NULL, *line = NULL;
-    size_t room = 0;
+    line[strcspn(line, "#")] = '\0';
+    size_t bytes = strlen(parameter);
+    for (const char *at = line; (at = strstr(at, parameter)); at += bytes)
+        if ((at == line || !is_part_of_name(at[-1])) && !is_part_of_name(at[bytes]))
+            return true;
+    return false;
+}
+
+static bool file_names(const char *path, const char *parameter)
+{
+    struct stat st; /* a pipe is for the launcher to read */
     FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
-    while (file && getline(&line, &room, file) >= 0) {
-        const char *value = line_value(line, parameter);
-        if (!value)
-            continue;
-        free(found);
-        if (!(found = strdup(value)))
-            err(2, "no memory");
-    }
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    while (file && !found && getline(&line, &room, file) >= 0)
+        found = line_names(line, parameter);
     free(line);
     if (file)
         fclose(file);
     return found;
 }
 
-char *mca_file_value(const char *launcher, const char *parameter)
+/* Any of a list with colons or commas between. */
+static bool list_names(const char *list, const char *parameter)
 {
-    char places[4][PATH_MAX] = {""}, real[PATH_MAX];
+    char *copy = list ? strdup(list) : NULL, *rest = copy;
+    bool found = false;
+    for (char *path; rest && !found && (path = strsep(&rest, ":,"));)
+        found = *path && file_names(path, parameter);
+    free(copy);
+    return found;
+}
+
+/* Those that are read without being asked for. */
+static bool usual_names(const char *launcher, const char *parameter)
+{
+    static const char debian[] = "/etc/openmpi/openmpi-mca-params.conf";
+    char path[PATH_MAX], found[PATH_MAX], real[PATH_MAX];
     const char *home = getenv("HOME"), *prefix = getenv("OPAL_PREFIX");
-    char *value = NULL, *slash = realpath(launcher, real) ? strrchr(real, '/') : NULL;
-    if (home)
-        snprintf(places[0], PATH_MAX, "%.3900s/.openmpi/mca-params.conf", home);
-    if (prefix)
-        snprintf(places[1], PATH_MAX, "%.3900s/etc/openmpi-mca-params.conf", prefix);
-    if (slash) /* from bin/mpirun */
-        snprintf(places[2], PATH_MAX, "%.*s/../etc/openmpi-mca-params.conf",
-                 slash - real < 3900 ? (int)(slash - real) : 0, real);
-    snprintf(places[3], PATH_MAX, "/etc/openmpi/openmpi-mca-params.conf"); /* Debian's */
-    for (size_t i = 0; !value && i < sizeof places / sizeof *places; i++)
-        value = places[i][0] ? file_value(places[i], parameter) : NULL;
-    return value;
+    if (home && snprintf(path, sizeof path, "%s/.openmpi/mca-params.conf", home) < PATH_MAX &&
+        file_names(path, parameter))
+        return true;
+    if (prefix && snprintf(path, sizeof path, "%s/etc/openmpi-mca-params.conf", prefix) < PATH_MAX &&
+        file_names(path, parameter))
+        return true;
+    if (program_find(launcher, found) == 0 && realpath(found, real)) { /* from bin/mpirun */
+        int directory = (int)(path_name(real) - real);
+        if (snprintf(path, sizeof path, "%.*s../etc/openmpi-mca-params.conf", directory, real) < PATH_MAX &&
+            file_names(path, parameter))
+            return true;
+    }
+    return file_names(debian, parameter);
+}
+
+bool mca_files_name(char *const words[], const char *parameter)
+{
+    const char *asked = getenv("OMPI_MCA_" FILES_PARAMETER);
+    for (size_t i = 1; words[i]; i++) {
+        const char *option = words[i - 1];
+        option += option[0] == '-' && option[1] == '-';
+        if ((strcmp(option, "-tune") == 0 || strcmp(option, "-am") == 0) && list_names(words[i], parameter))
+            return true;
+        if (strcmp(words[i - 1], FILES_PARAMETER) == 0)
+            asked = words[i];
+    }
+    return asked ? list_names(asked, parameter) : usual_names(words[0], parameter);
 }

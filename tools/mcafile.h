@@ -1,14 +1,13 @@
 /*
- * Open MPI's files of parameters: $HOME/.openmpi/mca-params.conf, and behind it openmpi-mca-params.conf of the
- * installation.
+ * Open MPI's files of parameters: $HOME/.openmpi/mca-params.conf, openmpi-mca-params.conf of the installation, and what
+ * its launcher is told to read (--tune, --am, mca_base_param_files).
  */
 #ifndef MPIT_TOOLS_MCAFILE_H
 #define MPIT_TOOLS_MCAFILE_H
 
-/*
- * What these files set a parameter to, for the installation of the launcher (its path); NULL: nothing. To be given to
- * free. Ends the process with status 2 when there is no memory.
- */
-char *mca_file_value(const char *launcher, const char *parameter);
+#include <stdbool.h>
+
+/* Does one of the files that this launcher, words[0], will read speak of the parameter? */
+bool mca_files_name(char *const words[], const char *parameter);
 
 #endif

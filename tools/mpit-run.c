@@ -278,12 +278,13 @@ static void environment_set(const struct request *request, const char *library, 
     free(preload);
 }
 
-/* For what a script starts: the library, which is loaded into its mpirun as well, tells that one of the agent. */
-static void agent_set(enum launcher_kind kind)
+/* For what a script starts: the library, which is loaded into its mpirun as well, tells that one of the agent.
+ * `launcher`: the words from it on. */
+static void agent_set(enum launcher_kind kind, char *const launcher[])
 {
     char agent[PATH_MAX];
     unsetenv("MPIT_FORK_AGENT");
-    if (kind != LAUNCHER_OPENMPI && installed_agent(agent) && setenv("MPIT_FORK_AGENT", agent, 1) != 0)
+    if (forward_by_agent(kind, launcher) && installed_agent(agent) && setenv("MPIT_FORK_AGENT", agent, 1) != 0)
         err(EXIT_USAGE, "no memory");
 }
 
@@ -379,11 +380,11 @@ static void filter_explain(const struct request *request)
 }
 
 /* All that the command is to find in its environment. */
-static void command_prepare(const struct request *request, enum launcher_kind kind, const char *library,
-                            const struct output_dir *output)
+static void command_prepare(const struct request *request, size_t launcher, enum launcher_kind kind,
+                            const char *library, const struct output_dir *output)
 {
     environment_set(request, library, output->path);
-    agent_set(kind);
+    agent_set(kind, request->words + launcher);
     settings_check(request->silent);
     filter_explain(request);
 }
@@ -402,7 +403,7 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     char note[512];
     const char *before = getenv("LD_PRELOAD");
     char *restored = before ? strdup(before) : NULL;
-    command_prepare(request, kind, library, output);
+    command_prepare(request, launcher, kind, library, output);
     char **words = forward_words(request->words, launcher, kind, library, note);
     if (note[0] && !request->quiet)
         warnx("note: %s", note);
@@ -454,7 +455,7 @@ int main(int argc, char *argv[])
     output_dir_make(&output, request.output, request.otf2 && !request.silent, request.silent ? NULL : request.summary,
                     place);
     if (request.silent) {
-        command_prepare(&request, kind, library, &output);
+        command_prepare(&request, launcher, kind, library, &output);
         program_become(request.words);
     }
     int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);

@@ -51,12 +51,17 @@ static int is_stdout(const char *path)
            st.st_ino == out.st_ino; /* /dev/stdout: a link to whatever it goes to, which may be a regular file */
 }
 
+/* /proc/self/fd/3, and not what else lies below /proc: /proc/self/cwd/file. */
+static int names_descriptor(const char *path)
+{
+    return strncmp(path, "/dev/fd/", 8) == 0 || (strncmp(path, "/proc/", 6) == 0 && strstr(path, "/fd/"));
+}
+
 /* /dev/stderr, /dev/fd/3: a descriptor's name, not a file's. */
 static int is_descriptor(const char *path)
 {
-    char target[sizeof "/proc/"] = "";
-    return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
-           (readlink(path, target, sizeof target - 1) > 0 && strcmp(target, "/proc/") == 0);
+    char target[PATH_MAX] = "";
+    return names_descriptor(path) || (readlink(path, target, sizeof target - 1) > 0 && names_descriptor(target));
 }
 
 /* A pipe or a device is written as it is; there is nothing to put in its place. */

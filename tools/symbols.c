@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINES_MOST = 32, NAME_MOST = 4096, UNIT_RANGES_MOST = 1 << 22, SCOPES_MOST = 256 };
+enum { LINES_MOST = 32, NAME_MOST = 4096, UNIT_RANGES_MOST = 1 << 22, SCOPES_MOST = 256, TYPE_STEPS = 8 };
 
 enum trouble { TROUBLE_NONE, TROUBLE_OPEN, TROUBLE_KIND, TROUBLE_CHANGED, TROUBLE_FORMAT };
 
@@ -246,6 +246,36 @@ static const char *string_of(Dwarf_Die *die, unsigned attribute)
     return dwarf_formstring(dwarf_attr_integrate(die, attribute, &found));
 }
 
+/* The class that a member function is called on. */
+static bool class_of(Dwarf_Die *function, Dwarf_Die *class)
+{
+    Dwarf_Attribute found;
+    if (!dwarf_formref_die(dwarf_attr_integrate(function, DW_AT_object_pointer, &found), class))
+        return false;
+    for (int steps = 0; steps < TYPE_STEPS; steps++) {
+        Dwarf_Die inner;
+        if (!dwarf_formref_die(dwarf_attr_integrate(class, DW_AT_type, &found), &inner))
+            break; /* behind the pointer, and what it says of const */
+        *class = inner;
+    }
+    int tag = dwarf_tag(class);
+    return tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
+}
+
+/* A lambda is the operator() of a class without a name; a program has many, which are told by where they stand. */
+static char *lambda_name(Dwarf_Die *function)
+{
+    char text[NAME_MOST];
+    Dwarf_Die class;
+    int line = 0, column = 0;
+    if (!class_of(function, &class) || string_of(&class, DW_AT_name) || dwarf_decl_line(&class, &line) != 0)
+        return NULL;
+    const char *file = dwarf_decl_file(&class), *slash = file ? strrchr(file, '/') : NULL;
+    dwarf_decl_column(&class, &column);
+    snprintf(text, sizeof text, "{lambda %.3000s:%d:%d}", slash ? slash + 1 : file ? file : "?", line, column);
+    return name_copy(text);
+}
+
 /* C++ has its parameters and namespaces in the linkage name; in the other languages that is the name. */
 static char *die_name(Dwarf_Die *die)
 {
@@ -253,6 +283,9 @@ static char *die_name(Dwarf_Die *die)
     if (!linkage)
         linkage = string_of(die, DW_AT_MIPS_linkage_name);
     const char *name = dwarf_diename(die);
+    char *lambda = !linkage && name && strncmp(name, "operator()", 10) == 0 ? lambda_name(die) : NULL;
+    if (lambda)
+        return lambda;
     return name_copy(linkage && strncmp(linkage, "_Z", 2) == 0 ? linkage : name);
 }
 
@@ -327,38 +360,12 @@ static Dwarf_Die *unit_of(struct object *object, Dwarf_Addr address, Dwarf_Addr 
 }
 
 /* The symbol that covers the address. One without a size ends nobody knows where: it is no answer. */
-static const char *symbol_covering(Dwfl_Module *module, Dwarf_Addr address)
+static char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
 {
     GElf_Sym symbol;
     GElf_Off offset;
     const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
-    return name && offset < symbol.st_size ? name : NULL;
-}
-
-/* In C++, without what the compiler has put behind it for a clone; NULL: it is none. */
-static char *cxx_name(Dwfl_Module *module, Dwarf_Addr address)
-{
-    char plain[NAME_MOST];
-    const char *name = symbol_covering(module, address);
-    if (!name || strncmp(name, "_Z", 2) != 0)
-        return NULL;
-    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "."), name);
-    return name_copy(plain);
-}
-
-/* C++: lambdas, and functions that are static or in a namespace without a name, get no linkage name from the compiler,
- * and a plain one that others have, too; but they have symbols. */
-static bool is_short_of_name(Dwarf_Die *die, Dwarf_Die *unit)
-{
-    switch (dwarf_srclang(unit)) {
-    case DW_LANG_C_plus_plus:
-    case DW_LANG_C_plus_plus_03:
-    case DW_LANG_C_plus_plus_11:
-    case DW_LANG_C_plus_plus_14:
-        return !string_of(die, DW_AT_linkage_name) && !string_of(die, DW_AT_MIPS_linkage_name);
-    default:
-        return false;
-    }
+    return name && offset < symbol.st_size ? name_copy(name) : NULL;
 }
 
 /* The functions below this entry that have the address, the outermost first; returns how many. */
@@ -405,8 +412,7 @@ static int scopes_below(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
 }
 
 /* The functions that the compiler has put around the address, and the one that they are in. */
-static unsigned scopes_fill(const struct object *object, Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address,
-                            struct symbol_line *lines)
+static unsigned scopes_fill(Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address, struct symbol_line *lines)
 {
     Dwarf_Die *around = NULL, *scopes = NULL;
     unsigned count = 0;
@@ -422,9 +428,7 @@ static unsigned scopes_fill(const struct object *object, Dwarf_Die *unit, Dwarf_
         int tag = dwarf_tag(&scopes[i]);
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
             continue;
-        bool asks = tag == DW_TAG_subprogram && is_short_of_name(&scopes[i], unit);
-        char *name = asks ? cxx_name(object->module, address) : NULL;
-        lines[count++].function = name ? name : die_name(&scopes[i]);
+        lines[count++].function = die_name(&scopes[i]);
         if (tag == DW_TAG_subprogram)
             break;
         if (count < LINES_MOST)
@@ -444,7 +448,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     if (!object->module)
         return 1;
     Dwarf_Die *unit = unit_of(object, address, &bias);
-    unsigned count = unit ? scopes_fill(object, unit, bias, address, lines) : 0;
+    unsigned count = unit ? scopes_fill(unit, bias, address, lines) : 0;
     Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
     const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
@@ -455,7 +459,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     }
     count = count ? count : 1;
     if (!lines[count - 1].function)
-        lines[count - 1].function = name_copy(symbol_covering(object->module, address));
+        lines[count - 1].function = symbol_name(object->module, address);
     return count;
 }
 

@@ -146,8 +146,8 @@ static struct counting *counting_make(struct log *log)
 /* What falls is a level (a temperature, a length) and no counter, whatever PAPI calls it: the difference would wrap. */
 static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
 {
-    static uint32_t fallen; /* bits: it was said of the counter */
-    if (now >= last || now - last < UINT64_MAX / 2)
+    static uint32_t fallen;         /* bits: it was said of the counter */
+    if ((int64_t)(now - last) >= 0) /* the values may be signed, and pass through 0 */
         return now - last;
     uint32_t bit = 1u << counter;
     if (counter >= COUNTER_ASKED && !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))

@@ -90,20 +90,23 @@ static bool inside_mpi(void)
 }
 
 /*
- * MPI calls the program: operations, attributes, error handlers. What these start is the program's, also by way of a
- * runtime of threads, which is nothing that MPI's own threads come from.
+ * MPI calls the program: operations, attributes, error handlers. What these start is the program's, from whatever
+ * library it comes; MPI's own threads run functions of its own libraries, and of those that it stands on.
  */
-static bool is_programs(const void *routine)
+static bool is_of_mpi(const void *routine)
 {
-    static const char *const runtimes[] = {"libgomp.", "libomp.", "libiomp5.", "libtbb.", "libstdc++.", "libc++."};
+    static const char *const names[] = {"libmpi.",  "libmpich", "libopen-",  "libmca_", "mca_",     "libpmi",
+                                        "libprrte", "libevent", "libfabric", "libuc",   "libpsm",   "libhwloc",
+                                        "libib",    "librdma",  "libmlx",    "libefa",  "libxpmem", "libcxi",
+                                        "libcuda",  "libnv",    "libhsa",    "libze_"};
     struct dl_find_object found;
     if (!unwind_works() || _dl_find_object((void *)(uintptr_t)routine, &found) != 0)
-        return false;
+        return true; /* nothing is known of it */
     const char *name = found.dlfo_link_map->l_name, *slash = strrchr(name, '/');
     name = slash ? slash + 1 : name;
-    bool is = !*name; /* the executable's */
-    for (size_t i = 0; i < sizeof runtimes / sizeof runtimes[0]; i++)
-        is |= strncmp(name, runtimes[i], strlen(runtimes[i])) == 0;
+    bool is = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        is |= strncmp(name, names[i], strlen(names[i])) == 0;
     return is;
 }
 
@@ -127,7 +130,7 @@ static struct start *start_make(const void *routine, void *argument)
     pthread_once(&once, key_make);
     struct start *start = has_key ? malloc(sizeof *start) : NULL;
     if (start)
-        *start = (struct start){.argument = argument, .internal = internal || (inside_mpi() && !is_programs(routine))};
+        *start = (struct start){.argument = argument, .internal = internal || (inside_mpi() && is_of_mpi(routine))};
     return start;
 }
 

@@ -78,13 +78,14 @@ int main(int argc, char *argv[])
     MPI_Init(&argc, &argv);
     run([]() __attribute__((noinline)) { double end = now() + 0.5; while (now() < end) sum = sum + 1; });
     run([]() __attribute__((noinline)) { double end = now() + 0.5; while (now() < end) sum = sum + 2; });
+    run([](){ double end = now() + 0.5; while (now() < end) sum = sum + 3; }); run([](){ double end = now() + 0.5; while (now() < end) sum = sum + 4; });
     MPI_Finalize();
 }
 EOF
     check "$mpi: lambdas are compiled" "mpicxx.$mpi" -g -O2 lambdas.cc -o lambdas
     check "$mpi: lambdas are sampled" samples run-lambdas "$mpi" ./lambdas
     check "$mpi: each lambda is a function of its own" sh -c "'$dump' --folded - run-lambdas >text &&
-        [ \$(grep -o 'main::{lambda()#[12]}::operator()() const' text | sort -u | wc -l) = 2 ]"
+        [ \$(grep -o ';{lambda lambdas.cc:[0-9]*:[0-9]*}' text | sort -u | wc -l) = 4 ]"
 
     cat >outer.c <<'EOF'
 #include <mpi.h>

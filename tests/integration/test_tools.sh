@@ -57,7 +57,7 @@ for mpi in openmpi mpich; do
 done
 
 echo "# mpit-run: Ctrl-C"
-for command in "" "timeout 100" "setsid --wait"; do # the others leave the foreground of the terminal
+for command in "" "timeout 100"; do # which leaves the foreground of the terminal
     # shellcheck disable=SC2086
     python3 terminal.py begun mpit-run --quiet --output "typed$command" $command sh -c 'echo begun; sleep 60; echo over' >out 2>&1
     status=$?
@@ -77,6 +77,13 @@ for mpi in openmpi mpich; do
     check "  and each was started once" test "$(cat own/log)$(grep -c mpit_sample_hz out)" = "run with: own/mpiexec-bench rate2"
     gives "  also under a shell" 0 mpit-run --output "own/$mpi-shell" sh -c 'own/mpirun.sh own/mpiexec-bench rate'
     check "  it is started once more" test "$(wc -l <own/log)" = 2
+    PATH=$work/own:$PATH gives "  also by PATH" 0 mpit-run --output "own/$mpi-path" mpirun.sh own/mpiexec-bench rate
+    check "  it is started once more" test "$(wc -l <own/log)" = 3
+    printf '#!/bin/sh\nPATH=/usr/bin:$PATH\nexec mpirun.%s "$@"\n' "$mpi" >own/mpirun-site && chmod 755 own/mpirun-site
+    words=$([ "$mpi" = openmpi ] && echo "-x LD_PRELOAD=libm.so.6" || echo "-genv LD_PRELOAD libm.so.6")
+    # shellcheck disable=SC2086
+    gives "  a wrapper of the launcher is one" 0 mpit-run --output "own/$mpi-site" own/mpirun-site $words -n 2 own/mpiexec-bench rate
+    says err "^  ranks +2;"
 done
 
 echo "# mpit-run: where it writes"
@@ -252,25 +259,25 @@ gives "a program with MPI linked in" 0 mpit-run ./inside
 says err "no MPI process recorded: ./inside has MPI linked in"
 
 echo "# mpit-run: what launchers are asked to forward"
-mkdir fake && for kind in "Open MPI" HYDRA slurm; do
-    script "fake/mpirun-${kind%% *}" "[ \"\$1\" = --version ] && { echo '$kind 1.0'; exit; }" \
+for kind in "Open MPI" HYDRA slurm; do
+    mkdir -p "fake/${kind%% *}" && script "fake/${kind%% *}/mpirun" "[ \"\$1\" = --version ] && { echo '$kind 1.0'; exit; }" \
         'for word; do printf "[%s]" "$word"; done; echo'
 done
-mv fake/mpirun-slurm fake/srun
-gives "Open MPI: each application context" 0 env PATH="$work/fake:$PATH" MPIT_FLIGHT_EVENTS=9 \
-    mpit-run mpirun-Open -n 1 a : -n 2 b
+mv fake/slurm/mpirun fake/slurm/srun
+gives "Open MPI: each application context" 0 env PATH="$work/fake/Open:$PATH" MPIT_FLIGHT_EVENTS=9 \
+    mpit-run mpirun -n 1 a : -n 2 b
 x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS|MPIT_REDUCE|MPIT_PROGRAM_ALIKE)\]){5}'
 says out "^$x\[-n\]\[1\]\[a\]\[:\]$x\[-n\]\[2\]\[b\]$"
-gives "Open MPI: the user's own LD_PRELOAD" 0 env PATH="$work/fake:$PATH" mpit-run mpirun-Open -x LD_PRELOAD=own.so a
+gives "Open MPI: the user's own LD_PRELOAD" 0 env PATH="$work/fake/Open:$PATH" mpit-run mpirun -x LD_PRELOAD=own.so a
 says out '\[-x\]\[LD_PRELOAD=[^]]*/libmpit-openmpi\.so:own\.so\]\[a\]$'
-gives "Open MPI: the user's mca_base_env_list" 0 env PATH="$work/fake:$PATH" \
-    mpit-run mpirun-Open --mca mca_base_env_list 'A;B=1' a
+gives "Open MPI: the user's mca_base_env_list" 0 env PATH="$work/fake/Open:$PATH" \
+    mpit-run mpirun --mca mca_base_env_list 'A;B=1' a
 says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1;[^]]*LD_PRELOAD[^]]*\]\[a\]$'
-gives "hydra: nothing where everything is forwarded" 0 env PATH="$work/fake:$PATH" mpit-run mpirun-HYDRA -n 1 a
+gives "hydra: nothing where everything is forwarded" 0 env PATH="$work/fake/HYDRA:$PATH" mpit-run mpirun -n 1 a
 says out '^\[-n\]\[1\]\[a\]$'
-gives "hydra: -genvnone" 0 env PATH="$work/fake:$PATH" mpit-run mpirun-HYDRA -genvnone -n 1 a
+gives "hydra: -genvnone" 0 env PATH="$work/fake/HYDRA:$PATH" mpit-run mpirun -genvnone -n 1 a
 says out '^(\[-genv\]\[[A-Z_]+\]\[[^]]+\])+\[-genvnone\]\[-n\]\[1\]\[a\]$'
-gives "srun: --export is spoken of" 0 env PATH="$work/fake:$PATH" mpit-run srun --export=NONE a
+gives "srun: --export is spoken of" 0 env PATH="$work/fake/slurm:$PATH" mpit-run srun --export=NONE a
 says err "--export"
 if has openmpi; then
     gives "Open MPI's own: -x of the user" 0 env MINE=2 mpit-run mpirun.openmpi -x MINE -x YOURS=3 -n 1 \
@@ -283,6 +290,18 @@ if has openmpi; then
     mkdir -p home/.openmpi
     printf '# mine\nmca_base_env_list_delimiter = ;\n mca_base_env_list = MINE=4;B\n' >home/.openmpi/mca-params.conf
     gives "Open MPI's own: mca_base_env_list in a file" 0 env HOME="$work/home" B=5 \
+        mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
+    says out '^4 5 .*/libmpit-openmpi\.so$'
+    for way in "--tune" "--mca mca_base_param_files"; do
+        # shellcheck disable=SC2086
+        gives "  in a file that is named by $way" 0 env B=5 mpit-run mpirun.openmpi $way home/.openmpi/mca-params.conf -n 1 \
+            sh -c 'echo "$MINE $LD_PRELOAD"'
+        says out '^4 .*/libmpit-openmpi\.so$'
+    done
+    printf 'mca_base_env_list_delimiter = ,\nmca_base_env_list = MINE=4,B\n' >home/.openmpi/mca-params.conf
+    gives "  with a delimiter of its own" 0 env HOME="$work/home" B=5 mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
+    says out '^4 5 .*/libmpit-openmpi\.so$'
+    gives "  that is in the environment" 0 env OMPI_MCA_mca_base_env_list_delimiter=, OMPI_MCA_mca_base_env_list=MINE=4,B B=5 \
         mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
     says out '^4 5 .*/libmpit-openmpi\.so$'
 fi

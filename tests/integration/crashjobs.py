@@ -162,10 +162,10 @@ DEADLOCKS = [
       r"rank 2: in MPI_Recv on \S+, from rank 1, for \d.* s;"])]
 
 
-def deadlock(bench, end, wanted, patterns):
-    """Ctrl-C while ranks wait for each other."""
+def deadlock(bench, end, wanted, patterns, calls=200):
+    """Ctrl-C while ranks wait for each other, behind so many calls."""
     ledgers, run = bench.fresh()
-    process = subprocess.Popen([bench.run_tool, "--output", run] + line(bench, ledgers, end, "200"),
+    process = subprocess.Popen([bench.run_tool, "--output", run] + line(bench, ledgers, end, str(calls)),
                                env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
 
@@ -173,7 +173,7 @@ def deadlock(bench, end, wanted, patterns):
         if not ready(ledgers):
             return False
         accounts = [crashledger.Ledger("%s/%d" % (ledgers, rank)).accounts[0] for rank in range(RANKS)]
-        return all(not name or (a.calls and a.calls[-1][0] == name and a.begun > a.returned >= 200)
+        return all(not name or (a.calls and a.calls[-1][0] == name and a.begun > a.returned >= calls)
                    for a, name in zip(accounts, wanted))
 
     wrong = [] if wait_for(hangs, process) else ["the job did not come to hang"]
@@ -189,7 +189,7 @@ def deadlock(bench, end, wanted, patterns):
     wrong += crashledger.run_check(bench.dump, run, ledgers, 4096 - 4)
     if wrong:
         wrong.append(said[-1500:])
-    bench.say(not wrong, "Ctrl-C of a deadlock (%s): who waits for whom" % end, wrong)
+    bench.say(not wrong, "Ctrl-C of a deadlock (%s, behind %d calls): who waits for whom" % (end, calls), wrong)
 
 
 # a launcher does not learn, or does not mind, that one has died: a shell stays in its place
@@ -321,6 +321,7 @@ def ends(bench):
     launcher_killed(bench)
     for case in DEADLOCKS:
         deadlock(bench, *case)
+    deadlock(bench, *DEADLOCKS[1], calls=6000) # of which the flight recorder has the last alone
     for recorded in (True, False):
         dead_rank(bench, recorded)
     reduction_killed(bench)

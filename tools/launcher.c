@@ -82,23 +82,26 @@ bool launcher_named(const char *word)
 /* Does a line of a script look at its words one by one? Then it is not all the same which they are. */
 static bool line_looks(const char *line)
 {
-    static const char *const looks[] = {"$1", "$2", "${1", "${2", "$#", "$*", "shift", "getopt"};
+    static const char *const looks[] = {"$1", "$2", "${1}", "${1:", "${2", "$#", "$*", "shift", "getopt"};
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
         if (strstr(line, looks[i]))
             return true;
     return false;
 }
 
-/* A line that hands all words to a launcher: [exec] mpirun.mpich [...] "$@". Its path, or "". The line is changed. */
+/* A line that hands all words to a launcher, and none before or behind them: [exec] mpirun.mpich "$@". Its path, or "".
+ * The line is changed. */
 static void line_hands_on(char *line, char launcher[PATH_MAX])
 {
     static const char blanks[] = " \t\n";
     char *rest;
-    bool all = strstr(line, "$@") != NULL;
     const char *word = strtok_r(line, blanks, &rest);
     if (word && strcmp(word, "exec") == 0)
         word = strtok_r(NULL, blanks, &rest);
-    if (!all || !word || !launcher_named(word) || program_find(word, launcher) != 0)
+    const char *all = word ? strtok_r(NULL, blanks, &rest) : NULL;
+    bool hands_on =
+        all && (strcmp(all, "\"$@\"") == 0 || strcmp(all, "${1+\"$@\"}") == 0) && !strtok_r(NULL, blanks, &rest);
+    if (!hands_on || !launcher_named(word) || program_find(word, launcher) != 0)
         launcher[0] = '\0';
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #define FILES_PARAMETER "mca_base_param_files"
+#define FILES_SYNONYM "mca_param_files"
 
 static bool is_part_of_name(char c)
 {
@@ -77,12 +78,13 @@ static bool usual_names(const char *launcher, const char *parameter)
 bool mca_files_name(char *const words[], const char *parameter)
 {
     const char *asked = getenv("OMPI_MCA_" FILES_PARAMETER);
+    asked = asked ? asked : getenv("OMPI_MCA_" FILES_SYNONYM);
     for (size_t i = 1; words[i]; i++) {
         const char *option = words[i - 1];
         option += option[0] == '-' && option[1] == '-';
         if ((strcmp(option, "-tune") == 0 || strcmp(option, "-am") == 0) && list_names(words[i], parameter))
             return true;
-        if (strcmp(words[i - 1], FILES_PARAMETER) == 0)
+        if (strcmp(words[i - 1], FILES_PARAMETER) == 0 || strcmp(words[i - 1], FILES_SYNONYM) == 0)
             asked = words[i];
     }
     return asked ? list_names(asked, parameter) : usual_names(words[0], parameter);

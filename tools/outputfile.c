@@ -103,11 +103,21 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
     return file;
 }
 
+/* Why it could not be written, where the C library has forgotten that: what could not be written then cannot be now. */
+static int reason_of(FILE *file)
+{
+    int fd = fileno(file);
+    errno = 0;
+    if (unfinished[0] && lseek(fd, 0, SEEK_END) >= 0 && write(fd, "\n", 1) == 1)
+        errno = 0; /* it goes away, anyhow */
+    return errno;
+}
+
 int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES])
 {
     errno = 0;
     int written = fflush(file) == 0 && !ferror(file);
-    int problem = errno;
+    int problem = written || errno ? errno : reason_of(file);
     if (file != stdout && fclose(file) != 0 && written) {
         written = 0;
         problem = errno;

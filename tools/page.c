@@ -10,6 +10,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,6 +253,10 @@ int page_write(const struct run_dir *dir, const char *target)
     json_decref(document);
     if (output_file_close(out, target, failed, error) != 0) {
         warnx("%s", error[0] ? error : "the page cannot be written");
+        if (out == stdout) { /* it is told, and not again at the end */
+            __fpurge(stdout);
+            clearerr(stdout);
+        }
         return 1;
     }
     return 0;

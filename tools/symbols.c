@@ -276,17 +276,30 @@ static char *lambda_name(Dwarf_Die *function)
     return name_copy(text);
 }
 
+/* What a function without a linkage name is called on: of a class in a namespace without a name. */
+static char *member_name(Dwarf_Die *function, const char *name)
+{
+    char text[NAME_MOST];
+    Dwarf_Die class;
+    const char *of = class_of(function, &class) ? string_of(&class, DW_AT_name) : NULL;
+    if (!of)
+        return NULL;
+    snprintf(text, sizeof text, "%.1500s::%.1500s", of, name);
+    return name_copy(text);
+}
+
 /* C++ has its parameters and namespaces in the linkage name; in the other languages that is the name. */
 static char *die_name(Dwarf_Die *die)
 {
-    const char *linkage = string_of(die, DW_AT_linkage_name);
+    const char *linkage = string_of(die, DW_AT_linkage_name), *name = dwarf_diename(die);
     if (!linkage)
         linkage = string_of(die, DW_AT_MIPS_linkage_name);
-    const char *name = dwarf_diename(die);
-    char *lambda = !linkage && name && strncmp(name, "operator()", 10) == 0 ? lambda_name(die) : NULL;
-    if (lambda)
-        return lambda;
-    return name_copy(linkage && strncmp(linkage, "_Z", 2) == 0 ? linkage : name);
+    if (linkage && strncmp(linkage, "_Z", 2) == 0)
+        return name_copy(linkage);
+    char *whole = !linkage && name && strncmp(name, "operator()", 10) == 0 ? lambda_name(die) : NULL;
+    if (!whole && !linkage && name)
+        whole = member_name(die, name);
+    return whole ? whole : name_copy(name);
 }
 
 /* Where the call stands that was replaced by the function. */
@@ -379,8 +392,14 @@ static int functions_below(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *lis
         case DW_TAG_subprogram:
         case DW_TAG_inlined_subroutine:
         case DW_TAG_lexical_block:
-            if (dwarf_haspc(&child, address) <= 0)
+            if (dwarf_haspc(&child, address) <= 0) {
+                /* gcc puts the function of an OpenMP region into the one that it was taken from, which does not have it
+                 */
+                found = tag == DW_TAG_inlined_subroutine ? 0 : functions_below(&child, address, list, room, depth - 1);
+                if (found)
+                    return found;
                 break;
+            }
             if (tag != DW_TAG_lexical_block)
                 list[found++] = child;
             return found + functions_below(&child, address, list + found, room - found, depth - 1);

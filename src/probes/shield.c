@@ -18,6 +18,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,6 +117,10 @@ BEHIND(tee)
 BEHIND(vmsplice)
 BEHIND(copy_file_range)
 BEHIND(getrandom)
+BEHIND(preadv2)
+BEHIND(pwritev2)
+BEHIND(preadv64v2)
+BEHIND(pwritev64v2)
 BEHIND(__poll_chk)
 BEHIND(__ppoll_chk)
 BEHIND(__read_chk)
@@ -340,6 +345,31 @@ GATE(sendmmsg);
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
     SHIELDED_CALL(int, shield_up_for(fd, flags), behind_sendmmsg()(fd, messages, count, flags));
+}
+
+/* At -1, the place of the file itself, they are readv and writev. */
+GATE(preadv2);
+ssize_t preadv2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_preadv2()(fd, pieces, count, offset, flags));
+}
+
+GATE(pwritev2);
+ssize_t pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_pwritev2()(fd, pieces, count, offset, flags));
+}
+
+GATE(preadv64v2);
+ssize_t preadv64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_preadv64v2()(fd, pieces, count, offset, flags));
+}
+
+GATE(pwritev64v2);
+ssize_t pwritev64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags)
+{
+    SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_pwritev64v2()(fd, pieces, count, offset, flags));
 }
 
 /* What moves data in pieces ends behind the piece in which the signal came. */

@@ -95,10 +95,13 @@ static bool inside_mpi(void)
  */
 static bool is_of_mpi(const void *routine)
 {
-    static const char *const names[] = {"libmpi.",  "libmpich", "libopen-",  "libmca_", "mca_",     "libpmi",
-                                        "libprrte", "libevent", "libfabric", "libuc",   "libpsm",   "libhwloc",
-                                        "libib",    "librdma",  "libmlx",    "libefa",  "libxpmem", "libcxi",
-                                        "libcuda",  "libnv",    "libhsa",    "libze_"};
+    static const char *const names[] = {
+        "libmpi.",   "libmpi_",  "libmpich",  "libopen-rte.", "libopen-pal.", "libmca_",        "mca_",
+        "libpmi.",   "libpmi2.", "libpmix.",  "libprrte.",    "libevent",     "libfabric.",     "libucp.",
+        "libucs.",   "libuct.",  "libucm.",   "libucc.",      "libpsm",       "libhwloc.",      "libibverbs.",
+        "librdmacm", "libmlx",   "libefa.",   "libhcoll.",    "libocoms.",    "libsharp",       "libxpmem.",
+        "libcxi.",   "libcuda.", "libnvidia", "libhsa-",      "libze_",       "libinfinipath.",
+    };
     struct dl_find_object found;
     if (!unwind_works() || _dl_find_object((void *)(uintptr_t)routine, &found) != 0)
         return true; /* nothing is known of it */

@@ -17,6 +17,7 @@
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,8 +65,12 @@ static void sends(int file)
     CHECK(sendfile(ends[0], file, &from, all) == (ssize_t)all);
     pthread_join(reader, NULL);
 
-    char *data = calloc(1, all / MESSAGES);
-    struct iovec piece = {data, all / MESSAGES};
+    char *data = calloc(1, all);
+    struct iovec whole = {data, all}, piece = {data, all / MESSAGES};
+    pthread_create(&reader, NULL, reads_slowly, &ends[1]);
+    CHECK(pwritev2(ends[0], &whole, 1, -1, 0) == (ssize_t)all);
+    pthread_join(reader, NULL);
+
     struct mmsghdr messages[MESSAGES] = {0};
     for (int i = 0; i < MESSAGES; i++)
         messages[i].msg_hdr = (struct msghdr){.msg_iov = &piece, .msg_iovlen = 1};

@@ -119,6 +119,7 @@ sed 's/"send_count":\[/"send_count":[1/' planted.html >wrong.html
 check "a wrong number would be seen" sh -c 'python3 "$1" judge "$2" planted wrong.html trace files names 2>&1 |
     grep "AssertionError: ranks send_count: shown"' - "$judge" "$dump"
 
+check "a full disk is told once" sh -c '"$1" --html - planted 2>&1 >/dev/full | tee said && [ "$(wc -l <said)" = 1 ] && grep -q "No space left" said' - "$dump"
 refused "no place for a page" 1 'cannot be written' --html /nowhere/page.html planted
 refused "no file" 2 'needs a value' --html
 refused "an option for a file" 2 "'--html' needs a file" --html --json planted

@@ -111,6 +111,28 @@ EOF
     check "$mpi: --pprof" "$dump" --pprof alike.gz run-alike
     check "$mpi: each is in its file" $python "$judge" files alike.gz work one.c two.c
 
+    cat >region.cc <<'EOF'
+#include <mpi.h>
+#include "spin.h"
+volatile double sum;
+static inline __attribute__((always_inline)) void kernel(double seconds) { double end = now() + seconds; while (now() < end) sum = sum + 1; }
+namespace {
+struct One { void work() __attribute__((noinline)) { kernel(0.5); } };
+struct Two { void work() __attribute__((noinline)) { kernel(0.4); } };
+}
+__attribute__((noinline)) void solve(double seconds)
+{
+#pragma omp parallel num_threads(1)
+    kernel(seconds);
+}
+int main(int argc, char *argv[]) { MPI_Init(&argc, &argv); One one; Two two; one.work(); two.work(); solve(1); MPI_Finalize(); }
+EOF
+    check "$mpi: an OpenMP region, and classes without a namespace" "mpicxx.$mpi" -g -O2 -fopenmp region.cc -o region
+    check "$mpi: they are sampled" samples run-region "$mpi" ./region
+    check "$mpi: what is inlined into the region has its name" sh -c "'$dump' --folded - run-region >text && grep -q '_omp_fn[^;]*;kernel' text"
+    check "$mpi: members have their classes" grep -q ';One::work;kernel' text
+    check "$mpi: and the other" grep -q ';Two::work;kernel' text
+
     check "$mpi: a library libmpiutil" "mpicc.$mpi" -g -O2 -fPIC -shared inner.c -o libmpiutil.so
     check "$mpi: a program with it" "mpicc.$mpi" -g -O2 outer.c -L. -lmpiutil -Wl,-rpath,"$PWD" -o user
     check "$mpi: it is sampled" samples run-user "$mpi" ./user

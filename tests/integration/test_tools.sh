@@ -79,6 +79,9 @@ for mpi in openmpi mpich; do
     check "  it is started once more" test "$(wc -l <own/log)" = 2
     PATH=$work/own:$PATH gives "  also by PATH" 0 mpit-run --output "own/$mpi-path" mpirun.sh own/mpiexec-bench rate
     check "  it is started once more" test "$(wc -l <own/log)" = 3
+    printf '#!/bin/sh\nexec mpirun.%s -n 2 sh -c '\''echo "with: $*"'\'' "$0" "$@"\n' "$mpi" >own/mpirun-echo.sh && chmod 755 own/mpirun-echo.sh
+    gives "  a script's program gets the words that it is given" 0 mpit-run --output "own/$mpi-echo" own/mpirun-echo.sh data
+    check "  and no others" test "$(grep -c '^with: data$' out)" = 2
     printf '#!/bin/sh\nPATH=/usr/bin:$PATH\nexec mpirun.%s "$@"\n' "$mpi" >own/mpirun-site && chmod 755 own/mpirun-site
     words=$([ "$mpi" = openmpi ] && echo "-x LD_PRELOAD=libm.so.6" || echo "-genv LD_PRELOAD libm.so.6")
     # shellcheck disable=SC2086
@@ -292,7 +295,7 @@ if has openmpi; then
     gives "Open MPI's own: mca_base_env_list in a file" 0 env HOME="$work/home" B=5 \
         mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
     says out '^4 5 .*/libmpit-openmpi\.so$'
-    for way in "--tune" "--mca mca_base_param_files"; do
+    for way in "--tune" "--mca mca_base_param_files" "--mca mca_param_files"; do
         # shellcheck disable=SC2086
         gives "  in a file that is named by $way" 0 env B=5 mpit-run mpirun.openmpi $way home/.openmpi/mca-params.conf -n 1 \
             sh -c 'echo "$MINE $LD_PRELOAD"'

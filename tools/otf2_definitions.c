@@ -259,7 +259,8 @@ static void windows_write(struct definitions *d)
         if (window->name[0])
             snprintf(text, sizeof text, "%s", window->name);
         else
-            snprintf(text, sizeof text, "window %u of %s", window->number, comm_title(title, comm->name, comm->label));
+            snprintf(text, sizeof text, "window %u of %s", (uint32_t)window->number,
+                     comm_title(title, comm->name, comm->label));
         OTF2_StringRef id = name(d, text);
         WRITE(d, OTF2_GlobalDefWriter_WriteRmaWin(d->writer, i, id, window->comm,
                                                   window->has_events ? OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS

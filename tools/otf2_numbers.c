@@ -10,7 +10,7 @@
  *
  *   all words, files, windows, handles, groups     how many of each,
  *   kind | owner, number                           of each file, before the handles, which name files;
- *   communicator, number | has events              of each window and handle,
+ *   communicator | has events, number              of each window and handle,
  *   runs | first, length of each run               of each group: neighbours in the world, which most groups are
  */
 enum { WORDS_HEAD = 5, WORD_ALL = 0, WORD_FILES, WORD_WINDOWS, WORD_HANDLES, WORD_GROUPS };
@@ -56,14 +56,14 @@ static void set_put(struct words *words, const struct object_set *set)
     word_put(words, set->handle_count);
     word_put(words, set->group_count);
     for (uint32_t i = 0; i < set->files.count; i++) {
-        word_put(words, set->file_keys[i].kind);
-        word_put(words, word_of(set->file_keys[i].owner, set->file_keys[i].number));
+        word_put(words, word_of(set->file_keys[i].kind, set->file_keys[i].owner));
+        word_put(words, set->file_keys[i].number);
     }
     for (int handles = 0; handles < 2; handles++)
         for (uint32_t i = 0; i < (handles ? set->handle_count : set->window_count); i++) {
             const struct trace_object *object = handles ? set->handles[i] : set->windows[i];
-            word_put(words, word_of(object->comm, object->number));
-            word_put(words, object->has_events);
+            word_put(words, word_of(object->comm, object->has_events));
+            word_put(words, object->number);
         }
     for (uint32_t i = 0; i < set->group_count; i++)
         group_put(words, set->group_list[i]);
@@ -94,9 +94,9 @@ int trace_numbers_keep(struct trace_objects *objects, int32_t world_rank, const 
 
 static uint32_t object_number(struct object_set *all, enum object_kind kind, const uint64_t **at)
 {
-    struct trace_object *object = trace_object_find(all, kind, (uint32_t)((*at)[0] >> 32), (uint32_t)(*at)[0]);
+    struct trace_object *object = trace_object_find(all, kind, (uint32_t)((*at)[0] >> 32), (*at)[1]);
     if (object)
-        object->has_events = object->has_events || (*at)[1];
+        object->has_events = object->has_events || (uint32_t)(*at)[0];
     *at += 2;
     return object ? object->id : NO_NUMBER;
 }
@@ -113,10 +113,9 @@ static uint32_t handle_number(struct object_set *all, const uint64_t **at)
 
 static uint32_t file_number(struct object_set *all, const uint64_t **at)
 {
-    enum object_kind kind = (enum object_kind)(*at)[0];
-    uint64_t key = (*at)[1];
+    uint64_t key = (*at)[0], number = (*at)[1];
     *at += 2;
-    return trace_file_find(all, kind, (uint32_t)(key >> 32), (uint32_t)key);
+    return trace_file_find(all, (enum object_kind)(key >> 32), (uint32_t)key, number);
 }
 
 static uint32_t group_number(struct object_set *all, const uint64_t **at)

@@ -27,11 +27,13 @@ static int names_take(struct trace_objects *objects, const struct trace_job *job
             owner = trace_comm_find(comms, job, world_rank, run_reader_comm_at(run, record->slot, record->ticks));
         if (owner == NO_COMM || !record->number)
             continue;
-        uint64_t key = key_of(record->kind, owner);
-        if (keytable_find(&objects->names, key, record->number))
+        uint64_t key = key_of(record->kind, owner), number = record->number;
+        if (record->kind != OBJECT_DELETED)
+            number = trace_object_number(comms, owner, world_rank, record->number);
+        if (keytable_find(&objects->names, key, number))
             continue;
         size_t bytes = strlen(record->name) + 1;
-        struct name *name = keytable_make(&objects->names, key, record->number, sizeof(struct name) + bytes);
+        struct name *name = keytable_make(&objects->names, key, number, sizeof(struct name) + bytes);
         if (!name)
             return -1;
         memcpy(name->text, record->name, bytes); /* the file goes to rest */
@@ -83,7 +85,7 @@ void trace_objects_release(struct trace_objects *objects)
     *objects = (struct trace_objects){0};
 }
 
-static const char *name_of(const struct object_set *set, enum object_kind kind, uint32_t owner, uint32_t number)
+static const char *name_of(const struct object_set *set, enum object_kind kind, uint32_t owner, uint64_t number)
 {
     const struct name *name = keytable_find(set->names, key_of(kind, owner), number);
     return name ? name->text : "";
@@ -96,13 +98,15 @@ static void *list_grow(void *list, size_t count, size_t element)
     return realloc(list, (count ? count * 2 : 1) * element);
 }
 
-uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint32_t number)
+uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint64_t number)
 {
     char text[64];
     const char *name = name_of(set, kind, owner, number);
     if (!name[0]) {
-        snprintf(text, sizeof text, "MPI file %u of %s %u", number, kind == OBJECT_FILE ? "communicator" : "rank",
-                 owner);
+        size_t used = (size_t)snprintf(text, sizeof text, "MPI file %u of %s %u", (uint32_t)number,
+                                       kind == OBJECT_FILE ? "communicator" : "rank", owner);
+        if (number >> 32)
+            snprintf(text + used, sizeof text - used, " in rank %u", (uint32_t)(number >> 32));
         name = text;
     }
     struct file_key *keys = list_grow(set->file_keys, set->files.count, sizeof *keys);
@@ -115,7 +119,7 @@ uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t
     return file;
 }
 
-static struct trace_object *object_add(struct object_set *set, enum object_kind kind, uint32_t comm, uint32_t number)
+static struct trace_object *object_add(struct object_set *set, enum object_kind kind, uint32_t comm, uint64_t number)
 {
     bool window = kind == OBJECT_WINDOW;
     struct trace_object ***list = window ? &set->windows : &set->handles;
@@ -139,14 +143,14 @@ static struct trace_object *object_add(struct object_set *set, enum object_kind 
     return object;
 }
 
-struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint32_t number)
+struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint64_t number)
 {
     struct trace_object *object = keytable_find(&set->objects, key_of(kind, comm), number);
     return object ? object : object_add(set, kind, comm, number);
 }
 
 const struct trace_object *object_known(const struct object_set *set, enum object_kind kind, uint32_t comm,
-                                        uint32_t number)
+                                        uint64_t number)
 {
     return keytable_find(&set->objects, key_of(kind, comm), number);
 }

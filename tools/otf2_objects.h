@@ -23,7 +23,8 @@ struct trace_object {
     struct keyed keyed;
     enum object_kind kind;
     uint32_t id; /* of the window or handle in its set */
-    uint32_t comm, number;
+    uint32_t comm;
+    uint64_t number;  /* trace_object_number */
     uint32_t file;    /* of a handle: the file in the set */
     const char *name; /* of a window; "" = none */
     bool has_events;  /* its creation is in the archive */
@@ -39,7 +40,8 @@ struct trace_group {
 /* What MPI_File_delete was told has a name by its process; all else by its communicator. */
 struct file_key {
     enum object_kind kind;
-    uint32_t owner, number;
+    uint32_t owner;
+    uint64_t number;
 };
 
 struct object_set {
@@ -106,13 +108,21 @@ int trace_objects_open(struct trace_objects *objects, const struct trace_job *jo
 void trace_objects_release(struct trace_objects *objects);
 void object_set_release(struct object_set *set);
 
+/* The how manieth object of a process on a communicator, by a number that is that object's alone: MPI_COMM_SELF and its
+ * like are one communicator here, and each process has objects of its own on it. */
+static inline uint64_t trace_object_number(const struct trace_comms *comms, uint32_t comm, int32_t world_rank,
+                                           uint32_t number)
+{
+    return comms->list[comm].self ? (uint64_t)(uint32_t)world_rank << 32 | number : number;
+}
+
 /* The object on this communicator with this number; NULL without memory. */
-struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint32_t number);
+struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint64_t number);
 /* The same if it is known already; else NULL. */
 const struct trace_object *object_known(const struct object_set *set, enum object_kind kind, uint32_t comm,
-                                        uint32_t number);
+                                        uint64_t number);
 /* The number of the file that has this name; UINT32_MAX without memory. */
-uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint32_t number);
+uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint64_t number);
 /* The number of the group, in the order of its members; NO_GROUP without memory. */
 uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32_t count);
 

@@ -98,9 +98,10 @@ static void test_match(struct lanes *lanes, struct traced_call *call)
     struct event post;
     uint64_t id = trace_requests_find(&lanes->requests, call->event.bytes, &post);
     bool access = id && post.kind == REQUEST_IS_ACCESS, transfer = id && post.kind == REQUEST_IS_TRANSFER;
-    if (access || transfer)
-        call->object = object_known(process->objects, access ? OBJECT_WINDOW : OBJECT_FILE,
-                                    process_comm(process, &post), (uint32_t)post.tag);
+    uint32_t comm = access || transfer ? process_comm(process, &post) : NO_COMM;
+    if (comm != NO_COMM)
+        call->object = object_known(process->objects, access ? OBJECT_WINDOW : OBJECT_FILE, comm,
+                                    trace_object_number(process->comms, comm, process->world_rank, (uint32_t)post.tag));
     if (access && call->object && !rma_is_under_way(process, call->object, post.peer, id))
         call->object = NULL;
     call->request = (access || transfer) && !call->object ? 0 : id;

@@ -268,7 +268,8 @@ static struct object_state *state_of(struct trace_process *process, const struct
         process->states.unknown++;
         return NULL;
     }
-    struct trace_object *object = trace_object_find(process->objects, OBJECT_WINDOW, comm, (uint32_t)event->tag);
+    uint64_t number = trace_object_number(process->comms, comm, process->world_rank, (uint32_t)event->tag);
+    struct trace_object *object = trace_object_find(process->objects, OBJECT_WINDOW, comm, number);
     struct object_state *state = object ? object_state_of(&process->states, object) : NULL;
     *result = state ? 0 : -1;
     return state;

@@ -53,6 +53,8 @@ static void thread_end(void *value)
     stall_forget(log);
     fabric_forget(log);
     log->freeing = NULL;
+    log->freeing_handle = 0;
+    log->freeing_object = (struct accessed){0};
     log->scratch_lent = 0;
     __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
     pthread_mutex_lock(&logs_lock);
@@ -230,6 +232,8 @@ void probe_nest(struct probe *probe, struct log *log, uintptr_t here)
         stall_forget(log);
         fabric_forget(log);
         log->freeing = NULL;
+        log->freeing_handle = 0;
+        log->freeing_object = (struct accessed){0};
         return;
     }
     moment_nest(&log->own, log->state->since);

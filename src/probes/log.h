@@ -46,7 +46,9 @@ struct log {
     uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked (0: no */
     uint64_t told_events;          /* clock was read); how many records there were behind it */
     struct view *freeing;          /* the communicator that a call is freeing: callbacks may still use it */
-    struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
+    uint64_t freeing_handle;       /* likewise the window or file, */
+    struct accessed freeing_object; /* which the book has forgotten by then */
+    struct instance *raised;        /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
     uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */

@@ -23,6 +23,8 @@ static inline bool object_enter(struct probe *probe, enum call kind, const struc
     if (log == NULL)
         return false;
     objects_look(&log->own, objects, handle, objects == &book.windows ? &log->window : &log->file, on);
+    if (__builtin_expect(!on->view, 0) && log->freeing_handle == handle)
+        *on = log->freeing_object; /* a delete callback of its attributes uses it */
     probe_begin(probe, log, kind, on->view ? on->view->slot : 0, peer);
     return true;
 }
@@ -88,7 +90,13 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
             return NEXT(name) call;                                                                                    \
         if (on.view)                                                                                                   \
             objects_set(objects, handle, (struct object){0});                                                          \
+        uint64_t outer_handle = probe.log->freeing_handle;                                                             \
+        struct accessed outer_object = probe.log->freeing_object;                                                      \
+        if (on.view)                                                                                                   \
+            probe.log->freeing_handle = handle, probe.log->freeing_object = on;                                        \
         int result = (*next.name)call;                                                                                 \
+        probe.log->freeing_handle = outer_handle;                                                                      \
+        probe.log->freeing_object = outer_object;                                                                      \
         object_freed(&probe, shape, kind, objects, handle, &on, result);                                               \
         return result;                                                                                                 \
     } while (0)

@@ -25,6 +25,26 @@ for mpi in openmpi mpich; do
         fi
         rm -rf "$keep"
     done
+    check "$mpi: ownfiles.c" "mpicc.$mpi" -O2 -o "$work/ownfiles" "$here/ownfiles.c"
+    record="$build/bin/mpit-run --quiet --otf2 --output $work/own" check "$mpi: files of one process each" \
+        launch $mpi 3 "$work/ownfiles" "$work/own-file"
+    check "  each has its own in the archive" sh -c "otf2-print '$work/own/otf2/traces.otf2' >'$work/own.text' &&
+        [ \$(grep -c 'IO_CREATE_HANDLE ' '$work/own.text') = 3 ] && [ \$(grep 'IO_CREATE_HANDLE ' '$work/own.text' |
+        grep -o 'own-file.[0-2]' | sort -u | wc -l) = 3 ]"
+    check "  and its own window" sh -c "[ \$(grep 'RMA_WIN_CREATE ' '$work/own.text' | grep -o 'Window: .*' | sort -u | wc -l) = 3 ]"
+    check "  which holds" sound "$work/own/otf2"
+    rm -rf "$work/own"
+
+    if [ $mpi = mpich ]; then # Open MPI ends that program natively
+        check "$mpi: windowdelete.c" "mpicc.$mpi" -O2 -o "$work/windowdelete" "$here/windowdelete.c"
+        record="$build/bin/mpit-run --quiet --otf2 --output $work/delete" check "$mpi: an epoch that ends in a delete callback" \
+            launch $mpi 2 "$work/windowdelete"
+        check "  nothing is lost" sh -c "'$build/bin/mpit-dump' '$work/delete' >'$work/text' && ! grep 'not recorded' '$work/text' &&
+            grep '^  MPI_Put  *2 ' '$work/text'"
+        check "  the archive holds" sound "$work/delete/otf2"
+        rm -rf "$work/delete"
+    fi
+
     check "$mpi: emptywrites.c" "mpicc.$mpi" -O2 -o "$work/emptywrites" "$here/emptywrites.c"
     for io in ompio romio321; do
         [ $mpi = openmpi ] || [ $io = romio321 ] || continue # MPICH has ROMIO alone

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,6 +404,7 @@ int compaction_run(const struct run_dir *dir, unsigned threads, struct compactio
     size_t files = 0, started = 0;
     *result = (struct compaction){0};
     error[0] = '\0';
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like a full disk */
     for (size_t i = 0; i < dir->job_count; i++)
         files += dir->jobs[i].file_count;
     if (!threads)

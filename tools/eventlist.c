@@ -26,6 +26,7 @@ struct listing {
     const struct run_job *job;
     const struct selection *selection;
     size_t csv_job; /* as comma-separated values: the number of the job; else 0 */
+    uint64_t last;  /* only so many records of each, without those from below MPI; 0: all */
     struct timeline line;
     struct stream *streams;
     size_t count;
@@ -62,6 +63,12 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
 static bool is_call(const struct event *event)
 {
     return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
+}
+
+/* Who waits polls without end, and calls are what is asked for. */
+static bool is_left_out(const struct listing *listing, const struct event *event)
+{
+    return listing->last && EVENT_KIND_IS_FABRIC(event_kind(event));
 }
 
 /* A job may have more files than can be mapped at once. */
@@ -146,7 +153,8 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             behind = stream_read(stream);
         }
         if (is_call(event))
-            selected = selection_has_call(listing->selection, stream->file, event, stream->next_ns,
+            selected = !is_left_out(listing, event) &&
+                       selection_has_call(listing->selection, stream->file, event, stream->next_ns,
                                           stream->next_ns + selection_ns(stream->file, event, more));
         if (selected)
             event_print(listing, stream, event, call, more);
@@ -205,8 +213,30 @@ static void calls_print(struct listing *listing)
     }
 }
 
-/* `last`: only so many records of each, and of processes that did not come to their end; 0: all. */
-static int streams_open(struct listing *listing, uint64_t last)
+/* To the last records that are shown. */
+static void stream_skip(const struct listing *listing, struct stream *stream)
+{
+    enum { LOOK = 1 << 14 };
+    struct event_cursor *cursor = &stream->cursor;
+    uint64_t end = cursor->end, from = end > LOOK ? end - LOOK : 0, shown = 0;
+    if (from)
+        event_cursor_skip(cursor, from);
+    for (const struct event *event; (event = event_cursor_next(cursor));)
+        shown += !is_left_out(listing, event);
+    event_cursor_close(cursor);
+    event_cursor_open(cursor, stream->file, stream->thread);
+    if (from)
+        event_cursor_skip(cursor, from);
+    while (shown > listing->last) {
+        const struct event *event = event_cursor_next(cursor);
+        if (!event)
+            break;
+        shown -= !is_left_out(listing, event);
+    }
+}
+
+/* Of processes that did not come to their end alone, if only the last records are shown. */
+static int streams_open(struct listing *listing)
 {
     const struct run_job *job = listing->job;
     size_t most = 0;
@@ -219,13 +249,13 @@ static int streams_open(struct listing *listing, uint64_t last)
     for (size_t i = 0; i < job->file_count; i++) {
         const struct run_reader *file = run_job_file(job, i);
         for (uint32_t thread = 0; thread < file->thread_count; thread++) {
-            if (last && file->header.phase == RUN_FINALIZED)
+            if (listing->last && file->header.phase == RUN_FINALIZED)
                 continue;
             struct stream *stream = &listing->streams[listing->count];
             *stream = (struct stream){.file = file, .thread = thread, .gap_ns = -1};
             event_cursor_open(&stream->cursor, stream->file, thread);
-            if (last && stream->cursor.end > last)
-                event_cursor_skip(&stream->cursor, stream->cursor.end - last);
+            if (listing->last)
+                stream_skip(listing, stream);
             stream_take(listing, stream);
             listing->count++;
         }
@@ -274,12 +304,11 @@ static void columns_measure(struct listing *listing)
     }
 }
 
-/* `last`: as for streams_open. */
-static int listing_print(struct listing *listing, uint64_t last)
+static int listing_print(struct listing *listing)
 {
     const struct run_job *job = listing->job;
     if (timeline_open(&listing->line, job->files, job->file_count, true) != 0 || timeline_refine(&listing->line) != 0 ||
-        streams_open(listing, last) != 0) {
+        streams_open(listing) != 0) {
         timeline_release(&listing->line);
         free(listing->streams);
         free(listing->heap);
@@ -308,9 +337,13 @@ static int listing_print(struct listing *listing, uint64_t last)
 static int list_print(const struct run_job *job, const struct selection *selection, size_t csv_job, uint64_t last,
                       FILE *out)
 {
-    struct listing listing = {
-        .out = out, .job = job, .selection = selection, .csv_job = csv_job, .columns = TEXT_COLUMNS_LEAST};
-    return job->file_count ? listing_print(&listing, last) : 0;
+    struct listing listing = {.out = out,
+                              .job = job,
+                              .selection = selection,
+                              .csv_job = csv_job,
+                              .last = last,
+                              .columns = TEXT_COLUMNS_LEAST};
+    return job->file_count ? listing_print(&listing) : 0;
 }
 
 int events_print(const struct run_job *job, const struct selection *selection, size_t csv_job, FILE *out)

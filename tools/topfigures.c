@@ -143,10 +143,14 @@ static void thread_read(const struct top_reading *reading, const struct thread_r
     *state = state_read(reading, record, thread, &stalled);
     thread->index = record->index;
     thread->tid = record->tid;
+    if (thread->ended && !end) /* another one has it now, which was not there at the look before */
+        thread->idle_ns = thread->span_ns - thread->thread_ns;
     thread->ended = end != 0;
+    thread->span_ns = live_between(reading->process, record->begin_ticks, now);
     if (end) /* its log may be another thread's next */
         *state = (struct thread_state){0};
     thread->thread_ns = live_between(reading->process, record->begin_ticks, end && end < now ? end : now);
+    thread->thread_ns -= thread->idle_ns < thread->thread_ns ? thread->idle_ns : thread->thread_ns;
     call_read(reading, state, stalled, &thread->call);
     if (run_phase_is_end(reading->run->header.phase))
         thread->call.name[0] = '\0';

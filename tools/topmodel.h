@@ -60,6 +60,7 @@ struct top_thread {
     int32_t tid;
     bool ended;
     uint64_t mpi_ns, stall_ns, thread_ns;
+    uint64_t span_ns, idle_ns; /* since the first of those that had its log; of that, between two of them */
     double mpi, stall;
     struct top_call call;
 };

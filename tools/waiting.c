@@ -72,14 +72,33 @@ static bool peer_add(const struct ward *ward, struct waits *waits, const struct 
 
 /* ---- what a call waits for --------------------------------------------------------------------------------------- */
 
-/* How many collectives the process has behind it on the communicator of this name. */
+/* Nonblocking ones that the process has posted there, and that are not complete: only then are they counted. */
+static uint64_t collectives_posted(const struct run_reader *file, const char *name)
+{
+    uint64_t counts[CALL_COUNT], posted = 0;
+    const struct figures figures = {file};
+    bool any = false; /* most programs have none, and their events need not be read for them */
+    size_t kinds = figures_read(&figures, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, CALL_COUNT);
+    for (size_t i = 0; i < kinds && i < CALL_COUNT; i++)
+        any |= counts[i] && (call_table[i].fold == FOLD_POST_COLL || call_table[i].fold == FOLD_START);
+    struct pending *list = NULL;
+    long count = any ? pending_find(file, &list) : 0;
+    for (long i = 0; i < count; i++) {
+        const struct comm_record *comm = list[i].comm ? file->comms[list[i].comm] : NULL;
+        posted += list[i].class == REQUEST_IS_COLL && comm && strcmp(comm->name, name) == 0;
+    }
+    free(list);
+    return posted;
+}
+
+/* How many collectives the process has begun on the communicator of this name before the one that it is in. */
 static uint64_t collectives_done(const struct run_reader *file, const char *name)
 {
     const struct figures figures = {file};
     struct figures_comm comm;
     for (uint32_t at = 0; figures_comm_next(&figures, &at, &comm);)
         if (!comm.is_sum && strcmp(comm.name, name) == 0)
-            return figures_one(&figures, "mpit_coll_count", VARIABLE_COUNTER, &comm);
+            return figures_one(&figures, "mpit_coll_count", VARIABLE_COUNTER, &comm) + collectives_posted(file, name);
     return 0;
 }
 

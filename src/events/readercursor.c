@@ -193,6 +193,8 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
     if (thread >= reader->thread_count || !reader->threads[thread])
         return;
     const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
+    if (!cell) /* the file has become shorter since it was opened */
+        return;
     cursor->written = cell;
     cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
 }

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many polls at most wait to become an event. */
-enum { POLLS_MOST = 1 << 16, PROVIDERS_MOST = 4 * FABRIC_PROVIDERS_MOST };
+/* So many polls at most wait to become an event; inside of a call for so long, too, as else those of a process that
+ * waits for minutes take the places of all calls in the flight recorder. */
+enum { POLLS_MOST = 1 << 16, POLLS_LEAST_NS = 1000000000, PROVIDERS_MOST = 4 * FABRIC_PROVIDERS_MOST };
 
 bool fabric_on;
 uint32_t fabric_epoch = 1;
@@ -367,7 +368,8 @@ void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint3
         if (completed && fabric->transfers)
             fabric->last = end;
     }
-    if ((found && !in_mpi(log)) || waiting->polls.duration >= POLLS_MOST)
+    bool many = waiting->polls.duration >= POLLS_MOST;
+    if (in_mpi(log) ? many && clock_ns(book.scale, end - waiting->polls.begin) >= POLLS_LEAST_NS : many || found)
         fabric_flush(log);
 }
 

@@ -11,7 +11,7 @@
  * of Open MPI's nonblocking collectives) serves another call than the one that the thread is in.
  *
  * Polls are counted in a sum, which becomes an event when the call returns, when they found something outside of MPI,
- * and once in POLLS_MOST; so do refused operations.
+ * and once in POLLS_MOST and, inside of a call, a second; so do refused operations.
  *
  * While nobody asks, none of it is called: the tables of libfabric's objects have the provider's own entries, and the
  * gates of UCX lead past us where it is known where to.

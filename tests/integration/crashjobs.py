@@ -162,10 +162,10 @@ DEADLOCKS = [
       r"rank 2: in MPI_Recv on \S+, from rank 1, for \d.* s;"])]
 
 
-def deadlock(bench, end, wanted, patterns, calls=200):
+def deadlock(bench, end, wanted, patterns, calls=200, options=()):
     """Ctrl-C while ranks wait for each other, behind so many calls."""
     ledgers, run = bench.fresh()
-    process = subprocess.Popen([bench.run_tool, "--output", run] + line(bench, ledgers, end, str(calls)),
+    process = subprocess.Popen([bench.run_tool, "--output", run, *options] + line(bench, ledgers, end, str(calls)),
                                env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
 
@@ -187,9 +187,12 @@ def deadlock(bench, end, wanted, patterns, calls=200):
         wrong.append("a deadlock, where there is none")
     wrong += ["not said: " + pattern for pattern in patterns if not re.search(pattern, said)]
     wrong += crashledger.run_check(bench.dump, run, ledgers, 4096 - 4)
+    last = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
+    if " polls " in last or len(re.findall(r" s  MPI_\w+ |[0-9] [mun]?s  MPI_\w+ ", last)) < RANKS * 3:
+        wrong.append("the last calls are not those: " + last[-1500:])
     if wrong:
         wrong.append(said[-1500:])
-    bench.say(not wrong, "Ctrl-C of a deadlock (%s, behind %d calls): who waits for whom" % (end, calls), wrong)
+    bench.say(not wrong, "Ctrl-C of a deadlock (%s, behind %d calls%s): who waits for whom" % (end, calls, " ".join(["", *options])), wrong)
 
 
 # a launcher does not learn, or does not mind, that one has died: a shell stays in its place
@@ -322,6 +325,7 @@ def ends(bench):
     for case in DEADLOCKS:
         deadlock(bench, *case)
     deadlock(bench, *DEADLOCKS[1], calls=6000) # of which the flight recorder has the last alone
+    deadlock(bench, *DEADLOCKS[1], calls=200, options=["--fabric"]) # and polls meanwhile
     for recorded in (True, False):
         dead_rank(bench, recorded)
     reduction_killed(bench)

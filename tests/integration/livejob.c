@@ -5,6 +5,7 @@
  *               itself up to then, as "sent MESSAGES BYTES received MESSAGES BYTES collectives COUNT". Ends at go.end.
  *   deadlock    ranks 0 and 1 receive from each other; the others wait in a barrier
  *   absent      all but the last rank are in a barrier, which that one never enters, on a communicator "late ones"
+ *   ahead       the same behind a nonblocking one, which is complete for the last rank alone
  *   late        rank 0 receives from the last rank, which sends when go.1 is there; did.1.0 tells; ends at go.end
  *   busy        messages and collectives without end, until go.end; with communicators whose names would move a cursor
  *
@@ -104,6 +105,19 @@ static void absent(void)
         rest();
 }
 
+static void ahead(void)
+{
+    MPI_Request request;
+    int complete = 0;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (rank == size - 1 && !complete)
+        MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+    if (rank < size - 1)
+        MPI_Barrier(MPI_COMM_WORLD);
+    for (;;)
+        rest();
+}
+
 static void late(void)
 {
     while (rank == size - 1 && !is_there("go.1"))
@@ -145,6 +159,8 @@ int main(int argc, char **argv)
         deadlock();
     else if (strcmp(argv[2], "absent") == 0)
         absent();
+    else if (strcmp(argv[2], "ahead") == 0)
+        ahead();
     else if (strcmp(argv[2], "late") == 0)
         late();
     else

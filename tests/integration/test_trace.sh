@@ -63,6 +63,8 @@ ring_trace() {
     size=$(stat -c %s "$run"/*.mpit | sort -n | tail -1)
     check "$name: the file is bounded ($size bytes)" [ "$size" -lt 1000000 ]
     mkdir "$shown/linked" && ln -s "$run"/*.mpit "$shown/linked"
+    check "$name: a limit on the size of files is told" sh -c "ulimit -f 8; '$build/bin/mpit-dump' --compact '$shown/linked' >'$shown/said' 2>&1
+        [ \$? = 1 ] && grep -q 'File too large' '$shown/said'"
     check "$name: becomes compact, through links" "$build/bin/mpit-dump" --compact "$shown/linked"
     check "$name: the links stay, and nothing is beside them" sh -c "! find '$shown/linked' -type f | grep . && ! ls '$run' | grep part"
     check "$name: it is small ($(du -bs "$run" | cut -f 1) bytes)" [ "$(du -bs "$run" | cut -f 1)" -lt "$size" ]

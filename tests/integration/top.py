@@ -198,6 +198,11 @@ def hangs():
             "who computes is not in MPI")
     dead.kill()
     late.kill()
+    ahead = Job("ahead", 2, "ahead")
+    found = until(lambda: (lambda j: j if j and j["ranks"][0]["waits"] else None)(once(ahead)))
+    say(found and "not entered: rank 1" in found["ranks"][0]["waits"] and not found["ranks"][1]["waits"],
+        "who has not entered it has completed a nonblocking one that the others have not", str(found and found["ranks"]))
+    ahead.kill()
 
 
 def returned():

@@ -310,6 +310,24 @@ static void cursor_ends_where_the_counter_says(void **state)
     }
 }
 
+/* What was looked at when the file was opened may be gone when it is read. */
+static void thread_record_that_is_overwritten_has_no_events(void **state)
+{
+    (void)state;
+    struct event_cursor cursor;
+    struct thread_record *thread = object(header()->first_thread);
+    uint32_t index = thread->index;
+    assert_int_equal(run_reader_open(&reader, damaged_path), 0);
+    event_cursor_open(&cursor, &reader, index);
+    assert_non_null(event_cursor_next(&cursor));
+    event_cursor_close(&cursor);
+    memset(thread, 0, sizeof *thread);
+    event_cursor_open(&cursor, &reader, index);
+    assert_null(event_cursor_next(&cursor));
+    event_cursor_close(&cursor);
+    run_reader_close(&reader);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, restore)
@@ -332,6 +350,7 @@ int main(void)
         TEST(packed_chunk_that_ends_early_or_repeats_nothing_is_missing_from_there),
         TEST(first_event_of_a_chunk_may_be_any_number),
         TEST(cursor_ends_where_the_counter_says),
+        TEST(thread_record_that_is_overwritten_has_no_events),
     };
     return cmocka_run_group_tests(tests, file_setup, file_teardown);
 }

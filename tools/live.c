@@ -333,6 +333,19 @@ int live_open(struct live *live, const char *const *paths, size_t count)
     return good ? 0 : -1;
 }
 
+/* Of several, one may be misspelt. Later it may have gone, with the job that it was of. */
+static int missing_tell(const struct live *live, char error[512])
+{
+    struct stat st;
+    for (size_t i = 0; live->looks == 1 && i < live->path_count; i++)
+        if (stat(live->paths[i], &st) != 0) {
+            snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", live->paths[i],
+                     strerror(errno));
+            return -1;
+        }
+    return 0;
+}
+
 /* Why there is nothing to see. */
 static int nothing_tell(const struct live *live, char error[512])
 {
@@ -368,6 +381,8 @@ int live_look(struct live *live, char error[512])
         snprintf(error, 512, "no memory");
     else if (live->path_count && !live->job_count)
         result = nothing_tell(live, error);
+    else
+        result = missing_tell(live, error);
     return result;
 }
 

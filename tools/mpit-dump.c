@@ -344,6 +344,7 @@ static int status_final(const struct request *request, int status)
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, ""); /* the bars are drawn in the terminal's character set */
+    output_guard();
     const struct team *team = team_join(&argc, &argv);
     struct request request = request_read(argc, argv);
     struct run_dir dir;

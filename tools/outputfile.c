@@ -26,6 +26,23 @@ static void interrupted(int signal)
     raise(signal); /* SA_RESETHAND: ends the program as it would have been without a handler */
 }
 
+static void cut_short(int signal)
+{
+    static const char text[] = "mpit-dump: a run file was cut short while it was read, or its disk has failed\n";
+    (void)signal;
+    if (unfinished[0])
+        unlink(unfinished);
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(2);
+    _exit(1);
+}
+
+void output_guard(void)
+{
+    struct sigaction action = {.sa_handler = cut_short};
+    sigaction(SIGBUS, &action, NULL);
+}
+
 static void signals_take(void)
 {
     for (int i = 0; i < SIGNAL_COUNT; i++) {

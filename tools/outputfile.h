@@ -16,4 +16,7 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES]);
  * the reason in `error`, which an earlier one keeps. */
 int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES]);
 
+/* A mapped file of which a part goes away is an end with a word and status 1, and nothing is left, either. */
+void output_guard(void);
+
 #endif

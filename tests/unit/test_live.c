@@ -186,6 +186,20 @@ static void a_file_that_is_cut_reads_as_zeros_and_is_told(void **state)
     assert_int_equal(truncate(fixture.run.path, bytes), 0);
 }
 
+static void one_of_several_that_is_missing_is_told(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/none", fixture.directory);
+    const char *const names[] = {fixture.run.path, path};
+    assert_int_equal(live_open(&live, names, 2), 0);
+    assert_int_equal(live_look(&live, error), -1);
+    assert_non_null(strstr(error, "there is no "));
+    assert_int_equal(live_look(&live, error), 0); /* who goes on all the same sees the other */
+    assert_int_equal(live.job_count, 1);
+    live_close(&live);
+}
+
 static void what_there_is_not_is_told(void **state)
 {
     (void)state;
@@ -438,6 +452,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_starting_process_gets_its_job, setup, teardown),
         cmocka_unit_test_setup_teardown(a_directory_gets_more_files, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_cut_reads_as_zeros_and_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_of_several_that_is_missing_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_there_is_not_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_whose_program_was_replaced_lives, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_of_another_pid_namespace_is_not_judged_by_its_number, setup,

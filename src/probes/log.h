@@ -25,6 +25,12 @@ enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
 struct fabric;
 
+/* What a split operation on a file was asked to transfer. */
+enum { SPLITS_KEPT = 4 };
+struct split_asked {
+    uint64_t handle, bytes;
+};
+
 struct log {
     struct ledger own;
     struct thread_state *state;
@@ -47,8 +53,9 @@ struct log {
     uint64_t told_events;          /* clock was read); how many records there were behind it */
     struct view *freeing;          /* the communicator that a call is freeing: callbacks may still use it */
     uint64_t freeing_handle;       /* likewise the window or file, */
-    struct accessed freeing_object; /* which the book has forgotten by then */
-    struct instance *raised;        /* events of MPI_T that wait for the end of the call (raising.h) */
+    struct accessed freeing_object;         /* which the book has forgotten by then */
+    struct split_asked splits[SPLITS_KEPT]; /* the thread's last ones that have not ended */
+    struct instance *raised;                /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
     uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */

@@ -3,6 +3,7 @@
 #include "commreuse.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void object_made(struct objects *objects, uint64_t handle, struct object *object, struct comm *comm)
 {
@@ -173,10 +174,16 @@ void file_opened(struct probe *probe, enum call kind, const struct accessed *on,
     objects_name(OBJECT_FILE, on->view->slot, on->object.number, clock_now(), filename);
 }
 
-void file_called(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked)
+void file_called(struct probe *probe, enum call kind, uint64_t handle, const struct accessed *on, int result,
+                 uint64_t asked)
 {
     file_leave(probe, kind, on, result, 0);
     bytes_record(probe, on, result, asked, 0);
+    if (asked == UINT64_MAX)
+        return;
+    struct split_asked *splits = probe->log->splits;
+    memmove(&splits[1], &splits[0], (SPLITS_KEPT - 1) * sizeof splits[0]);
+    splits[0] = (struct split_asked){handle, asked};
 }
 
 /* A view that the library may or may not have taken counts in nobody knows what. */
@@ -219,12 +226,23 @@ void file_sought(struct probe *probe, enum call kind, const struct accessed *on,
     argument_record(probe, on, (struct event){.peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = (uint64_t)arrived});
 }
 
-void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,
-                      const MPI_Status *status)
+/* The end of a split operation does not say what its begin has asked for: the thread's last one on that file has. */
+static uint64_t bytes_most(struct log *log, uint64_t handle, uint64_t asked)
 {
-    uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0;
-    if (bytes > asked) /* ROMIO leaves the status of some that have nothing to transfer as it was */
-        bytes = asked;
+    for (unsigned i = 0; asked == UINT64_MAX && i < SPLITS_KEPT; i++)
+        if (log->splits[i].handle == handle) {
+            log->splits[i].handle = 0;
+            return log->splits[i].bytes;
+        }
+    return asked;
+}
+
+void file_transferred(struct probe *probe, enum call kind, uint64_t handle, const struct accessed *on, int result,
+                      uint64_t asked, const MPI_Status *status)
+{
+    uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0, most = bytes_most(probe->log, handle, asked);
+    if (bytes > most) /* ROMIO leaves the status of some that have nothing to transfer as it was */
+        bytes = most;
     file_leave(probe, kind, on, result, bytes);
     bytes_record(probe, on, result, asked, bytes);
 }

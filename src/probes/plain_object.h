@@ -151,7 +151,7 @@ HOT bool plain_file(struct log *log, uint64_t begin, enum call kind, struct view
 
 #define PLAIN_FILE_CALL(kind, name, detail, large, call, fh, ready)                                                    \
     PLAIN_FILE(kind, name, call, fh, ready, plain_file(log, begin, kind, view, number, 0, NULL),                       \
-               file_called(&probe, kind, &on, result, result == MPI_SUCCESS ? UINT64_MAX : 0))
+               file_called(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? UINT64_MAX : 0))
 
 /* While a trace is kept, more is recorded than the call. */
 #define PLAIN_FILE_SEEK(kind, name, detail, large, call, fh, ready, offset, whence)                                    \
@@ -167,7 +167,8 @@ HOT bool plain_file(struct log *log, uint64_t begin, enum call kind, struct view
             status = &own;                                                                                             \
         PLAIN_FILE(kind, name, call, fh, ready,                                                                        \
                    abi_status_bytes(status) == bytes && plain_file(log, begin, kind, view, number, bytes, NULL),       \
-                   file_transferred(&probe, kind, &on, result, result == MPI_SUCCESS ? bytes : 0, status));            \
+                   file_transferred(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? bytes : 0,   \
+                                    status));                                                                          \
     } while (0)
 
 #define PLAIN_FILE_POST(kind, name, detail, large, call, fh, ready, request)                                           \

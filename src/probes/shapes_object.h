@@ -56,13 +56,14 @@ void win_named(struct probe *probe, enum call kind, MPI_Win win, const char *tex
 void file_opened(struct probe *probe, enum call kind, const struct accessed *on, int result, const char *filename,
                  int mode);
 /* `asked`: of a split operation that begins; UINT64_MAX of the rest. */
-void file_called(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked);
+void file_called(struct probe *probe, enum call kind, uint64_t handle, const struct accessed *on, int result,
+                 uint64_t asked);
 void file_viewed(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
                  MPI_Datatype etype);
 void file_sought(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
                  MPI_Offset offset, int whence);
-void file_transferred(struct probe *probe, enum call kind, const struct accessed *on, int result, uint64_t asked,
-                      const MPI_Status *status);
+void file_transferred(struct probe *probe, enum call kind, uint64_t handle, const struct accessed *on, int result,
+                      uint64_t asked, const MPI_Status *status);
 /* Acts on a name: there is no file, and no communicator that could be charged. */
 void file_deleted(struct probe *probe, enum call kind, int result, const char *filename);
 
@@ -152,7 +153,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
 
 #define SHAPE_FILE_CALL(kind, name, detail, large, call, fh, asked)                                                    \
     OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE,                                                          \
-                file_called(&probe, kind, &on, result, result == MPI_SUCCESS ? (asked) : 0))
+                file_called(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? (asked) : 0))
 
 #define SHAPE_FILE_VIEW(kind, name, detail, large, call, fh, etype)                                                    \
     OBJECT_CALL(&book.files, kind, name, call, fh, PEER_NONE, file_viewed(&probe, kind, &on, result, fh, etype))
@@ -186,7 +187,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = (*next.name)call;                                                                                 \
-        file_transferred(&probe, kind, &on, result, result == MPI_SUCCESS ? (asked) : 0, status);                      \
+        file_transferred(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? (asked) : 0, status);   \
         return result;                                                                                                 \
     } while (0)
 

@@ -1,7 +1,7 @@
 /*
  * emptywrites FILE: collective writes to which the even ranks bring nothing, behind calls that leave the stack full of
- * other things; ROMIO in Open MPI leaves the status of such a write as it was. Each rank prints what it wrote, and what
- * mpit_io_bytes says.
+ * other things, and split reads of nothing; ROMIO in Open MPI leaves the status of such a call as it was. Each rank
+ * prints what it wrote, and what mpit_io_bytes says.
  */
 #include <mpi.h>
 
@@ -51,7 +51,12 @@ int main(int argc, char *argv[])
         code |= MPI_File_write_all(file, data, n, MPI_INT, MPI_STATUS_IGNORE);
         stack_fill(i + 0x61);
         code |= MPI_File_write_ordered(file, data, n, MPI_INT, MPI_STATUS_IGNORE);
-        written += 3 * (unsigned long long)n * sizeof(int);
+        code |= MPI_File_write_at_all_begin(file, 0, data, COUNT, MPI_INT);
+        code |= MPI_File_write_at_all_end(file, data, MPI_STATUS_IGNORE);
+        stack_fill(i + 0x71);
+        code |= MPI_File_read_at_all_begin(file, 0, data, 0, MPI_INT);
+        code |= MPI_File_read_at_all_end(file, data, MPI_STATUS_IGNORE);
+        written += (3 * (unsigned long long)n + COUNT) * sizeof(int);
     }
     MPI_T_pvar_read(session, bytes, &counted);
     printf("%s: rank %d wrote %llu bytes, %llu are counted\n", !code && written == counted ? "right" : "wrong", rank,

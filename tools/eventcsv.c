@@ -3,6 +3,7 @@
 #include "calls.h"
 #include "counter.h"
 #include "label.h"
+#include "objectshown.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -155,6 +156,21 @@ static void fields_set(struct row *row, const struct event *event, unsigned clas
     }
 }
 
+/* Of a call on a window or a file, or the end of its request: name = what that is called, value = its number. */
+static void object_set(const struct csv_source *source, struct row *row, const struct event *event, unsigned class,
+                       uint64_t ticks)
+{
+    struct object_shown shown = object_shown(source->file, event, class, ticks);
+    if (!shown.what)
+        return;
+    peer_set(row->peer, event->peer);
+    if (shown.moves)
+        number_set(row->bytes, event->bytes);
+    if (shown.number)
+        number_set(row->value, shown.number);
+    row->name = object_shown_name(source->file, &shown);
+}
+
 static void start_set(const struct csv_source *source, struct row *row, uint64_t ticks)
 {
     row->has_start = ticks != 0; /* 0: it was not timed */
@@ -220,7 +236,9 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     if (kind < RECORD_FIRST) {
         row.what = "call";
         row.function = run_reader_call_name(file, kind);
-        fields_set(&row, event, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
+        unsigned class = kind < file->call_count ? file->calls[kind].class : CLASS_OTHER;
+        fields_set(&row, event, class, more);
+        object_set(source, &row, event, class, event->begin);
     } else if (kind == EVENT_REGION || kind == EVENT_METRIC) {
         instrument_set(source, &row, event, name, sizeof name);
     } else if (EVENT_KIND_IS_FABRIC(kind)) {
@@ -258,7 +276,8 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
         row_put(source, &row);
         return;
     }
-    comm_set(source, &row, event->comm, event->begin ? event->begin : call);
+    uint64_t ticks = event->begin ? event->begin : call;
+    comm_set(source, &row, event->comm, ticks);
     bool told = kind == RECORD_STALL || kind == RECORD_FABRIC || kind == RECORD_TRANSFERS;
     if (told) {
         row.duration_ns = clock_ns(run_reader_scale(source->file), event->bytes);
@@ -270,6 +289,8 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
     }
     if (kind == RECORD_COLL_POSTED || kind == RECORD_COLL_DONE)
         fields_set(&row, event, CLASS_COLLECTIVE, more);
+    else if (object_class_ended(kind) != CLASS_OTHER)
+        object_set(source, &row, event, object_class_ended(kind), ticks);
     else if (kind == RECORD_TRANSFERS)
         snprintf(row.requests, sizeof row.requests, "%" PRId32, event->tag);
     else if (!told && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)

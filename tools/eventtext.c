@@ -3,6 +3,7 @@
 #include "calls.h"
 #include "counter.h"
 #include "label.h"
+#include "objectshown.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -57,17 +58,37 @@ static const char *duration_text(char text[UNIT_TEXT_BYTES], const struct run_re
     return ticks || !untimed ? text_of_ns(text, clock_ns(run_reader_scale(file), ticks)) : "-";
 }
 
+/* Which window or file, by its number and by what it is called. */
+static void object_print(const struct text_source *source, const struct object_shown *shown)
+{
+    char clean[OBJECT_NAME_BYTES];
+    const char *name = object_shown_name(source->file, shown);
+    if (shown->number)
+        fprintf(source->out, " %s %" PRIu32, shown->what, shown->number);
+    if (!name)
+        return;
+    label_clean(clean, sizeof clean, name, sizeof clean);
+    fputs(" \"", source->out);
+    for (const char *at = clean; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            fputc('\\', source->out);
+        fputc(*at, source->out);
+    }
+    fputc('"', source->out);
+}
+
 /* Behind the call's name: what its class gives a meaning to. `ticks`: when it had its communicator. */
 static void fields_print(const struct text_source *source, const struct event *event, uint64_t ticks, unsigned class,
                          const struct event_extension *more)
 {
-    char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES];
+    char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES] = "-";
     FILE *out = source->out;
     const struct run_reader *file = source->file;
     int columns = source->columns->comm;
     char title[COMM_TITLE_BYTES];
     const char *comm = comm_name(title, file, event->comm, ticks);
     uint64_t bytes_out = more ? more->bytes_out : (uint32_t)event->tag;
+    struct object_shown shown = object_shown(file, event, class, ticks);
     switch (class) {
     case CLASS_P2P:
         fprintf(out, " %-*s %6s %10s %12" PRIu64, columns, comm, peer_text(peer, event->peer),
@@ -81,6 +102,13 @@ static void fields_print(const struct text_source *source, const struct event *e
         fprintf(out, " %-*s %6s %10s %12s completed %" PRId32 " of %" PRId32, columns, comm, "-", "-", "-",
                 event->peer > 0 ? event->peer : 0, event->tag);
         break;
+    case CLASS_RMA:
+    case CLASS_IO:
+        if (shown.moves)
+            snprintf(bytes, sizeof bytes, "%" PRIu64, event->bytes);
+        fprintf(out, " %-*s %6s %10s %12s", columns, comm, peer_text(peer, event->peer), "-", bytes);
+        object_print(source, &shown);
+        break;
     default:
         fprintf(out, " %-*s %6s %10s %12s", columns, comm, "-", "-", "-");
     }
@@ -88,7 +116,7 @@ static void fields_print(const struct text_source *source, const struct event *e
         fputs(" failed", out);
     if (event->kind & EVENT_NESTED)
         fputs(" nested", out);
-    if (class == CLASS_RMA && event_op_name(event))
+    if (class == CLASS_RMA && event_kind(event) < RECORD_FIRST && event_op_name(event))
         fprintf(out, " %s", event_op_name(event));
     fputc('\n', out);
 }
@@ -229,6 +257,10 @@ void eventtext_record(const struct text_source *source, const char *name, const 
     case RECORD_TRANSFERS:
         fprintf(source->out, " %s, %" PRId32 " of them\n", duration_text(duration, file, event->bytes), event->tag);
         return;
+    case RECORD_RMA_DONE:
+    case RECORD_IO_DONE:
+        fields_print(source, event, ticks, object_class_ended(kind), more);
+        break;
     default:
         fields_print(source, event, ticks, CLASS_P2P, more);
     }

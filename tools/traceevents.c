@@ -3,6 +3,7 @@
 #include "analysis.h"
 #include "label.h"
 #include "nest.h"
+#include "objectshown.h"
 #include "otf2_schedule.h"
 
 #include <inttypes.h>
@@ -29,7 +30,8 @@ struct view {
 struct track {
     struct view *view;
     const struct trace_rank *rank;
-    char **comms; /* as JSON, by number in the run file */
+    char **comms;   /* as JSON, by number in the run file */
+    char **objects; /* likewise what windows and files are called, by place in its list */
     int64_t pid, tid;
     struct schedule schedule;
     size_t floors[1 << 10]; /* of the calls that are entered, for the schedule */
@@ -206,6 +208,25 @@ static void peer_put(FILE *out, int *count, const char *name, int32_t peer)
         word_put(out, count, name, peer == PEER_PROC_NULL ? "\"none\"" : peer == PEER_ANY ? "\"any\"" : "\"root\"");
 }
 
+/* Of one that only begins a transfer, or comes to the file's end, a record says how much was asked for. */
+static void object_put(const struct track *track, int *count, const struct traced_call *call, unsigned class)
+{
+    FILE *out = track->view->events->out;
+    const struct event *event = &call->event, *argument = call_argument(call);
+    struct object_shown shown = object_shown(track->rank->run, event, class, event->begin);
+    if (!shown.what)
+        return;
+    peer_put(out, count, "peer", event->peer);
+    if (shown.moves)
+        number_put(out, count, "bytes", (int64_t)event->bytes);
+    if (class == CLASS_IO && argument && !argument->tag)
+        number_put(out, count, "asked", (int64_t)argument->bytes);
+    if (shown.number)
+        number_put(out, count, shown.what, shown.number);
+    if (shown.record < track->rank->run->object_count)
+        word_put(out, count, "name", track->objects[shown.record]);
+}
+
 static void arguments_put(const struct track *track, const struct traced_call *call)
 {
     FILE *out = track->view->events->out;
@@ -231,6 +252,7 @@ static void arguments_put(const struct track *track, const struct traced_call *c
         number_put(out, &count, "completed", event->peer > 0 ? event->peer : 0);
         number_put(out, &count, "requests", event->tag);
     }
+    object_put(track, &count, call, class);
     if (event->kind & EVENT_FAILED)
         word_put(out, &count, "failed", "true");
     fputs("}}", out);
@@ -356,6 +378,17 @@ static char **comms_quote(const struct run_reader *run)
     return comms;
 }
 
+static char **objects_quote(const struct run_reader *run)
+{
+    char **objects = calloc(run->object_count + 1, sizeof *objects);
+    for (size_t i = 0; objects && i < run->object_count; i++)
+        if (quoted_add(objects, i, run->objects[i]->name) != 0) {
+            quoted_release(objects, run->object_count);
+            return NULL;
+        }
+    return objects;
+}
+
 static int names_write(const struct view *view, int32_t world_rank)
 {
     char text[NAME_BYTES];
@@ -383,15 +416,18 @@ static int process_write(struct view *view, int32_t world_rank)
     const struct trace_rank *rank = &view->job.ranks[world_rank];
     if (!rank->run || !selection_has_rank(view->selection, world_rank))
         return 0;
-    char **comms = comms_quote(rank->run);
+    if (trace_run_wake(rank->run, view->report) != 0)
+        return -1;
+    char **comms = comms_quote(rank->run), **objects = objects_quote(rank->run);
     struct track *track = malloc(sizeof *track);
-    int result = comms && track ? names_write(view, world_rank) : report_no_memory(view->report);
+    int result = comms && objects && track ? names_write(view, world_rank) : report_no_memory(view->report);
     for (uint32_t thread = 0; result == 0 && thread < rank->run->thread_count; thread++) {
         if (!rank->run->threads[thread])
             continue;
         *track = (struct track){.view = view,
                                 .rank = rank,
                                 .comms = comms,
+                                .objects = objects,
                                 .pid = pid_of(view, world_rank),
                                 .tid = tid_of(view, world_rank, thread)};
         result =
@@ -405,6 +441,7 @@ static int process_write(struct view *view, int32_t world_rank)
         schedule_release(&track->schedule);
     }
     quoted_release(comms, rank->run->comm_count);
+    quoted_release(objects, rank->run->object_count);
     free(track);
     run_reader_rest(rank->run);
     return result;

@@ -108,7 +108,7 @@ enum record_kind {
     RECORD_FREED,       /* a request was freed while it was active; failed: its end was missed, nothing freed it */
     RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
     RECORD_DESTROYED,   /* comm = the slot of the communicator that the call freed */
-    RECORD_RMA_DONE,    /* a request-based access to a window completed */
+    RECORD_RMA_DONE,    /* a request-based access to a window completed: bytes there, if mpit was not older */
     RECORD_IO_DONE,     /* a nonblocking access to a file completed: bytes */
     RECORD_HALF_DONE,   /* the sending half of a nonblocking sendrecv completed; the receive's record follows */
     RECORD_COLL_POSTED, /* a persistent collective was started: peer = root */

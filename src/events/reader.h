@@ -133,6 +133,10 @@ static inline uint32_t run_reader_comm(const struct run_reader *reader, const st
     return run_reader_comm_at(reader, event->comm, event->begin);
 }
 
+/* Which of the objects has the name of this one, on the communicator with the number `comm` (OBJECT_DELETED: on none):
+ * its place in the list, the latest name first; object_count: it has none. */
+size_t run_reader_object(const struct run_reader *reader, enum object_kind kind, uint32_t comm, uint32_t number);
+
 /* The name of the library below MPI with this number, or NULL. */
 const char *run_reader_provider(const struct run_reader *reader, uint32_t number);
 /* The instrument with this id, or NULL. */

@@ -26,3 +26,15 @@ int reader_objects_find(struct run_reader *reader)
     }
     return 0;
 }
+
+size_t run_reader_object(const struct run_reader *reader, enum object_kind kind, uint32_t comm, uint32_t number)
+{
+    bool named = number && (comm || kind == OBJECT_DELETED);
+    for (size_t i = 0; named && i < reader->object_count; i++) {
+        const struct object_record *record = reader->objects[i];
+        if (record->number == number && record->kind == kind &&
+            (kind == OBJECT_DELETED || run_reader_comm_at(reader, record->slot, record->ticks) == comm))
+            return i;
+    }
+    return reader->object_count;
+}

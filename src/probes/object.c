@@ -66,7 +66,7 @@ void object_posted(struct probe *probe, enum fold_shape shape, unsigned kind, co
                    int32_t peer, uint64_t bytes, uint64_t asked, const MPI_Request *request)
 {
     enum call call = (enum call)(kind & EVENT_KIND_MASK);
-    struct event event = {.kind = (uint16_t)call, .peer = peer, .tag = (int32_t)on->object.number};
+    struct event event = {.kind = (uint16_t)call, .peer = peer, .tag = (int32_t)on->object.number, .bytes = bytes};
     struct posted posted =
         posted_of(probe, on->view, call, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
     uint64_t key = result == MPI_SUCCESS ? abi_handle_of_request(*request) : 0;

@@ -118,6 +118,7 @@ HOT bool plain_object_posted(struct log *log, uint64_t begin, enum fold_shape sh
     struct posted posted = {.view = view,
                             .begin = begin,
                             .where = request,
+                            .bytes = bytes,
                             .peer = peer,
                             .tag = (int32_t)number,
                             .kind = (uint16_t)(kind & EVENT_KIND_MASK),

@@ -175,6 +175,35 @@ static void collectives(int comm)
     compare("and ends");
 }
 
+/* The request of an access has its target, and the bytes there. */
+static void accesses(int comm)
+{
+    int me, n, to[8] = {0}, from[8] = {0}, *base;
+    MPI_Win win;
+    MPI_Request r[2];
+    MPI_Comm_rank(comms[comm], &me);
+    MPI_Comm_size(comms[comm], &n);
+    int right = (me + 1) % n, by = CALL(MPI_Waitall);
+    MPI_Win_allocate(8 * sizeof(int), sizeof(int), MPI_INFO_NULL, comms[comm], &base, &win);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < 2; i++) { /* the first one finds its window */
+        MPI_Rput(to, 5, MPI_INT, right, 0, 5, MPI_INT, win, &r[0]);
+        MPI_Rget(from, 3, MPI_INT, right, 5, 3, MPI_INT, win, &r[1]);
+        compare("accesses begin");
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+        request(comm, CALL(MPI_Rput), by, right, -1, 0, 20);
+        request(comm, CALL(MPI_Rget), by, right, -1, 0, 12);
+        compare("and have ended");
+    }
+    MPI_Rput(to, 2, MPI_INT, right, 0, 2, MPI_INT, win, &r[0]);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    request(comm, CALL(MPI_Rput), CALL(MPI_Wait), right, -1, 0, 8);
+    compare("one alone");
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    compare("windows are no messages");
+}
+
 /* One that MPI refuses: it begins, and it ends as failed; a message that fails is none. */
 static void failed(int comm)
 {
@@ -303,6 +332,7 @@ void traffic_check(void)
         persistent(comm);
         cancelled(comm);
         collectives(comm);
+        accesses(comm);
         failed(comm);
         levels(comm);
     }

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""objects.py ARCHIVE OUTPUT RANKS CSV
+"""objects.py ARCHIVE OUTPUT RANKS CSV EVENTS TRACE
 
 What the archive of the program objects has of windows and files is what the program counted itself (its line "book"):
-as many accesses, with as many bytes, each completed once; windows, locks and epochs; handles and transfers."""
+as many accesses, with as many bytes, each completed once; windows, locks and epochs; handles and transfers. The lists of
+events (as CSV, as text and as trace events) have targets and bytes, and which windows and files these are, too."""
 import collections
 import csv
+import json
+import os
 import re
 import subprocess
 import sys
@@ -46,7 +49,8 @@ same("gets", events["RMA_GET"], gets)
 same("atomic accesses", events["RMA_ATOMIC"], atomics)
 for name in ("ACCUMULATE", "FETCH_AND_ADD", "SWAP", "FETCH_AND_ACCUMULATE", "COMPARE_AND_SWAP"):
     same(f"atomic accesses of type {name}", sum(f", Type: {name}, " in line for line in lines), ranks * book[name])
-rows = collections.Counter((row["function"][4:], row["flags"]) for row in csv.DictReader(open(sys.argv[4]))
+table = list(csv.DictReader(open(sys.argv[4])))
+rows = collections.Counter((row["function"][4:], row["flags"]) for row in table
                            if row["what"] == "call" and re.search("accumulate|Fetch|Put|Get$", row["function"]))
 for flag, name in (("sum", "FETCH_AND_ADD"), ("replace", "SWAP")):
     same(f"fetched with {flag} in the lines", sum(rows[function, flag] for function in
@@ -90,5 +94,55 @@ same("transfers that complete", ids("IO_OPERATION_COMPLETE", "Handle"), ids("IO_
 same("bytes transferred", total(r"Bytes Result: (\d+)", "IO_OPERATION_COMPLETE"), book["file_bytes"])
 asked = total(r"Bytes Request: (\d+)", "IO_OPERATION_BEGIN")
 same("that more was asked for than there was", asked > book["file_bytes"], True)
+
+# the lists of events
+access = "MPI_(?:R(?:put|get|accumulate|get_accumulate)|Put|Get|Accumulate|Get_accumulate|Fetch_and_op|Compare_and_swap)"
+shown = [row for row in table if row["what"] == "call" and re.fullmatch(access, row["function"])]
+same("accesses in the lines", len(shown), puts + gets + atomics + ranks * book["nowhere"])
+same("their bytes", sum(int(row["bytes"]) for row in shown), book["window_bytes"])
+same("their targets", {(row["rank"], row["peer"]) for row in shown},
+     {(str(rank), peer) for rank in range(ranks) for peer in ("none", str((rank + 1) % ranks))})
+same("windows that are not told", sum(not row["value"].isdigit() for row in shown), 0)
+same("what the named ones are called", {(row["name"], row["value"]) for row in shown if row["name"]}, {("the first", "1")})
+
+
+def accesses(what):
+    return collections.Counter(tuple(row[column] for column in "rank function peer tag bytes communicator name value".split())
+                               for row in table if row["what"] == what and re.match("MPI_R(put|get|accum)", row["function"]))
+
+
+same("requests of accesses", accesses("access done"), accesses("call"))
+files = [row for row in table if row["what"] in ("call", "transfer done") and row["function"].startswith("MPI_File_")]
+same("bytes of transfers in the lines", sum(int(row["bytes"] or 0) for row in files),
+     book["file_bytes"])
+same("what has no bytes before it ends", {row["bytes"] for row in files if row["what"] == "call" and
+                                          re.search("_i(read|write)|_begin$", row["function"])}, {""})
+same("files", {(os.path.basename(row["name"]), bool(row["value"])) for row in files},
+     {("file", True), ("file.another", True), ("file.seeks", True), ("file.another", False)})  # which is deleted
+
+text = open(sys.argv[5]).read()
+listed = re.findall(rf" {access} .* (\S+) +- +(\d+) window \d+(?: \"the first\")?(?: \w+)?$", text, re.M)
+same("accesses in the text", sorted((peer, int(size)) for peer, size in listed),
+     sorted((row["peer"], int(row["bytes"])) for row in shown))
+ended = re.findall(r"\+ (access|transfer) done .* (\S+) +- +(\d+) (window|file) \d+(?: \".*\")?$", text, re.M)
+same("ends in the text", sorted((what + " done", peer, int(size)) for what, peer, size, _ in ended),
+     sorted((row["what"], row["peer"] or "-", int(row["bytes"])) for row in table
+            if row["what"] in ("access done", "transfer done")))
+
+events = [(event["name"], event["args"]) for event in json.load(open(sys.argv[6]))["traceEvents"] if event["ph"] == "E"]
+same("accesses in the trace events", sorted((str(arguments["peer"]), arguments["bytes"], str(arguments["window"]))
+                                            for name, arguments in events if re.fullmatch(access, name)),
+     sorted((row["peer"], int(row["bytes"]), row["value"]) for row in shown))
+read = []
+for row in table:  # what a call was told stands behind it
+    if row["function"] == "MPI_File_read_at" and row["what"] == "call":
+        read.append((row["name"], int(row["bytes"]), int(row["bytes"])))
+    elif row["what"] == "argument" and called == "MPI_File_read_at":
+        read[-1] = read[-1][:2] + (int(row["bytes"]),)
+    called = row["function"] if row["what"] == "call" else called
+same("reads in the trace events", sorted((arguments["name"], arguments["bytes"], arguments.get("asked", arguments["bytes"]))
+                                         for name, arguments in events if name == "MPI_File_read_at"), sorted(read))
+same("reads that meet the end of the file", any(size < asked for _, size, asked in read), True)
+same("what was asked for", {"asked" in arguments for name, arguments in events if name == "MPI_File_iread_at"}, {True})
 print(f"{len(lines)} events of windows and files, {wrong} mismatches")
 sys.exit(wrong > 0)

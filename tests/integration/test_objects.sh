@@ -2,8 +2,8 @@
 # test_objects.sh BUILD_DIR
 #
 # The program objects counts what it does with windows and files, and mpit agrees; on both MPIs, with 1 to 4 processes.
-# Nothing is lost, what is replayed from the trace equals the tallies, cell for cell, and the archive has what the
-# program counted (objects.py).
+# Nothing is lost, what is replayed from the trace equals the tallies, cell for cell, and the archive and the lists of
+# events have what the program counted (objects.py).
 . "$(dirname "$0")/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_objects.sh BUILD_DIR}" && pwd) || exit 2
@@ -18,7 +18,10 @@ for mpi in openmpi mpich; do
         keep=$work/kept
         counted_run objects $ranks "$work/file"
         "$build/bin/mpit-dump" --csv "$keep" >"$work/lines"
-        if python3 "$here/objects.py" "$keep/otf2" "$work/said" $ranks "$work/lines" >"$work/out" 2>&1; then
+        "$build/bin/mpit-dump" --events "$keep" >"$work/text"
+        "$build/bin/mpit-dump" --perfetto - "$keep" >"$work/json"
+        if python3 "$here/objects.py" "$keep/otf2" "$work/said" $ranks "$work/lines" "$work/text" "$work/json" \
+            >"$work/out" 2>&1; then
             ok "the archive has the program's figures: $mpi with $ranks processes: $(tail -n 1 "$work/out")"
         else
             not_ok "the archive has the program's figures: $mpi with $ranks processes" "$work/out"

@@ -14,11 +14,16 @@ struct channel {
     struct queue sends, receives; /* with references */
 };
 
-/* Receives of one process on one communicator that ask for anything; in the order of their posting. */
+/*
+ * Receives of one process on one communicator that ask for the same, and for anything in that: from anybody, of any
+ * tag, or both. A channel is contested by three of these at most, and each contests what is younger than its oldest.
+ * One that is undecided waits at one of them until nothing older is open there: it comes to each once, whatever leaves
+ * before.
+ */
 struct opening {
     struct keyed keyed;
-    struct queue open;
-    struct queue undecided; /* done, and in their channels */
+    struct receive *oldest, *youngest; /* the open ones, by the order of their posting; with references */
+    struct queue undecided; /* younger than the oldest, done, and in their channels; a heap: the oldest is on top */
 };
 
 static int queue_insert(struct queue *queue, size_t place, void *item)
@@ -58,18 +63,24 @@ static void queue_remove(struct queue *queue, size_t place)
         queue->first = 0;
 }
 
-/* Of receives in the order of their posting; queue->count: it is not there. */
+/* Of receives. */
+static uint64_t order_at(const struct queue *queue, size_t place)
+{
+    return ((const struct receive *)queue_at(queue, place))->order;
+}
+
+/* Of receives in the order of their posting: so many were posted before this one. */
 static size_t queue_find(const struct queue *queue, const struct receive *receive)
 {
     size_t low = 0, high = queue->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (((const struct receive *)queue_at(queue, middle))->order < receive->order)
+        if (order_at(queue, middle) < receive->order)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < queue->count && queue_at(queue, low) == receive ? low : queue->count;
+    return low;
 }
 
 static void moment_forget(struct matching *matching, struct moment *moment)
@@ -104,7 +115,8 @@ static struct channel_key key_of(const struct envelope *envelope)
 {
     return (struct channel_key){(uint64_t)envelope->comm << 32 | (uint32_t)envelope->tag,
                                 (uint64_t)envelope->partitioned << 63 | /* ranks are below that */
-                                    (uint64_t)(uint32_t)envelope->source << 32 | (uint32_t)envelope->dest};
+                                    (uint64_t)((uint32_t)envelope->source & INT32_MAX) << 32 |
+                                    (uint32_t)envelope->dest};
 }
 
 static struct channel *channel_of(struct matching *matching, const struct envelope *envelope)
@@ -115,40 +127,26 @@ static struct channel *channel_of(struct matching *matching, const struct envelo
     return channel;
 }
 
-static uint64_t opening_key(const struct envelope *envelope)
+/* Where receives are open, posted before `order`, that may get a message of this channel first; NULL: nowhere. */
+static struct opening *contest_of(const struct matching *matching, const struct envelope *envelope, uint64_t order)
 {
-    return (uint64_t)(uint32_t)envelope->dest << 1 | envelope->partitioned;
-}
-
-static struct opening *opening_of(const struct matching *matching, const struct envelope *envelope)
-{
-    return keytable_find(&matching->openings, envelope->comm, opening_key(envelope));
-}
-
-static bool asks_for(const struct receive *receive, const struct envelope *envelope)
-{
-    const struct envelope *asked = &receive->envelope;
-    return (asked->source == FROM_ANY || asked->source == envelope->source) &&
-           (asked->tag == OF_ANY_TAG || asked->tag == envelope->tag);
-}
-
-/* The oldest open receive, posted before `order`, that may get a message of this channel first; NULL: there is none. */
-static struct receive *contender_of(const struct matching *matching, const struct envelope *envelope, uint64_t order)
-{
-    const struct opening *opening = opening_of(matching, envelope);
-    for (size_t i = 0; opening && i < opening->open.count; i++) {
-        struct receive *receive = queue_at(&opening->open, i);
-        if (receive->order >= order)
-            return NULL;
-        if (asks_for(receive, envelope))
-            return receive;
+    const struct envelope asked[] = {
+        {envelope->comm, FROM_ANY, envelope->dest, envelope->tag, envelope->partitioned},
+        {envelope->comm, envelope->source, envelope->dest, OF_ANY_TAG, envelope->partitioned},
+        {envelope->comm, FROM_ANY, envelope->dest, OF_ANY_TAG, envelope->partitioned},
+    };
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct channel_key key = key_of(&asked[i]);
+        struct opening *opening = keytable_find(&matching->openings, key.first, key.second);
+        if (opening && opening->oldest->order < order)
+            return opening;
     }
     return NULL;
 }
 
 static bool is_contested(const struct matching *matching, const struct envelope *envelope, uint64_t order)
 {
-    return contender_of(matching, envelope, order) != NULL;
+    return contest_of(matching, envelope, order) != NULL;
 }
 
 static void pair(struct matching *matching, struct message *message, struct receive *receive)
@@ -199,18 +197,20 @@ static void channel_trim(struct matching *matching, struct channel *channel)
     }
 }
 
-/* Decides on a receive that is done, if that can be done now. */
-static void receive_settle(struct matching *matching, struct receive *receive)
+/* Decides on a receive that is done, if that can be done now; otherwise, who contests its message. */
+static struct opening *receive_settle(struct matching *matching, struct receive *receive)
 {
     struct channel *channel = receive->channel;
     if (!channel || receive->matched || receive->state != RECEIVE_DONE)
-        return;
-    if (is_contested(matching, &receive->envelope, receive->order))
-        return;
+        return NULL;
+    struct opening *contest = contest_of(matching, &receive->envelope, receive->order);
+    if (contest)
+        return contest;
     size_t place = queue_find(&channel->receives, receive);
     if (place < channel->sends.count)
         pair(matching, queue_at(&channel->sends, place), receive);
     channel_trim(matching, channel);
+    return NULL;
 }
 
 struct message *matching_send(struct matching *matching, struct envelope envelope, uint64_t bytes, struct moment begun)
@@ -237,14 +237,107 @@ static void channel_join(struct matching *matching, struct receive *receive)
     if (!channel)
         return;
     size_t place = channel->receives.count;
-    while (place && ((struct receive *)queue_at(&channel->receives, place - 1))->order > receive->order)
-        place--;
+    if (place && order_at(&channel->receives, place - 1) > receive->order)
+        place = queue_find(&channel->receives, receive);
     if (queue_insert(&channel->receives, place, receive) != 0) {
         matching->no_memory = true;
         return;
     }
     receive->references++;
     receive->channel = channel;
+}
+
+/* ---- receives that ask for anything ------------------------------------------------------------------------------ */
+
+static void opening_join(struct matching *matching, struct receive *receive)
+{
+    struct channel_key key = key_of(&receive->envelope);
+    struct opening *opening = keytable_make(&matching->openings, key.first, key.second, sizeof *opening);
+    if (!opening) {
+        matching->no_memory = true;
+        return;
+    }
+    receive->opening = opening;
+    receive->older = opening->youngest;
+    *(receive->older ? &receive->older->younger : &opening->oldest) = receive;
+    opening->youngest = receive;
+    receive->references++;
+}
+
+/* One that asked for anything is open no more. If it was the oldest there: where undecided ones may wait for that. */
+static struct opening *opening_leave(struct matching *matching, struct receive *receive)
+{
+    struct opening *opening = receive->opening;
+    if (!opening)
+        return NULL;
+    bool oldest = opening->oldest == receive;
+    *(oldest ? &opening->oldest : &receive->older->younger) = receive->younger;
+    *(receive->younger ? &receive->younger->older : &opening->youngest) = receive->older;
+    receive->opening = NULL;
+    receive->older = receive->younger = NULL;
+    receive->references--; /* the caller has another one */
+    if (!opening->oldest)
+        keytable_take(&matching->openings, &opening->keyed);
+    return oldest ? opening : NULL;
+}
+
+static void undecided_put(struct matching *matching, struct opening *opening, struct receive *receive)
+{
+    struct queue *heap = &opening->undecided;
+    if (queue_insert(heap, heap->count, receive) != 0) {
+        matching->no_memory = true;
+        return;
+    }
+    receive->references++;
+    size_t at = heap->count - 1;
+    for (; at && order_at(heap, (at - 1) / 2) > receive->order; at = (at - 1) / 2)
+        heap->items[at] = heap->items[(at - 1) / 2];
+    heap->items[at] = receive;
+}
+
+/* The oldest goes to the end of the array, behind what is left of the heap. */
+static void undecided_take(struct queue *heap)
+{
+    struct receive *oldest = heap->items[0], *last = heap->items[--heap->count];
+    size_t at = 0;
+    for (size_t below = 1; below < heap->count; below = 2 * at + 1) {
+        below += below + 1 < heap->count && order_at(heap, below + 1) < order_at(heap, below);
+        if (order_at(heap, below) > last->order)
+            break;
+        heap->items[at] = heap->items[below];
+        at = below;
+    }
+    heap->items[at] = last;
+    heap->items[heap->count] = oldest;
+}
+
+static int compare_done(const void *left, const void *right)
+{
+    const struct receive *a = *(struct receive *const *)left, *b = *(struct receive *const *)right;
+    return (a->done_order > b->done_order) - (a->done_order < b->done_order);
+}
+
+/* The oldest of an opening has left: what waited for that, in the order in which it was done. */
+static void undecided_settle(struct matching *matching, struct opening *opening)
+{
+    struct queue *heap = &opening->undecided;
+    size_t all = heap->count;
+    while (heap->count && (!opening->oldest || order_at(heap, 0) < opening->oldest->order))
+        undecided_take(heap);
+    if (heap->count < all)
+        qsort(heap->items + heap->count, all - heap->count, sizeof(void *), compare_done);
+    for (size_t i = heap->count; i < all; i++) {
+        struct receive *receive = heap->items[i];
+        matching->asked++;
+        struct opening *contest = receive_settle(matching, receive);
+        if (contest)
+            undecided_put(matching, contest, receive);
+        receive_drop(matching, receive);
+    }
+    if (!opening->oldest) {
+        free(heap->items);
+        free(opening);
+    }
 }
 
 struct receive *matching_post(struct matching *matching, struct envelope envelope, struct moment posted)
@@ -257,98 +350,46 @@ struct receive *matching_post(struct matching *matching, struct envelope envelop
     }
     *receive = (struct receive){
         .envelope = envelope, .posted = posted, .order = matching->posted++, .state = RECEIVE_OPEN, .references = 1};
-    if (envelope.source != FROM_ANY && envelope.tag != OF_ANY_TAG) {
+    if (envelope.source != FROM_ANY && envelope.tag != OF_ANY_TAG)
         channel_join(matching, receive);
-        return receive;
-    }
-    struct opening *opening =
-        keytable_make(&matching->openings, envelope.comm, opening_key(&envelope), sizeof *opening);
-    if (!opening || queue_insert(&opening->open, opening->open.count, receive) != 0)
-        matching->no_memory = true;
     else
-        receive->references++;
+        opening_join(matching, receive);
     return receive;
-}
-
-/* One that is undecided waits for the oldest that contests it, and is not asked about before that one leaves. */
-static void contender_wait(struct receive *receive, struct receive *contender)
-{
-    receive->contender = contender->order;
-    contender->waiting++;
-}
-
-/* One that asked for anything is open no more. True: those that wait for it may be decided now. */
-static bool opening_leave(struct opening *opening, struct receive *receive)
-{
-    size_t place = opening ? queue_find(&opening->open, receive) : 0;
-    if (!opening || place == opening->open.count)
-        return false;
-    queue_remove(&opening->open, place);
-    receive->references--; /* the caller has another one */
-    return receive->waiting != 0;
-}
-
-static void undecided_settle(struct matching *matching, struct opening *opening, uint64_t left)
-{
-    for (size_t i = 0; opening && i < opening->undecided.count;) {
-        struct receive *receive = queue_at(&opening->undecided, i);
-        matching->asked++;
-        if (receive->contender != left) {
-            i++;
-            continue;
-        }
-        receive_settle(matching, receive);
-        struct receive *contender = contender_of(matching, &receive->envelope, receive->order);
-        if (contender) {
-            contender_wait(receive, contender);
-            i++;
-            continue;
-        }
-        queue_remove(&opening->undecided, i);
-        receive_drop(matching, receive);
-    }
 }
 
 void matching_done(struct matching *matching, struct receive *receive, int32_t source, int32_t tag, uint64_t bytes,
                    uint64_t ns)
 {
-    struct opening *opening = opening_of(matching, &receive->envelope);
-    uint64_t order = receive->order;
-    bool decides = false;
+    struct opening *left = NULL;
     receive->state = RECEIVE_DONE;
     receive->done_ns = ns;
+    receive->done_order = matching->done++;
     receive->bytes = bytes;
     if (!receive->channel) {
         receive->envelope.source = source;
         receive->envelope.tag = tag;
         channel_join(matching, receive);
-        decides = opening_leave(opening, receive);
+        left = opening_leave(matching, receive);
     }
-    receive_settle(matching, receive);
-    struct receive *contender =
-        opening && !receive->matched ? contender_of(matching, &receive->envelope, receive->order) : NULL;
-    if (contender && queue_insert(&opening->undecided, opening->undecided.count, receive) == 0) {
-        contender_wait(receive, contender);
-        receive->references++;
-    } else if (contender)
-        matching->no_memory = true;
-    if (decides)
-        undecided_settle(matching, opening, order);
+    struct opening *contest = receive_settle(matching, receive);
+    if (contest)
+        undecided_put(matching, contest, receive);
+    if (left)
+        undecided_settle(matching, left);
 }
 
 void matching_gone(struct matching *matching, struct receive *receive, bool cancelled)
 {
     struct channel *channel = receive->channel;
-    struct opening *opening = opening_of(matching, &receive->envelope);
     if (!cancelled && channel) {
         matching_done(matching, receive, receive->envelope.source, receive->envelope.tag, UINT64_MAX, UINT64_MAX);
         return;
     }
-    uint64_t order = receive->order;
     receive->state = RECEIVE_GONE;
     if (!channel) {
-        if (opening_leave(opening, receive))
-            undecided_settle(matching, opening, order);
+        struct opening *left = opening_leave(matching, receive);
+        if (left)
+            undecided_settle(matching, left);
     } else {
         queue_remove(&channel->receives, queue_find(&channel->receives, receive));
         receive->channel = NULL;
@@ -408,8 +449,8 @@ void matching_rest(const struct matching *matching, void *data,
     for (size_t i = 0; i < matching->openings.capacity; i++)
         for (struct keyed *keyed = matching->openings.buckets[i]; keyed; keyed = keyed->next) {
             const struct opening *opening = (const struct opening *)keyed;
-            for (size_t k = 0; k < opening->open.count; k++)
-                tell(data, NULL, queue_at(&opening->open, k));
+            for (const struct receive *receive = opening->oldest; receive; receive = receive->younger)
+                tell(data, NULL, receive);
         }
 }
 
@@ -426,11 +467,12 @@ void matching_release(struct matching *matching)
     for (size_t i = 0; i < matching->openings.capacity; i++)
         for (struct keyed *keyed = matching->openings.buckets[i]; keyed; keyed = keyed->next) {
             struct opening *opening = (struct opening *)keyed;
-            for (size_t k = 0; k < opening->open.count; k++)
-                receive_drop(matching, queue_at(&opening->open, k));
+            for (struct receive *receive = opening->oldest, *younger; receive; receive = younger) {
+                younger = receive->younger;
+                receive_drop(matching, receive);
+            }
             for (size_t k = 0; k < opening->undecided.count; k++)
                 receive_drop(matching, queue_at(&opening->undecided, k));
-            free(opening->open.items);
             free(opening->undecided.items);
         }
     keytable_release(&matching->openings, NULL);

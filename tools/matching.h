@@ -38,6 +38,7 @@ struct moment {
 
 struct receive;
 struct channel;
+struct opening;
 
 struct message {
     struct envelope envelope;
@@ -54,12 +55,13 @@ struct receive {
     struct envelope envelope; /* as asked for, then as it came */
     struct moment posted;
     uint64_t done_ns;
-    uint64_t bytes;     /* that arrived; UINT64_MAX: not known */
-    uint64_t order;     /* of posting */
-    uint64_t contender; /* undecided: the order of the one that it waits for */
-    uint64_t waiting;   /* so many have waited for this one */
+    uint64_t bytes; /* that arrived; UINT64_MAX: not known */
+    uint64_t order; /* of posting */
+    uint64_t done_order;
     enum receive_state state;
-    struct channel *channel; /* NULL: not in one */
+    struct channel *channel;         /* NULL: not in one */
+    struct opening *opening;         /* asks for anything, and is open */
+    struct receive *older, *younger; /* there */
     bool matched;
     struct moment begun; /* the message that it got */
     /* the call that got it, for who draws messages; late: its message was not known yet when that returned */
@@ -71,9 +73,10 @@ struct receive {
 
 struct matching {
     struct keytable channels;
-    struct keytable openings; /* by receiver and communicator: receives from anybody */
+    struct keytable openings; /* what asks for anything, and is open */
     struct paths *paths;
     uint64_t posted;
+    uint64_t done;
     uint64_t matched;
     uint64_t unseen; /* of these: nobody knows when they arrived */
     uint64_t early;  /* received before they were sent: clocks differ, or they are paired wrongly */

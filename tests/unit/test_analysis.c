@@ -523,6 +523,40 @@ static void undecided_receives_wait_for_one(void **state)
     matching_release(&matching);
 }
 
+/* As many open receives that contest as there are undecided ones: nobody is asked again for each that leaves. */
+static void undecided_receives_are_asked_seldom(void **state)
+{
+    (void)state;
+    enum { RECEIVES = 500, FIRST_LAST = 1, ANY_TAG = 2, MANY_TAGS = 4, WAYS = 8 };
+    for (int way = 0; way < WAYS; way++) {
+        struct matching matching = {0};
+        struct receive *all[2 * RECEIVES];
+        for (int i = 0; i < 2 * RECEIVES; i++) {
+            int tag = (way & MANY_TAGS) ? i % RECEIVES : 7;
+            struct envelope channel = {.comm = 1, .source = 1, .tag = tag}, asked = channel;
+            if (i < RECEIVES)
+                asked.source = FROM_ANY;
+            if (i < RECEIVES && (way & ANY_TAG))
+                asked.tag = OF_ANY_TAG;
+            all[i] = matching_post(&matching, asked, (struct moment){0});
+            message_drop(&matching, matching_send(&matching, channel, 8, (struct moment){.ns = (uint64_t)i}));
+        }
+        for (int i = 0; i < 2 * RECEIVES; i++) {
+            int left = i - RECEIVES, which = left < 0 ? i + RECEIVES : (way & FIRST_LAST) ? RECEIVES - 1 - left : left;
+            matching_done(&matching, all[which], 1, (way & MANY_TAGS) ? which % RECEIVES : 7, 8, 10000);
+            assert_true(left >= 0 || matching.matched == 0);
+        }
+        assert_int_equal(matching.matched, 2 * RECEIVES);
+        assert_in_range(matching.asked, RECEIVES, 2 * 2 * RECEIVES);
+        for (int i = 0; i < 2 * RECEIVES; i++) {
+            assert_int_equal(all[i]->begun.ns, i);
+            receive_drop(&matching, all[i]);
+        }
+        assert_int_equal(matching.channels.count + matching.openings.count, 0);
+        matching_release(&matching);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
@@ -545,6 +579,7 @@ int main(void)
         TEST(selection_leaves_out_waits_and_not_matches),
         TEST(memory_does_not_grow_with_the_trace),
         TEST(undecided_receives_wait_for_one),
+        TEST(undecided_receives_are_asked_seldom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,25 +23,39 @@ struct channel {
 struct opening {
     struct keyed keyed;
     struct receive *oldest, *youngest; /* the open ones, by the order of their posting; with references */
-    struct queue undecided; /* younger than the oldest, done, and in their channels; a heap: the oldest is on top */
+    struct queue undecided; /* done, in their channels, and younger than the oldest; a heap, from items[0] on */
 };
 
+/* Room for one more at that end. An array that is half full becomes larger: there is much room after each move. */
+static int queue_room(struct queue *queue, bool in_front)
+{
+    if (in_front ? queue->first > 0 : queue->first + queue->count < queue->capacity)
+        return 0;
+    size_t capacity = queue->capacity ? queue->capacity : 2;
+    if (queue->count >= capacity / 2)
+        capacity *= 2;
+    void **items = capacity > queue->capacity ? realloc(queue->items, capacity * sizeof(void *)) : queue->items;
+    if (!items)
+        return -1;
+    size_t first = in_front ? (capacity - queue->count) / 2 : 0;
+    memmove(items + first, items + queue->first, queue->count * sizeof(void *));
+    *queue = (struct queue){items, first, queue->count, capacity};
+    return 0;
+}
+
+/* The shorter side makes way: what is older than all comes in front as easily as what is younger comes behind. */
 static int queue_insert(struct queue *queue, size_t place, void *item)
 {
-    if (queue->first && queue->first + queue->count == queue->capacity) {
-        memmove(queue->items, queue->items + queue->first, queue->count * sizeof(void *));
-        queue->first = 0;
-    }
-    if (queue->count == queue->capacity) {
-        size_t capacity = queue->capacity ? queue->capacity * 2 : 4;
-        void **items = realloc(queue->items, capacity * sizeof(void *));
-        if (!items)
-            return -1;
-        queue->items = items;
-        queue->capacity = capacity;
-    }
+    bool in_front = place < queue->count / 2;
+    if (queue_room(queue, in_front) != 0)
+        return -1;
     void **at = queue->items + queue->first + place;
-    memmove(at + 1, at, (queue->count - place) * sizeof(void *));
+    if (in_front) {
+        memmove(at - place - 1, at - place, place * sizeof(void *));
+        queue->first--;
+        at--;
+    } else
+        memmove(at + 1, at, (queue->count - place) * sizeof(void *));
     *at = item;
     queue->count++;
     return 0;
@@ -55,9 +69,10 @@ static void *queue_at(const struct queue *queue, size_t place)
 static void queue_remove(struct queue *queue, size_t place)
 {
     void **at = queue->items + queue->first + place;
-    if (place == 0)
+    if (place < queue->count / 2 || place == 0) {
+        memmove(at - place + 1, at - place, place * sizeof(void *));
         queue->first++;
-    else
+    } else
         memmove(at, at + 1, (queue->count - place - 1) * sizeof(void *));
     if (--queue->count == 0)
         queue->first = 0;

@@ -20,7 +20,7 @@ const char *const state_texts[MPIT_STATE_STALL_OTHER + 1] = {
 /* What there is at an address of a stack. */
 struct spot {
     struct keyed keyed; /* address that was looked up, path of the module */
-    bool recorder, mpi, c_library, program, vdso, start, main, trampoline;
+    bool recorder, mpi, c_library, program, vdso, start, main, starter, trampoline;
     unsigned count;
     struct stack_frame frames[]; /* the innermost first */
 };
@@ -163,6 +163,7 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
         spot->count++;
         spot->start |= name && strcmp(name, "_start") == 0;
         spot->main |= name && spot->program && strcmp(name, "main") == 0;
+        spot->starter |= name && spot->c_library && begins(name, "__libc_start_"); /* it calls main */
         spot->trampoline |= name && begins(name, "__restore_rt");
     }
     return spot;
@@ -266,6 +267,11 @@ static unsigned outermost_of(struct walk *walk, const struct sample *sample, boo
         if (walk->at[i]->main) {
             *whole = true;
             return i + 1;
+        }
+    for (unsigned i = end; i-- > 1;) /* of a stripped program main has no name, and _start has none */
+        if (walk->at[i]->starter && !walk->at[i - 1]->starter) {
+            *whole = true;
+            return i;
         }
     /* mpit stands between the C library and a thread's first function */
     while (end > 1 && (walk->at[end - 1]->c_library || walk->at[end - 1]->start || walk->at[end - 1]->recorder))

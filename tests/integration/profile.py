@@ -125,6 +125,8 @@ def stripped_judge(profile):
     require(None not in found, "these begin nowhere:", own)
     require({"main", "rounds", "compute_long", "receive_late"} <= {re.sub(r"\..*", "", name) for name in found},
             "functions are missing, of", found)
+    ways = [function["name"] for function in job["functions"] if function["name"].startswith("__libc_start")]
+    require("_start" not in found and not ways, "what the C library does before main:", ways, found)
 
 
 def folded_judge(folded, profile):

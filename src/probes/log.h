@@ -52,10 +52,7 @@ struct log {
     uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked (0: no */
     uint64_t told_events;          /* clock was read); how many records there were behind it */
     struct view *freeing;          /* the communicator that a call is freeing: callbacks may still use it */
-    uint64_t freeing_handle;       /* likewise the window or file, */
-    struct accessed freeing_object;         /* which the book has forgotten by then */
-    struct split_asked splits[SPLITS_KEPT]; /* the thread's last ones that have not ended */
-    struct instance *raised;                /* events of MPI_T that wait for the end of the call (raising.h) */
+    struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
     uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */
@@ -69,6 +66,10 @@ struct log {
     struct event nowhere;              /* the buffer of a log that has none */
     struct counting *counting;         /* its counters (counters.c); NULL: they are not read */
     struct backlog backlog;            /* of the buffer: what is on its way into the trace */
+    /* seldom looked at: what stands above stays together */
+    uint64_t freeing_handle;                /* the window or file that a call is freeing, */
+    struct accessed freeing_object;         /* which the book has forgotten by then */
+    struct split_asked splits[SPLITS_KEPT]; /* the thread's last ones that have not ended */
 };
 
 /*

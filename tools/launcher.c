@@ -79,10 +79,11 @@ bool launcher_named(const char *word)
     return listed(launcher_names, name) || alternative_named(name);
 }
 
-/* Does a line of a script look at its words one by one? Then it is not all the same which they are. */
+/* Does a line of a script look at its words one by one, or choose what it finds? Then the script alone knows. */
 static bool line_looks(const char *line)
 {
-    static const char *const looks[] = {"$1", "$2", "${1}", "${1:", "${2", "$#", "$*", "shift", "getopt"};
+    static const char *const looks[] = {"$1", "$2",    "${1}",   "${1:",  "${2",    "$#",
+                                        "$*", "shift", "getopt", "PATH=", "module "};
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
         if (strstr(line, looks[i]))
             return true;
@@ -116,6 +117,7 @@ static bool script_read(const char *path, char launcher[PATH_MAX])
     while (is && getline(&line, &room, file) >= 0) {
         looks = looks || line_looks(line);
         line_hands_on(line, found);
+        looks = looks || (found[0] && launcher[0] && strcmp(found, launcher) != 0); /* one of several */
         if (found[0])
             memcpy(launcher, found, PATH_MAX);
     }
@@ -202,13 +204,9 @@ static enum launcher_kind identify(const char *path, int scripts)
         return LAUNCHER_OPENMPI;
     if (!launcher_named(path) || (elf && alternative && kind.abi != ABI_NONE))
         return LAUNCHER_NONE;
-    if (!elf && script_read(path, launcher)) {
-        if (launcher[0] && scripts > 0 && strcmp(launcher, path) != 0)
-            return identify(launcher, scripts - 1);
-        if (alternative)
-            return LAUNCHER_NONE;
-    }
-    return version_identify(path);
+    if (elf || !alternative || !script_read(path, launcher))
+        return version_identify(path);
+    return launcher[0] && scripts > 0 && strcmp(launcher, path) != 0 ? identify(launcher, scripts - 1) : LAUNCHER_NONE;
 }
 
 enum launcher_kind launcher_identify(const char *path)

@@ -125,6 +125,16 @@ static void look_or_end(struct looker *looker, struct top_view *view, struct top
         errx(1, "no memory");
 }
 
+/* The first look, which says what of several is not there: 1, and the others are shown all the same. */
+static int first_look(struct looker *looker, struct top_view *view, struct top_model *model)
+{
+    look_or_end(looker, view, model);
+    if (view->message || !looker->error[0])
+        return 0;
+    warnx("%s", looker->error);
+    return 1;
+}
+
 static void interval_pass(double seconds)
 {
     struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -181,7 +191,7 @@ static bool goes_on(const struct top_model *model)
 static int json_run(struct looker *looker, struct top_view *view, struct top_model *model,
                     const struct request *request)
 {
-    look_or_end(looker, view, model);
+    int missing = first_look(looker, view, model);
     if (view->message)
         errx(1, "%s", view->message);
     do {
@@ -192,7 +202,7 @@ static int json_run(struct looker *looker, struct top_view *view, struct top_mod
         json_say(model, looker, request);
     } while (!request->once && (!request->path_count || goes_on(model)));
     output_close();
-    return 0;
+    return missing;
 }
 
 static int page_width(void)
@@ -222,7 +232,7 @@ static void job_print(struct top_view *view, struct top_model *model, const stru
 static int text_run(struct looker *looker, struct top_view *view, struct top_model *model,
                     const struct request *request)
 {
-    look_or_end(looker, view, model);
+    int missing = first_look(looker, view, model);
     interval_pass(view->interval);
     look_or_end(looker, view, model);
     if (view->message || !model->job_count)
@@ -237,7 +247,7 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
         job_print(view, model, job);
     }
     output_close();
-    return 0;
+    return missing;
 }
 
 int main(int argc, char *argv[])

@@ -71,7 +71,12 @@ static int is_stdout(const char *path)
 /* /proc/self/fd/3, and not what else lies below /proc: /proc/self/cwd/file. */
 static int names_descriptor(const char *path)
 {
-    return strncmp(path, "/dev/fd/", 8) == 0 || (strncmp(path, "/proc/", 6) == 0 && strstr(path, "/fd/"));
+    if (strncmp(path, "/proc/", 6) != 0)
+        return strncmp(path, "/dev/fd/", 8) == 0;
+    const char *rest = path + 6 + strcspn(path + 6, "/");
+    if (strncmp(rest, "/task/", 6) == 0)
+        rest += 6 + strcspn(rest + 6, "/");
+    return strncmp(rest, "/fd/", 4) == 0;
 }
 
 /* /dev/stderr, /dev/fd/3: a descriptor's name, not a file's. */

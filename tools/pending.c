@@ -103,29 +103,32 @@ static bool thread_walk(const struct run_reader *run, uint32_t thread, struct tr
     return good;
 }
 
-/* From when on all is known that the thread recorded. */
-static uint64_t thread_from(const struct run_reader *run, uint32_t thread)
+/* From when on all is known that the thread recorded; 0: always, or (!*whole) nobody knows, as calls were not timed. */
+static uint64_t thread_from(const struct run_reader *run, uint32_t thread, bool *whole)
 {
     struct call_stream stream;
     struct traced_call call = {0};
     uint64_t from = 0;
     call_stream_open_last(&stream, run, thread, RECORDS_MOST);
     if (stream.ahead && (stream.cursor.missing || stream.cursor.end > RECORDS_MOST) &&
-        call_stream_next(&stream, &call) > 0)
+        call_stream_next(&stream, &call) > 0) {
         from = call.end;
+        *whole = false;
+    }
     call_stream_close(&stream);
     free(call.parts);
     return from;
 }
 
-long pending_find(const struct run_reader *run, struct pending **list)
+long pending_find(const struct run_reader *run, struct pending **list, bool *whole)
 {
     struct trace_requests requests = {0};
     bool good = true;
     uint64_t from = 0;
     *list = NULL;
+    *whole = true;
     for (uint32_t thread = 0; thread < run->thread_count; thread++) {
-        uint64_t known = run->threads[thread] ? thread_from(run, thread) : 0;
+        uint64_t known = run->threads[thread] ? thread_from(run, thread, whole) : 0;
         from = known > from ? known : from;
     }
     for (int ends = 0; ends < 2; ends++)

@@ -22,7 +22,7 @@ int request_class_posted(const struct event *event);
 int request_class_ended(const struct event *event);
 
 /* *list is to be freed. Returns how many there are, or -1: no memory, or the newest events are missing, and with them,
- * maybe, the ends of requests. */
-long pending_find(const struct run_reader *run, struct pending **list);
+ * maybe, the ends of requests. *whole: there are no others, posted before what is known. */
+long pending_find(const struct run_reader *run, struct pending **list, bool *whole);
 
 #endif

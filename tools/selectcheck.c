@@ -123,7 +123,7 @@ int selection_check(const struct selection *selection, const struct run_dir *dir
             const struct run_header *header = &dir->jobs[i].files[k].header;
             if (run_size(header) > size)
                 size = run_size(header);
-            if (run_rank(header) >= size)
+            if (run_rank(header) >= size && run_rank(header) < INT32_MAX)
                 size = run_rank(header) + 1;
         }
     for (size_t i = 0; i < selection->rank_count && files; i++) {

@@ -118,10 +118,11 @@ static bool begins(const char *text, const char *with)
 static bool is_mpi(const char *module)
 {
     static const char *const names[] = {
-        "libmpi.",      "libmpi_cxx.",  "libmpi_mpifh.", "libmpi_usempi", "libmpi_f77.", "libmpi_f90.",
-        "libmpi_java.", "libmpi_abi.",  "libmpi_ilp64.", "libmpi_dbg",    "libmpi_gtl",  "libmpi_cray",
-        "libmpi_gnu",   "libmpi_intel", "libmpi_nvidia", "libmpi_ibm",    "libmpich",    "libmpicxx.",
-        "libmpichcxx.", "libmpichf90.", "libmpifort.",   "libmpigf.",     "libmpigc",    "libmpijava.",
+        "libmpi.",       "libmpi_cxx.", "libmpi_mpifh.", "libmpi_usempi", "libmpi_f77.",  "libmpi_f90.",
+        "libmpi_java.",  "libmpi_abi.", "libmpi_ilp64.", "libmpi_dbg",    "libmpi_gtl",   "libmpi_cray",
+        "libmpi_gnu",    "libmpi_amd",  "libmpi_aocc",   "libmpi_pgi",    "libmpi_mt.",   "libmpi_intel",
+        "libmpi_nvidia", "libmpi_ibm",  "libmpich",      "libmpicxx.",    "libmpichcxx.", "libmpichf90.",
+        "libmpifort.",   "libmpigf.",   "libmpigc",      "libmpijava.",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (begins(module, names[i]))

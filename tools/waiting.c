@@ -82,7 +82,8 @@ static uint64_t collectives_posted(const struct run_reader *file, const char *na
     for (size_t i = 0; i < kinds && i < CALL_COUNT; i++)
         any |= counts[i] && (call_table[i].fold == FOLD_POST_COLL || call_table[i].fold == FOLD_START);
     struct pending *list = NULL;
-    long count = any ? pending_find(file, &list) : 0;
+    bool whole;
+    long count = any ? pending_find(file, &list, &whole) : 0;
     for (long i = 0; i < count; i++) {
         const struct comm_record *comm = list[i].comm ? file->comms[list[i].comm] : NULL;
         posted += list[i].class == REQUEST_IS_COLL && comm && strcmp(comm->name, name) == 0;
@@ -147,8 +148,8 @@ static bool requests_add(const struct ward *ward, struct patient *patient)
 {
     struct pending *list;
     struct waits *waits = &patient->waits;
-    long count = pending_find(patient->file, &list);
-    bool good = true;
+    bool good = true, whole;
+    long count = pending_find(patient->file, &list, &whole);
     for (long i = 0; good && i < count; i++) {
         const struct comm_record *comm = list[i].comm ? patient->file->comms[list[i].comm] : NULL;
         if (list[i].class == REQUEST_IS_COLL)
@@ -156,7 +157,7 @@ static bool requests_add(const struct ward *ward, struct patient *patient)
         else
             good = peer_add(ward, waits, comm, list[i].peer, list[i].class == REQUEST_IS_SEND ? WAIT_TO : WAIT_FROM);
     }
-    waits->requests = count != 1 || strcmp(patient->call, "MPI_Wait") != 0;
+    waits->requests = count != 1 || !whole || strcmp(patient->call, "MPI_Wait") != 0;
     free(list);
     return good;
 }
@@ -165,8 +166,9 @@ static bool requests_add(const struct ward *ward, struct patient *patient)
 static bool receives_posted(const struct patient *patient)
 {
     struct pending *list;
-    long count = pending_find(patient->file, &list);
-    bool posted = count < 0;
+    bool whole;
+    long count = pending_find(patient->file, &list, &whole);
+    bool posted = count < 0 || !whole;
     for (long i = 0; i < count; i++)
         posted = posted || list[i].class == REQUEST_IS_RECV;
     free(list);

@@ -150,7 +150,8 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
     if ((int64_t)(now - last) >= 0) /* the values may be signed, and pass through 0 */
         return now - last;
     uint32_t bit = 1u << counter;
-    if (counter >= COUNTER_ASKED && !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
+    if (counter >= COUNTER_ASKED && book.run.header->world_rank <= 0 &&
+        !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
         native_say("mpit: MPIT_PAPI_EVENTS: %s has fallen by %" PRIu64
                    ": it is a level and no counter; what is counted "
                    "is what it was seen to rise by",

@@ -38,7 +38,7 @@ bool fabric_multi_add(void *context)
 /* Is the buffer not used up yet? */
 static bool multi_goes_on(void *context, uint64_t flags)
 {
-    for (unsigned i = 0; __atomic_load_n(&multi_count, __ATOMIC_ACQUIRE) && i < MULTI_MOST; i++) {
+    for (unsigned i = 0; context && __atomic_load_n(&multi_count, __ATOMIC_ACQUIRE) && i < MULTI_MOST; i++) {
         void *found = context;
         if (__atomic_load_n(&multi[i], __ATOMIC_ACQUIRE) != context)
             continue;

@@ -179,7 +179,7 @@ void file_called(struct probe *probe, enum call kind, uint64_t handle, const str
 {
     file_leave(probe, kind, on, result, 0);
     bytes_record(probe, on, result, asked, 0);
-    if (asked == UINT64_MAX)
+    if (asked == UINT64_MAX || result != MPI_SUCCESS)
         return;
     struct split_asked *splits = probe->log->splits;
     memmove(&splits[1], &splits[0], (SPLITS_KEPT - 1) * sizeof splits[0]);

@@ -87,6 +87,8 @@ extern int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *
                        size_t bytes);
 extern ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room);
 extern ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags);
+extern ssize_t __recvfrom_chk(int fd, void *data, size_t bytes, size_t room, int flags, __SOCKADDR_ARG from,
+                              socklen_t *from_bytes);
 
 BEHIND(select)
 BEHIND(pselect)
@@ -125,6 +127,7 @@ BEHIND(__poll_chk)
 BEHIND(__ppoll_chk)
 BEHIND(__read_chk)
 BEHIND(__recv_chk)
+BEHIND(__recvfrom_chk)
 
 GATE(select);
 int select(int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout)
@@ -292,6 +295,17 @@ ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags)
     return result;
 }
 
+GATE(__recvfrom_chk);
+ssize_t __recvfrom_chk(int fd, void *data, size_t bytes, size_t room, int flags, __SOCKADDR_ARG from,
+                       socklen_t *from_bytes)
+{
+    ssize_t result;
+    SHIELDED(shield_up_for(fd, flags), result, behind___recvfrom_chk()(fd, data, bytes, room, flags, from, from_bytes));
+    if (result > 0)
+        poll_found();
+    return result;
+}
+
 GATE(recvmmsg);
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
 {
@@ -414,4 +428,27 @@ GATE(getrandom);
 ssize_t getrandom(void *data, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, bytes > 256 && shield_up(), behind_getrandom()(data, bytes, flags));
+}
+
+/* Names that ISO C and POSIX leave to the program: a library of its own may have functions that are called so, and are
+ * something else. */
+#define PASS_OTHERS(name)                                                                                              \
+    do {                                                                                                               \
+        if (behind_##name() && dladdr((void *)(uintptr_t)behind_##name(), &found) && found.dli_fbase != library)       \
+            __atomic_store_n(&gate_##name, (void *)(uintptr_t)behind_##name(), __ATOMIC_RELEASE);                      \
+    } while (0)
+
+__attribute__((constructor)) static void others_pass(void)
+{
+    Dl_info found;
+    void *known = dlsym(RTLD_NEXT, "gnu_get_libc_version");
+    if (!known || !dladdr(known, &found))
+        return;
+    const void *library = found.dli_fbase;
+    PASS_OTHERS(sendfile);
+    PASS_OTHERS(splice);
+    PASS_OTHERS(tee);
+    PASS_OTHERS(vmsplice);
+    PASS_OTHERS(copy_file_range);
+    PASS_OTHERS(getrandom);
 }

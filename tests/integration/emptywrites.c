@@ -31,7 +31,7 @@ static MPI_T_pvar_handle bytes_open(MPI_T_pvar_session session, MPI_Comm *comm)
 
 int main(int argc, char *argv[])
 {
-    int data[COUNT] = {0}, rank, provided;
+    int data[COUNT] = {0}, rank, provided, failed = 0;
     unsigned long long written = 0, counted = 0;
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_File file;
@@ -52,6 +52,7 @@ int main(int argc, char *argv[])
         stack_fill(i + 0x61);
         code |= MPI_File_write_ordered(file, data, n, MPI_INT, MPI_STATUS_IGNORE);
         code |= MPI_File_write_at_all_begin(file, 0, data, COUNT, MPI_INT);
+        failed += MPI_File_set_size(file, -1) != MPI_SUCCESS; /* which concerns nobody else */
         code |= MPI_File_write_at_all_end(file, data, MPI_STATUS_IGNORE);
         stack_fill(i + 0x71);
         code |= MPI_File_read_at_all_begin(file, 0, data, 0, MPI_INT);
@@ -65,5 +66,5 @@ int main(int argc, char *argv[])
     MPI_T_pvar_session_free(&session);
     MPI_Finalize();
     MPI_T_finalize();
-    return code || written != counted;
+    return code || failed != TIMES || written != counted;
 }

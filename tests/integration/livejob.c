@@ -6,8 +6,9 @@
  *   deadlock    ranks 0 and 1 receive from each other; the others wait in a barrier
  *   absent      all but the last rank are in a barrier, which that one never enters, on a communicator "late ones"
  *   ahead       the same behind a nonblocking one, which is complete for the last rank alone
- *   late        rank 0 receives from the last rank, which sends when go.1 is there; did.1.0 tells; ends at go.end
- *   busy        messages and collectives without end, until go.end; with communicators whose names would move a cursor
+ *   old         rank 0 waits for rank 2 by a request of long ago, and has another one from rank 1, which waits for rank
+ * 0 late        rank 0 receives from the last rank, which sends when go.1 is there; did.1.0 tells; ends at go.end busy
+ * messages and collectives without end, until go.end; with communicators whose names would move a cursor
  *
  * No rank speaks to another one while it waits for a file.
  */
@@ -118,6 +119,25 @@ static void ahead(void)
         rest();
 }
 
+/* Rank 0 waits for a message that it has asked for long ago, of which its flight recorder has nothing any more; what it
+ * still tells of is another one, from a rank that waits for rank 0. */
+static void old(void)
+{
+    MPI_Request requests[2];
+    int flag;
+    if (rank == 0) {
+        MPI_Irecv(buffer[0], 1, MPI_CHAR, 2, 5, MPI_COMM_WORLD, &requests[0]);
+        for (int i = 0; i < 6000; i++)
+            MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_Irecv(buffer[1], 1, MPI_CHAR, 1, 6, MPI_COMM_WORLD, &requests[1]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    }
+    if (rank == 1)
+        MPI_Recv(buffer[0], 1, MPI_CHAR, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (;;)
+        rest();
+}
+
 static void late(void)
 {
     while (rank == size - 1 && !is_there("go.1"))
@@ -161,6 +181,8 @@ int main(int argc, char **argv)
         absent();
     else if (strcmp(argv[2], "ahead") == 0)
         ahead();
+    else if (strcmp(argv[2], "old") == 0)
+        old();
     else if (strcmp(argv[2], "late") == 0)
         late();
     else

@@ -84,6 +84,19 @@ assert len(mains) == 2 and said.count("samples") == 2'
     fi
 
     here=$(dirname "$0")
+    gcc -shared -fPIC -O1 -DLIBRARY "$here/ownnames.c" -o "$work/libownnames.so" &&
+        "mpicc.$mpi" -O1 "$here/ownnames.c" -L"$work" -lownnames -Wl,-rpath,"$work" -o "$work/ownnames-$mpi" ||
+        not_ok "$mpi: ownnames.c compiles"
+    for options in "" "--sample 1000"; do
+        # shellcheck disable=SC2086
+        if run $options --output "$work/names-$mpi$options" "mpirun.$mpi" -n 1 "$work/ownnames-$mpi" &&
+            grep -q '^200 of 200 threads, 2$' "$work/out"; then
+            ok "$mpi: functions of the program's own called like new ones of the C library's $options"
+        else
+            cat "$work/out" >>"$work/err"
+            not_ok "$mpi: functions of the program's own called like new ones of the C library's $options" "$work/err"
+        fi
+    done
     gcc -shared -fPIC -O1 -DPLUGIN "$here/badtables.c" -o "$work/plugin.so" &&
         "mpicc.$mpi" "$here/badtables.c" -o "$work/badtables-$mpi" || not_ok "$mpi: badtables.c compiles"
     for how in far long noise; do

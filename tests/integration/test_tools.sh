@@ -82,10 +82,15 @@ for mpi in openmpi mpich; do
     printf '#!/bin/sh\nexec mpirun.%s -n 2 sh -c '\''echo "with: $*"'\'' "$0" "$@"\n' "$mpi" >own/mpirun-echo.sh && chmod 755 own/mpirun-echo.sh
     gives "  a script's program gets the words that it is given" 0 mpit-run --output "own/$mpi-echo" own/mpirun-echo.sh data
     check "  and no others" test "$(grep -c '^with: data$' out)" = 2
-    printf '#!/bin/sh\nPATH=/usr/bin:$PATH\nexec mpirun.%s "$@"\n' "$mpi" >own/mpirun-site && chmod 755 own/mpirun-site
+    printf '#!/bin/sh\nexec mpirun.%s "$@"\n' "$mpi" >own/mpirun-site && chmod 755 own/mpirun-site
     words=$([ "$mpi" = openmpi ] && echo "-x LD_PRELOAD=libm.so.6" || echo "-genv LD_PRELOAD libm.so.6")
     # shellcheck disable=SC2086
     gives "  a wrapper of the launcher is one" 0 mpit-run --output "own/$mpi-site" own/mpirun-site $words -n 2 own/mpiexec-bench rate
+    says err "^  ranks +2;"
+    mkdir -p "own/site-$mpi"
+    printf '#!/bin/sh\nif [ -n "$NEVER" ]; then\n    exec mpirun.%s "$@"\nfi\nexec mpirun.%s "$@"\nexec mpirun.%s "$@"\n' \
+        openmpi "$mpi" openmpi >"own/site-$mpi/mpirun" && chmod 755 "own/site-$mpi/mpirun"
+    gives "  a site's mpirun that chooses one is asked" 0 mpit-run --output "own/$mpi-chosen" "own/site-$mpi/mpirun" -n 2 own/mpiexec-bench rate
     says err "^  ranks +2;"
 done
 

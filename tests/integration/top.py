@@ -199,10 +199,20 @@ def hangs():
     dead.kill()
     late.kill()
     ahead = Job("ahead", 2, "ahead")
+    until(lambda: once(ahead))
+    for options in (["--once"], ["--once", "--json"]):
+        done = subprocess.run([TOP, *options, "--interval", "0.1", ahead.run + "-none", ahead.run], capture_output=True, env=dict(os.environ, COLUMNS="160"))
+        say(done.returncode == 1 and b"there is no " in done.stderr and b"livejob" in done.stdout,
+            "one of several that is not there is told, and the others are shown: " + " ".join(options), str(done))
     found = until(lambda: (lambda j: j if j and j["ranks"][0]["waits"] else None)(once(ahead)))
     say(found and "not entered: rank 1" in found["ranks"][0]["waits"] and not found["ranks"][1]["waits"],
         "who has not entered it has completed a nonblocking one that the others have not", str(found and found["ranks"]))
     ahead.kill()
+    old = Job("old", 3, "old")
+    found = until(lambda: (lambda j: j if j and j["ranks"][0]["waits"] and j["ranks"][0]["call"]["since_ns"] > 2e9 else None)(once(old)))
+    say(found and ": a deadlock" not in (found["deadlock"] or "") and found["ranks"][1]["waits"] == "from rank 0",
+        "who waits by a request of which nothing is known any more is in no deadlock for certain", str(found and (found["deadlock"], found["ranks"][0])))
+    old.kill()
 
 
 def returned():

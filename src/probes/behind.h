@@ -6,7 +6,26 @@
 #define MPIT_PROBES_BEHIND_H
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Is it the C library's? A library of the program's own may have functions with names that ISO C and POSIX leave to it,
+ * which are something else. For constructors. */
+static inline bool behind_is_the_c_library(const void *function)
+{
+    Dl_info own, found;
+    const void *known = dlsym(RTLD_NEXT, "gnu_get_libc_version");
+    return !known || !function || !dladdr(known, &own) || !dladdr(function, &found) || found.dli_fbase == own.dli_fbase;
+}
+
+/* The gate lets pass what is not: with gate.h. */
+#define PASS_OTHERS(name)                                                                                              \
+    do {                                                                                                               \
+        void *behind = (void *)(uintptr_t)behind_##name();                                                             \
+        if (!behind_is_the_c_library(behind))                                                                          \
+            __atomic_store_n(&gate_##name, behind, __ATOMIC_RELEASE);                                                  \
+    } while (0)
 
 #define BEHIND(name)                                                                                                   \
     static __typeof__(&name) next_##name;                                                                              \

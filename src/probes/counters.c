@@ -153,8 +153,7 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
     if (counter >= COUNTER_ASKED && book.run.header->world_rank <= 0 &&
         !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
         native_say("mpit: MPIT_PAPI_EVENTS: %s has fallen by %" PRIu64
-                   ": it is a level and no counter; what is counted "
-                   "is what it was seen to rise by",
+                   ": it is a level and no counter; what is counted is what it was seen to rise by",
                    asked[counter - COUNTER_ASKED].name, last - now);
     return 0;
 }

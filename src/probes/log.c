@@ -35,6 +35,16 @@ enum { STREAMS_MOST = 64 };
 /* A thread ends: its tallies stay, its log waits for the next thread. If it was cancelled inside of a call, or left one
  * by pthread_exit, the next thread is not inside of that. One that returns may be cancelled still, and would not give
  * its log back, nor what it returned. */
+/* What the call kept that was left by a jump, or with its thread. */
+static void call_forget(struct log *log)
+{
+    stall_forget(log);
+    fabric_forget(log);
+    log->freeing = NULL;
+    log->freeing_handle = 0;
+    log->freeing_object = (struct accessed){0};
+}
+
 static void thread_end(void *value)
 {
     struct log *log = value;
@@ -50,11 +60,7 @@ static void thread_end(void *value)
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     log->entered = 0;
     fabric_flush(log);
-    stall_forget(log);
-    fabric_forget(log);
-    log->freeing = NULL;
-    log->freeing_handle = 0;
-    log->freeing_object = (struct accessed){0};
+    call_forget(log);
     log->scratch_lent = 0;
     __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
     pthread_mutex_lock(&logs_lock);
@@ -229,11 +235,7 @@ void probe_nest(struct probe *probe, struct log *log, uintptr_t here)
 {
     if (here >= log->innermost) {
         probe->outer.call = CALL_NONE;
-        stall_forget(log);
-        fabric_forget(log);
-        log->freeing = NULL;
-        log->freeing_handle = 0;
-        log->freeing_object = (struct accessed){0};
+        call_forget(log);
         return;
     }
     moment_nest(&log->own, log->state->since);

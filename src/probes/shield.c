@@ -430,21 +430,8 @@ ssize_t getrandom(void *data, size_t bytes, unsigned flags)
     SHIELDED_CALL(ssize_t, bytes > 256 && shield_up(), behind_getrandom()(data, bytes, flags));
 }
 
-/* Names that ISO C and POSIX leave to the program: a library of its own may have functions that are called so, and are
- * something else. */
-#define PASS_OTHERS(name)                                                                                              \
-    do {                                                                                                               \
-        if (behind_##name() && dladdr((void *)(uintptr_t)behind_##name(), &found) && found.dli_fbase != library)       \
-            __atomic_store_n(&gate_##name, (void *)(uintptr_t)behind_##name(), __ATOMIC_RELEASE);                      \
-    } while (0)
-
 __attribute__((constructor)) static void others_pass(void)
 {
-    Dl_info found;
-    void *known = dlsym(RTLD_NEXT, "gnu_get_libc_version");
-    if (!known || !dladdr(known, &found))
-        return;
-    const void *library = found.dli_fbase;
     PASS_OTHERS(sendfile);
     PASS_OTHERS(splice);
     PASS_OTHERS(tee);

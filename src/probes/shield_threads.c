@@ -185,10 +185,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
 /* That of another library may say success by another number. */
 __attribute__((constructor)) static void others_pass(void)
 {
-    Dl_info found, own;
-    void *known = dlsym(RTLD_NEXT, "gnu_get_libc_version"), *next = (void *)(uintptr_t)behind_thrd_create();
-    if (known && next && dladdr(known, &own) && dladdr(next, &found) && found.dli_fbase != own.dli_fbase)
-        __atomic_store_n(&gate_thrd_create, next, __ATOMIC_RELEASE);
+    PASS_OTHERS(thrd_create);
 }
 
 GATE(dlclose);

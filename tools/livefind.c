@@ -2,6 +2,7 @@
 #include "livefind.h"
 
 #include "processlife.h"
+#include "spools.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -82,6 +83,21 @@ static int directory_look(struct live_finder *finder, const char *path)
     }
     if (directory)
         closedir(directory);
+    return result;
+}
+
+/* A directory, and the spools of this node for it. */
+static int place_look(struct live_finder *finder, const char *path)
+{
+    struct spool_list spools;
+    int result = directory_look(finder, path);
+    if (result == 0)
+        result = spools_find(&spools, path);
+    else
+        spools = (struct spool_list){.list = NULL};
+    for (size_t i = 0; result == 0 && i < spools.count; i++)
+        result = directory_look(finder, spools.list[i].path);
+    spools_release(&spools);
     return result;
 }
 
@@ -220,7 +236,7 @@ static int processes_look(struct live_finder *finder)
     if (processes)
         closedir(processes);
     for (size_t i = 0; result == 0 && i < finder->directory_count; i++)
-        result = directory_look(finder, finder->directories[i]);
+        result = place_look(finder, finder->directories[i]);
     return result;
 }
 
@@ -273,7 +289,7 @@ static int path_look(struct live_finder *finder, const char *path)
     struct stat st;
     if (stat(path, &st) != 0)
         return 0;
-    return S_ISDIR(st.st_mode) ? directory_look(finder, path) : file_found(finder, path, &st);
+    return S_ISDIR(st.st_mode) ? place_look(finder, path) : file_found(finder, path, &st);
 }
 
 int live_find(struct live_finder *finder, char *const *paths, size_t count)

@@ -17,6 +17,7 @@
 #include "outputdir.h"
 #include "postmortem.h"
 #include "ranklist.h"
+#include "spool.h"
 
 #include <err.h>
 #include <errno.h>
@@ -389,6 +390,16 @@ static void command_prepare(const struct request *request, size_t launcher, enum
     filter_explain(request);
 }
 
+/* Where the processes of this node will have their live files, so that their deaths are seen. */
+static void spool_prepare(struct output_dir *output, bool silent)
+{
+    char problem[SPOOL_PROBLEM_BYTES];
+    if (spool_make(output->path, output->spool, problem) == 0)
+        spool_watch(output->spool);
+    if (problem[0] && !silent)
+        warnx("%s", problem);
+}
+
 /* Of one of several, and not the first: nothing is left to do when it ends. */
 __attribute__((noreturn)) static void program_become(char *const words[])
 {
@@ -407,7 +418,7 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     char **words = forward_words(request->words, launcher, kind, library, note);
     if (note[0] && !request->quiet)
         warnx("note: %s", note);
-    struct deathwatch *watch = deathwatch_start(output->path);
+    struct deathwatch *watch = output->spool[0] ? deathwatch_start(output->spool) : NULL;
     int status = child_run(words, killed_by);
     deathwatch_stop(watch);
     forward_free(words);
@@ -454,13 +465,15 @@ int main(int argc, char *argv[])
     struct output_dir output;
     output_dir_make(&output, request.output, request.otf2 && !request.silent, request.silent ? NULL : request.summary,
                     place);
+    if (!request.silent)
+        spool_prepare(&output, request.quiet);
     if (request.silent) {
         command_prepare(&request, launcher, kind, library, &output);
         program_become(request.words);
     }
     int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);
     if (place && status == 0) /* else the launcher has to learn of it, and ends the others */
-        postmortem_await(output.path);
+        postmortem_await(output.spool);
 
     struct outcome outcome = {.output = &output,
                               .choice = &choice,

@@ -2,11 +2,13 @@
 #include "outcome.h"
 
 #include "archive.h"
+#include "collect.h"
 #include "compaction.h"
 #include "installation.h"
 #include "postmortem.h"
 #include "ranklist.h"
 #include "rundir.h"
+#include "spool.h"
 #include "summary_json.h"
 #include "summary_text.h"
 #include "timeline.h"
@@ -43,8 +45,8 @@ static void guess_explain(const struct outcome *outcome, char facts[FACTS_BYTES]
 {
     char others[128] = "";
     if (!outcome->choice->plain_program[0])
-        fact_add(facts, "no process called MPI_Init, or only on hosts that do not share the file system of the output "
-                        "directory");
+        fact_add(facts, "no process called MPI_Init, or only on other hosts, where "
+                        "mpit-collect has to bring it");
     for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
         char path[PATH_MAX];
         size_t used = strlen(others);
@@ -92,8 +94,7 @@ static void nothing_say(const struct outcome *outcome)
     if (strlen(facts) == before)
         fact_add(
             facts,
-            "no process called MPI_Init with %s loaded (%s), or only on hosts that do not share the file system of "
-            "the output directory",
+            "no process called MPI_Init with %s loaded (%s), or only on other hosts, where mpit-collect has to bring it",
             outcome->library, outcome->choice->because);
     warnx("no MPI process recorded: %s", facts);
     output_dir_drop(outcome->output);
@@ -166,6 +167,24 @@ static void sample_ranks_check(const char *ranks, const struct run_dir *dir)
         warnx("no samples were taken: --sample-ranks %.100s names none of the job's ranks, 0 to %d", ranks, size - 1);
 }
 
+/* Brings what the processes of this node recorded to the output directory. */
+static void results_collect(const struct outcome *outcome)
+{
+    enum { WAIT_MS = 30000 };
+    const char *spool = outcome->output->spool;
+    char problem[COLLECT_PROBLEM_BYTES];
+    struct collected sum = {.merged = 0};
+    if (spool[0]) {
+        postmortem_seen(spool);
+        spool_unwatch(spool);
+    }
+    if (collect_output(outcome->output->path, &(struct collect_wish){.wait_ms = WAIT_MS}, &sum, problem) != 0)
+        warnx("%s", problem);
+    else if (sum.at_work)
+        warnx("note: %zu processes of the job run still; mpit-collect %s brings what they record when they have ended",
+              sum.at_work, outcome->output->given);
+}
+
 void outcome_show(const struct outcome *outcome)
 {
     struct run_dir dir;
@@ -173,7 +192,7 @@ void outcome_show(const struct outcome *outcome)
     const char *given = outcome->output->given;
     signal(SIGPIPE, SIG_IGN); /* who reads the summary may have gone; the archive is made all the same */
     signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
-    postmortem_seen(outcome->output->path);
+    results_collect(outcome);
     if (run_dir_count(outcome->output->path) == 0) {
         nothing_say(outcome);
         return;

@@ -14,6 +14,7 @@
 struct output_dir {
     char path[PATH_MAX];  /* absolute */
     char given[PATH_MAX]; /* as the user would write it */
+    char spool[PATH_MAX]; /* where the processes of this node have their live files (spool.h); "": not known */
     size_t made; /* bytes of `given` up to the end of the first directory that was not there before; 0: all were */
     bool shared; /* by the mpit-runs of a job: launched.h */
 };

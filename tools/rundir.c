@@ -3,6 +3,8 @@
 
 #include "compact.h"
 #include "label.h"
+#include "sealed.h"
+#include "spools.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -42,81 +44,19 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     dir->problem_count++;
 }
 
-static int number_order(const void *one, const void *other)
-{
-    int32_t a = *(const int32_t *)one, b = *(const int32_t *)other;
-    return (a > b) - (a < b);
-}
-
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES])
 {
-    size_t used = 0, at = 0, count = 0;
-    int32_t size = run_job_size(job), *present = malloc((job->file_count + 1) * sizeof *present);
-    if (!present)
-        err(1, "no memory");
-    for (size_t i = 0; i < job->file_count; i++)
-        if (run_rank(&job->files[i].header) >= 0)
-            present[count++] = run_rank(&job->files[i].header);
-    qsort(present, count, sizeof *present, number_order);
     text[0] = '\0';
-    for (int32_t rank = 0; rank < size && used + 32 < MISSING_TEXT_BYTES; rank++) {
-        int32_t first = rank;
-        for (; at < count && present[at] < rank; at++)
-            continue;
-        int32_t next = at < count ? present[at] : size;
-        if (next == rank)
-            continue;
-        rank = (next < size ? next : size) - 1;
-        used += (size_t)snprintf(text + used, MISSING_TEXT_BYTES - used, "%s%" PRId32, used ? ", " : "", first);
-        if (rank > first)
-            used += (size_t)snprintf(text + used, MISSING_TEXT_BYTES - used, "-%" PRId32, rank);
-    }
-    if (used + 32 >= MISSING_TEXT_BYTES)
-        snprintf(text + used, MISSING_TEXT_BYTES - used, ", ...");
-    free(present);
-    return used > 0;
+    return job->summary && summary_missing(job->summary, text);
 }
 
 int32_t run_job_size(const struct run_job *job)
 {
-    int32_t size = 0;
+    int32_t size = job->stored ? (int32_t)job->stored->world_size : 0;
     for (size_t i = 0; i < job->file_count; i++)
         if (run_size(&job->files[i].header) > size)
             size = run_size(&job->files[i].header);
     return size;
-}
-
-/* The hosts that the run files come from, each once, as many as there is room for. */
-static void hosts_present(const struct run_job *job, char *text, size_t bytes)
-{
-    enum { HOSTS_MOST = 128 };
-    const char *hosts[HOSTS_MOST];
-    size_t used = 0, count = 0;
-    for (size_t i = 0; i < job->file_count; i++) {
-        const char *host = job->files[i].header.host;
-        bool again = false;
-        for (size_t k = count; k > 0 && !again; k--) /* most often the last one */
-            again = strcmp(hosts[k - 1], host) == 0;
-        if (again)
-            continue;
-        if (count == HOSTS_MOST || used + sizeof job->files[i].header.host + 8 > bytes) {
-            snprintf(text + used, bytes - used, ", ...");
-            return;
-        }
-        char clean[sizeof job->files[i].header.host];
-        hosts[count++] = host;
-        label_clean(clean, sizeof clean, host, sizeof clean);
-        used += (size_t)snprintf(text + used, bytes - used, "%s%.63s", used ? ", " : "", clean);
-    }
-}
-
-/* They hold samples, which may be of some ranks alone, of a job that has its summary. */
-static bool files_are_extra(const struct run_job *job)
-{
-    for (size_t i = 0; i < job->file_count; i++)
-        if (job->files[i].header.traced != TRACED_NOT || !job->files[i].header.samples_hz)
-            return false;
-    return job->stored != NULL;
 }
 
 /* Its processes came as far as MPI_Init, and none of them out of there: one that is missing may not have got to it. */
@@ -125,29 +65,28 @@ static bool all_are_starting(const struct run_job *job)
     for (size_t i = 0; i < job->file_count; i++)
         if (job->files[i].header.world_size > 0)
             return false;
-    return true;
+    return !job->stored;
 }
 
-/* A job leaves the run files of all its processes, or of none where they made the summary together. */
+/* Who of a job left nothing. */
 static void job_note(struct run_dir *dir, const struct run_job *job)
 {
     char ranks[MISSING_TEXT_BYTES], text[MISSING_TEXT_BYTES + 16], hosts[256] = "";
-    if (!run_job_ranks_missing(job, ranks) || files_are_extra(job))
+    if (!run_job_ranks_missing(job, ranks))
         return;
     bool several = strpbrk(ranks, ",-") != NULL;
     snprintf(text, sizeof text, several ? "s %s are" : " %s is", ranks);
-    hosts_present(job, hosts, sizeof hosts);
+    summary_hosts(job->summary, hosts, sizeof hosts);
     dir->notes = array_grow(dir->notes, dir->note_count, sizeof *dir->notes);
     if (asprintf(&dir->notes[dir->note_count],
-                 "%s has run files of %zu of the %" PRId32
-                 " processes of a job: rank%s missing%s (those there are from "
-                 "%s%s the directory has to be writable, with room, on a file system that all hosts of the job share, "
-                 "and mpit on each of them",
-                 dir->path, job->file_count, run_job_size(job), text,
+                 "%s has %zu of the %" PRId32 " processes of a job: rank%s missing%s (those there are from %s%s; on "
+                 "another host, mpit has to be there and mpit-collect %s has to run there",
+                 dir->path, job->summary->row_count, run_job_size(job), text,
                  dir->problem_count ? ", or could not be read" : "", hosts,
-                 !all_are_starting(job) ? ");"
-                 : several ? ", and none came out of MPI_Init): they may not have called MPI_Init; if they did,"
-                           : ", and none came out of MPI_Init): it may not have called MPI_Init; if it did,") < 0)
+                 !all_are_starting(job) ? ")"
+                 : several ? ", and none came out of MPI_Init): they may not have called MPI_Init"
+                           : ", and none came out of MPI_Init): it may not have called MPI_Init",
+                 dir->path) < 0)
         err(1, "no memory");
     dir->note_count++;
 }
@@ -256,25 +195,47 @@ static void *file_read(const char *path, size_t *bytes, char error[128])
     return data;
 }
 
+/* Takes `part` in, which is the callee's from then on. NULL is nothing. */
+static struct summary *summary_join(struct summary *whole, struct summary *part)
+{
+    if (!whole || !part)
+        return whole ? whole : part;
+    if (summary_merge(whole, part) != 0)
+        err(1, "no memory");
+    summary_release(part);
+    free(part);
+    return whole;
+}
+
+/* Summaries of older versions are neither compressed nor sealed. */
+static int summary_read(struct summary *summary, const char *path, char error[128])
+{
+    size_t bytes;
+    void *data = file_read(path, &bytes, error);
+    if (data && sealed_is(data, bytes)) {
+        void *file = data;
+        data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
+        free(file);
+    }
+    int result = data ? summary_unpack(summary, data, bytes, error) : -1;
+    free(data);
+    return result;
+}
+
+/* A job may have several: one of each node. */
 static void summary_add(struct run_dir *dir, const char *path)
 {
     char error[128];
-    size_t bytes;
-    void *data = file_read(path, &bytes, error);
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         err(1, "no memory");
-    if (!data || summary_unpack(summary, data, bytes, error) != 0) {
+    if (summary_read(summary, path, error) != 0) {
         problem_add(dir, "%s %s", path, error);
         free(summary);
-    } else if (job_of(dir, summary->job)->stored) {
-        problem_add(dir, "%s is a second summary of the same job", path);
-        summary_release(summary);
-        free(summary);
-    } else {
-        job_of(dir, summary->job)->stored = summary;
+        return;
     }
-    free(data);
+    struct run_job *job = job_of(dir, summary->job);
+    job->stored = summary_join(job->stored, summary);
 }
 
 static void file_add(struct run_dir *dir, const char *path)
@@ -351,20 +312,8 @@ void run_job_tallies_rest(const struct run_job *job, size_t i)
     run_reader_rest(&job->files[i]);
 }
 
-/* Takes `part` in, which is the callee's from then on. NULL is nothing. */
-static struct summary *summary_join(struct summary *whole, struct summary *part)
-{
-    if (!whole || !part)
-        return whole ? whole : part;
-    if (summary_merge(whole, part) != 0)
-        err(1, "no memory");
-    summary_release(part);
-    free(part);
-    return whole;
-}
-
 /*
- * Merged as the processes do it among themselves, along a binomial tree: sums[k] is of 2^k files. So a line of the
+ * Merged along a binomial tree: sums[k] is of 2^k files. So a line of the
  * summary is copied log2(files) times, and not once for each file behind it.
  */
 static struct summary *files_summary(const struct run_job *job)
@@ -390,22 +339,18 @@ static struct summary *files_summary(const struct run_job *job)
     return whole;
 }
 
-/* A file that could not grow lacks what was counted later, in memory. */
-static bool files_could_grow(const struct run_job *job)
-{
-    for (size_t i = 0; i < job->file_count; i++)
-        if (job->files[i].header.lost[LOSS_DISK_FULL] || job->files[i].header.lost[LOSS_NO_FILE])
-            return false;
-    return true;
-}
-
-/* Run files tell more than the summary that the processes agreed on, but only when none is missing or cut. */
+/* The processes that are in summaries, and those that left files: each is in one of both. */
 static void job_summarize(struct run_job *job)
 {
     if (job->file_count > 1)
         qsort(job->files, job->file_count, sizeof *job->files, rank_order);
-    job->from_files = job->file_count > 0 && (!job->stored || (run_job_is_complete(job) && files_could_grow(job)));
-    job->summary = job->from_files ? files_summary(job) : job->stored;
+    job->from_files = job->file_count > 0 && !job->stored;
+    job->summary = job->stored;
+    if (!job->file_count)
+        return;
+    job->summary = files_summary(job);
+    if (job->stored && job->summary && summary_merge(job->summary, job->stored) != 0)
+        err(1, "no memory");
 }
 
 static void summary_drop(struct run_job *job)
@@ -455,14 +400,13 @@ static int entry_wanted(const struct dirent *entry)
     return run_dir_owns(entry->d_name);
 }
 
-static int directory_read(struct run_dir *dir, const char *path, char error[512])
+/* Returns how many files of mpit's are in it, or -1 with errno. */
+static int files_add(struct run_dir *dir, const char *path)
 {
     struct dirent **entries;
     int count = scandir(path, &entries, entry_wanted, entry_order);
-    if (count < 0) {
-        snprintf(error, 512, "%.300s cannot be read: %s", path, strerror(errno));
+    if (count < 0)
         return -1;
-    }
     for (int i = 0; i < count; i++) {
         char *file;
         if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
@@ -472,6 +416,25 @@ static int directory_read(struct run_dir *dir, const char *path, char error[512]
         free(entries[i]);
     }
     free(entries);
+    return count;
+}
+
+/* What is in the directory, and what lies in the spools of this node for it and was not collected yet. */
+static int directory_read(struct run_dir *dir, const char *path, char error[512])
+{
+    struct spool_list spools;
+    int count = files_add(dir, path);
+    if (count < 0) {
+        snprintf(error, 512, "%.300s cannot be read: %s", path, strerror(errno));
+        return -1;
+    }
+    if (spools_find(&spools, path) != 0)
+        err(1, "no memory");
+    for (size_t i = 0; i < spools.count; i++) {
+        int more = files_add(dir, spools.list[i].path);
+        count += more > 0 ? more : 0;
+    }
+    spools_release(&spools);
     if (count == 0) {
         snprintf(error, 512,
                  "%.300s is no run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file in it",

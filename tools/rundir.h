@@ -35,7 +35,7 @@ struct run_job {
     /* By world rank, before these those who had none yet; their headers can be read, for more see run_job_file. */
     struct run_reader *files;
     size_t file_count;
-    struct summary *stored;  /* from a .summary file; NULL: none */
+    struct summary *stored;  /* from .summary files: processes that left no run file; NULL: none */
     struct summary *summary; /* what to show; NULL only without memory */
     bool from_files;         /* the summary was made from the run files */
     struct run_part *part;   /* NULL: all of the job is shown */
@@ -80,8 +80,8 @@ void run_job_summarize(struct run_job *job);
 
 /* How many processes the job has; 0: not known. */
 int32_t run_job_size(const struct run_job *job);
-enum { MISSING_TEXT_BYTES = 128 };
-/* Which of them left no run file that can be read: "2-3, 5". False: none. */
+enum { MISSING_TEXT_BYTES = SUMMARY_MISSING_BYTES };
+/* Which of them left nothing that can be read: "2-3, 5". False: none. */
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES]);
 
 /* Whether all processes of the job have left a readable run file. */

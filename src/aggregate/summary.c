@@ -1,6 +1,5 @@
 #include "summary.h"
 
-#include "book.h"
 #include "figures.h"
 #include "label.h"
 #include "summaryfabric.h"
@@ -266,7 +265,7 @@ static void calls_fill(struct summary *summary, const struct figures *from)
     for (size_t i = 1; i < n && i < MOST; i++) {
         if (!counts[i] && !times[i])
             continue;
-        size_t kind = from->run ? kind_named(run_reader_call_name(from->run, (unsigned)i), i) : i;
+        size_t kind = kind_named(run_reader_call_name(from->run, (unsigned)i), i);
         if (kind >= CALL_COUNT)
             continue;
         summary->calls[kind] = (struct summary_call){counts[i], times[i]};
@@ -322,22 +321,19 @@ static bool has_lost(const struct summary *summary)
 /* A process that had no room for any thread has no figures: it is none of those that were recorded. */
 static int part_fill(struct summary *summary, const struct figures *from, struct part_facts facts)
 {
-    struct clock_scale scale = from->run ? run_reader_scale(from->run) : book.scale;
+    struct clock_scale scale = run_reader_scale(from->run);
     uint64_t ticks = facts.init_ticks && facts.end_ticks > facts.init_ticks ? facts.end_ticks - facts.init_ticks : 0;
     double seconds = (double)clock_ns(scale, ticks) / 1e9;
     summary->threads = facts.threads;
     summary->events = figures_one(from, "mpit_events_recorded", VARIABLE_COUNTER, NULL);
-    if (from->run) /* where the file could not grow, the header is all that there is */
-        memcpy(summary->lost, from->run->header.lost, sizeof summary->lost);
-    else
-        figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
+    memcpy(summary->lost, from->run->header.lost, sizeof summary->lost);
     summary->ranks = facts.threads || !has_lost(summary);
     if (!summary->ranks)
         return 0;
     calls_fill(summary, from);
     summary_fabric_fill(summary, from);
     summary_counters_fill(summary, from, facts.rank);
-    const struct run_header *header = from->run ? &from->run->header : book.run.header;
+    const struct run_header *header = &from->run->header;
     summary->stall_known = header->stall_known == 1;
     /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
     uint64_t outside = summary->calls[CALL_MPI_Init].time_ns + summary->calls[CALL_MPI_Init_thread].time_ns +
@@ -349,20 +345,6 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     spread_set(&summary->mpi_seconds, mpi, facts.rank);
     spread_set(&summary->mpi_share, whole > 0 ? mpi / whole : 0, facts.rank);
     return comms_fill(summary, from) == 0 ? summary_instruments_fill(summary, from, facts.rank) : -1;
-}
-
-int summary_of_book(struct summary *summary, uint64_t end_ticks)
-{
-    const struct run_header *header = book.run.header;
-    *summary = (struct summary){.job = header->job,
-                                .world_size = (uint32_t)header->world_size,
-                                .spawned = header->spawned != 0,
-                                .parent_job = header->parent_job};
-    names_fill(summary, header);
-    selection_fill(summary, header, book.scale, end_ticks);
-    return part_fill(summary, &(struct figures){NULL},
-                     (struct part_facts){header->init_ticks, end_ticks, header->world_rank,
-                                         __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED)});
 }
 
 /* When the latest of the last calls that a thread has recorded returned; 0: none is known. */
@@ -418,6 +400,29 @@ static uint64_t last_ticks(const struct run_reader *reader)
     return last;
 }
 
+/* Its row, and where it comes from. Returns 0, or -1 without memory. */
+static int origin_fill(struct summary *summary, const struct run_reader *reader)
+{
+    const struct run_header *header = &reader->header;
+    struct summary_origin *origin = &summary->origin;
+    const struct origin_record *record = run_reader_origin(reader);
+    char host[sizeof header->host];
+    origin->rank = run_rank(header);
+    origin->begin_ns = header->begin_realtime_ns;
+    origin->end_ns = header->end_realtime_ns;
+    if (record) {
+        origin->told = 1;
+        origin->uid = header->uid;
+        label_clean(origin->user, sizeof origin->user, record->user, sizeof record->user);
+        label_clean(origin->scheduler_job, sizeof origin->scheduler_job, record->scheduler_job,
+                    sizeof record->scheduler_job);
+        label_clean(origin->command, sizeof origin->command, record->command, sizeof record->command);
+        label_clean(origin->directory, sizeof origin->directory, record->directory, sizeof record->directory);
+    }
+    label_clean(host, sizeof host, header->host, sizeof header->host);
+    return summary_row_add(summary, (struct summary_row){origin->rank, header->pid, 0, header->phase}, host);
+}
+
 int summary_of_run(struct summary *summary, const struct run_reader *reader)
 {
     const struct run_header *header = &reader->header;
@@ -435,13 +440,15 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
                    : header->end_ticks    ? header->end_ticks
                                           : last_ticks(reader);
     selection_fill(summary, header, run_reader_scale(reader), end);
+    if (origin_fill(summary, reader) != 0)
+        return -1;
     return part_fill(summary, &(struct figures){reader},
                      (struct part_facts){header->init_ticks, end, header->world_rank, threads});
 }
 
 /* What is known of processes that have no figures as well. */
 struct ends {
-    uint32_t badly, later, unfinished, world_size;
+    uint32_t badly, later, world_size;
     uint64_t lost[LOSS_COUNT];
 };
 
@@ -449,7 +456,6 @@ static struct ends ends_of(const struct summary *summary)
 {
     struct ends ends = {.badly = summary->ended_badly,
                         .later = summary->ended_later,
-                        .unfinished = summary->unfinished,
                         .world_size = summary->world_size};
     memcpy(ends.lost, summary->lost, sizeof ends.lost);
     return ends;
@@ -459,7 +465,6 @@ static void ends_add(struct summary *summary, struct ends ends)
 {
     summary->ended_badly += ends.badly;
     summary->ended_later += ends.later;
-    summary->unfinished += ends.unfinished;
     for (unsigned i = 0; i < LOSS_COUNT; i++)
         summary->lost[i] += ends.lost[i];
     if (ends.world_size > summary->world_size)
@@ -472,16 +477,24 @@ static void summary_begin(struct summary *summary, const struct summary *other)
     struct summary_comm *comms = summary->comms;
     struct summary_instrument *instruments = summary->instruments;
     struct ends before = ends_of(summary);
+    struct summary kept = *summary;
     *summary = *other;
     summary->comms = comms;
     summary->comm_count = 0;
     summary->instruments = instruments;
     summary->instrument_count = 0;
+    summary->origin = kept.origin;
+    summary->rows = kept.rows;
+    summary->row_count = kept.row_count;
+    summary->hosts = kept.hosts;
+    summary->host_count = kept.host_count;
     ends_add(summary, before);
 }
 
 int summary_merge(struct summary *summary, const struct summary *other)
 {
+    if (summary_rows_merge(summary, other) != 0)
+        return -1;
     if (!summary->ranks) {
         summary_begin(summary, other);
     } else if (!other->ranks) {
@@ -522,7 +535,11 @@ void summary_release(struct summary *summary)
 {
     free(summary->comms);
     free(summary->instruments);
+    free(summary->rows);
+    free(summary->hosts);
     summary->comms = NULL;
     summary->instruments = NULL;
-    summary->comm_count = summary->instrument_count = 0;
+    summary->rows = NULL;
+    summary->hosts = NULL;
+    summary->comm_count = summary->instrument_count = summary->row_count = summary->host_count = 0;
 }

@@ -1,10 +1,9 @@
 /*
  * The summary of a job: what `mpit-run` prints at the end.
  *
- * Each process makes its part from its tallies (summary_of_book) or from its run file (summary_of_run); parts are
- * merged pairwise (summary_merge), in any order, over MPI at finalize or by a tool; the result is the same. A part has
- * a flat form for the wire and for the file RUN/NAME.summary (summary_pack, summary_unpack); what comes from a file is
- * checked like everything else from files.
+ * A tool makes the part of each process from its run file (summary_of_run) and merges the parts pairwise
+ * (summary_merge). Their order does not matter. A part has a flat form (summary_pack, summary_unpack), which lies in the
+ * file RUN/NAME.summary (summaryfile.h). What comes from a file is checked like everything else from files.
  */
 #ifndef MPIT_AGGREGATE_SUMMARY_H
 #define MPIT_AGGREGATE_SUMMARY_H
@@ -91,13 +90,37 @@ struct summary_counter {
     struct summary_spread spread; /* of the ranks' totals */
 };
 
+/* A process that is in the summary. */
+struct summary_row {
+    int32_t rank; /* -1: MPI_Init gave it none, and the launcher told none */
+    uint32_t pid;
+    uint32_t host;  /* its place in summary.hosts */
+    uint32_t phase; /* enum run_phase, as it was taken in */
+};
+
+struct summary_host {
+    char name[64];
+};
+
+/* Where the job comes from: the words of its process with the lowest rank, and times of all. */
+struct summary_origin {
+    int32_t rank;
+    uint32_t told; /* 1: the words are there */
+    uint32_t uid, reserved;
+    uint64_t begin_ns, end_ns; /* since the epoch: of the first and of the last process; 0: not known */
+    char user[ORIGIN_USER_BYTES];
+    char scheduler_job[ORIGIN_JOB_BYTES];
+    char command[ORIGIN_COMMAND_BYTES];
+    char directory[ORIGIN_DIRECTORY_BYTES];
+};
+
 struct summary {
     uint64_t job;
     uint32_t ranks;       /* processes merged so far */
     uint32_t world_size;  /* processes of the job */
     uint32_t ended_badly; /* processes that did not reach MPI_Finalize, or their exit: */
     uint32_t ended_later; /* those among them that had closed their last session */
-    uint32_t unfinished;  /* processes that go on recording; in no file */
+    uint32_t unfinished;  /* always 0; flat forms of version 3 have a word here */
     uint32_t spawned;     /* 1: by another job */
     uint64_t parent_job;  /* by which; 0 = not known */
     char mpi[64];
@@ -129,7 +152,13 @@ struct summary {
     struct summary_provider providers[SUMMARY_PROVIDERS_MAX]; /* those with a name, in the order of their names */
     struct summary_counter counters[SUMMARY_COUNTERS_MAX];
     uint64_t counter_count;
-    uint64_t counter_read_ns; /* what it took to read those once that were asked for by name; the longest of any rank */
+    uint64_t counter_read_ns; /* what it took to read those once that were asked for by name; the longest of any rank;
+                                 flat forms up to version 7 end here */
+    struct summary_origin origin;
+    struct summary_row *rows; /* by rank; none in flat forms up to version 7 */
+    size_t row_count;
+    struct summary_host *hosts; /* sorted by name */
+    size_t host_count;
 };
 
 /* Was it told of the calls of this kind how long they were stalled? The ways in which MPI_Init waits are not watched.
@@ -139,9 +168,6 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
     return summary->stall_known && (summary->sampling || summary->sampling_mixed) && kind != CALL_MPI_Init &&
            kind != CALL_MPI_Init_thread && kind != CALL_MPI_Session_init;
 }
-
-/* This process's part. Returns 0, or -1 without memory. */
-int summary_of_book(struct summary *summary, uint64_t end_ticks);
 
 struct run_reader;
 /* The part of the process that wrote the run file. Returns 0, or -1 without memory. */
@@ -154,6 +180,16 @@ int summary_merge(struct summary *summary, const struct summary *other);
 void *summary_pack(const struct summary *summary, size_t *bytes);
 /* Returns 0, or -1 with a reason in error[128]: not a summary, other version, damaged. */
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128]);
+
+/* Which ranks are in none of its rows, as text: "1-2, 5". False: none, or that is not known. */
+enum { SUMMARY_MISSING_BYTES = 128 };
+bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BYTES]);
+/* The hosts of its processes, as text. */
+void summary_hosts(const struct summary *summary, char *text, size_t bytes);
+
+/* Adds a process, or those of another summary. Returns 0, or -1 without memory. */
+int summary_row_add(struct summary *summary, struct summary_row row, const char *host);
+int summary_rows_merge(struct summary *summary, const struct summary *other);
 
 void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other);
 

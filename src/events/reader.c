@@ -472,6 +472,11 @@ struct clock_scale run_reader_scale(const struct run_reader *reader)
     return (struct clock_scale){reader->header.clock_mult ? reader->header.clock_mult : UINT64_C(1) << 32};
 }
 
+const struct origin_record *run_reader_origin(const struct run_reader *reader)
+{
+    return reader->header.origin ? (const void *)(reader->base + reader->header.origin) : NULL;
+}
+
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST])
 {
     if (!reader->header.clock_syncs)

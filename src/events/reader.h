@@ -122,6 +122,8 @@ struct clock_scale run_reader_scale(const struct run_reader *reader);
 /* Of a file that is awake: measurements of this kernel's clock, in no order that can be relied upon; how many. */
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST]);
 const uint64_t *tally_cells(const struct run_block *block);
+/* Where the process comes from, untrusted texts that may lack an end; NULL: not told. */
+const struct origin_record *run_reader_origin(const struct run_reader *reader);
 /* "?" for a kind that the file does not name. */
 const char *run_reader_call_name(const struct run_reader *reader, unsigned kind);
 

@@ -167,6 +167,8 @@ static int calls_find(struct run_reader *reader, bool copies)
 int reader_tables_find(struct run_reader *reader, bool copies)
 {
     const struct run_header *header = &reader->header;
+    if (header->origin && !reader_object(reader, header->origin, sizeof(struct origin_record)))
+        return reader_fail(reader, "is damaged: what it says of its origin lies outside of it");
     if (header->clock_syncs && !reader_object(reader, header->clock_syncs, sizeof(struct clock_syncs)))
         return reader_fail(reader, "is damaged: its measurements of the clock lie outside of it");
     if (header->gaps && !reader_object(reader, header->gaps, sizeof(struct gap_table)))

@@ -208,11 +208,7 @@ void run_memory_give(struct run *run, size_t bytes)
 
 static void file_create(struct run *run, const char *dir, struct run_problem *problem)
 {
-    int error = run_directory_make(dir);
-    if (error) {
-        snprintf(problem->text, sizeof problem->text, "cannot make the run directory %s: %s", dir, strerror(error));
-        return;
-    }
+    int error = 0;
     char host[64] = "localhost";
     gethostname(host, sizeof host - 1);
     for (int i = 0; i < CREATE_ATTEMPTS; i++) {
@@ -230,7 +226,8 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
             break;
     }
     if (run->fd < 0) {
-        snprintf(problem->text, sizeof problem->text, "cannot write into the run directory %s: %s", dir,
+        problem->error = errno;
+        snprintf(problem->text, sizeof problem->text, "cannot write into the directory of live files %s: %s", dir,
                  strerror(errno));
         run->path[0] = '\0';
         return;
@@ -238,6 +235,7 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
     file_keep(run);
     error = file_extend(run->fd, 0, RUN_PAGE_BYTES);
     if (error) {
+        problem->error = error;
         snprintf(problem->text, sizeof problem->text, "cannot write %s: %s", run->path, strerror(error));
         unlink(run->path);
         close(run->fd);
@@ -291,25 +289,56 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
     __atomic_store_n(&header->phase, RUN_STARTING, __ATOMIC_RELEASE);
 }
 
+/* The file system takes no shared mapping: memory does instead, and without that the memory of this process alone. */
+static void map_refused(struct run *run, struct run_problem *problem)
+{
+    problem->error = errno;
+    snprintf(problem->text, sizeof problem->text, "%s cannot be mapped: %s", run_has_file(run) ? run->path : "memory",
+             strerror(errno));
+    if (run_has_file(run))
+        unlink(run->path);
+    run->path[0] = '\0';
+    close(run->fd);
+    run->fd = -1;
+    memory_create(run);
+    run->header = memory_map(run->fd, 0, RUN_PAGE_BYTES);
+    if (run->header || run->fd < 0)
+        return;
+    close(run->fd);
+    run->fd = -1;
+    run->header = memory_map(-1, 0, RUN_PAGE_BYTES);
+}
+
+void run_abandon(struct run *run)
+{
+    if (run->fd >= 0)
+        close(run->fd);
+    if (run_has_file(run))
+        unlink(run->path);
+    munmap(run->header, RUN_PAGE_BYTES);
+    pthread_mutex_destroy(&run->lock);
+    *run = (struct run){.fd = -1};
+}
+
 int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit, struct run_problem *problem)
 {
     *run = (struct run){.fd = -1, .memory_limit = memory_limit, .trace_limit = trace_limit, .no_room = LOSS_NO_FILE};
     pthread_mutex_init(&run->lock, NULL);
-    problem->text[0] = '\0';
+    *problem = (struct run_problem){.error = 0};
     if (dir)
         file_create(run, dir, problem);
     if (!run_has_file(run))
         memory_create(run);
     run->header = memory_map(run->fd, 0, RUN_PAGE_BYTES);
-    if (!run->header && run_has_file(run))
-        unlink(run->path);
+    if (!run->header && run->fd >= 0)
+        map_refused(run, problem);
+    if (!run->header)
+        return -1;
     run->reopens = run_has_file(run) && descriptors_are_few();
-    if (run->fd >= 0 && (!run->header || run->reopens)) {
+    if (run->fd >= 0 && run->reopens) {
         close(run->fd);
         run->fd = -1;
     }
-    if (!run->header)
-        return -1;
     run->virtual_bytes = run->memory_bytes = RUN_PAGE_BYTES;
     header_fill(run->header, RUN_PAGE_BYTES);
     if (problem->text[0])
@@ -515,6 +544,7 @@ bool run_reopen(struct run *run)
         return false;
     pthread_mutex_lock(&run->lock);
     run->closed = false;
+    run->gone = run->gone || (run_has_file(run) && !file_is_there(run)); /* its results were collected */
     run->broken = run->gone || run->torn; /* what is written into a file without a name nobody finds */
     pthread_mutex_unlock(&run->lock);
     run->header->end_ticks = run->header->end_realtime_ns = run->header->finalize_ticks = 0;

@@ -48,6 +48,7 @@ struct run {
 
 /* Why run_open had to fall back to memory; "" when it did not. */
 struct run_problem {
+    int error;       /* an errno; 0: there is none */
     char text[4400]; /* a path and a reason */
 };
 
@@ -57,6 +58,9 @@ struct run_problem {
  */
 int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit,
              struct run_problem *problem);
+
+/* Undoes run_open, of a run that nothing was recorded in. */
+void run_abandon(struct run *run);
 
 /* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
 void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);

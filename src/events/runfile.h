@@ -161,6 +161,19 @@ struct run_header {
     uint64_t pid_namespace;  /* in which pid is its number: the inode of /proc/self/ns/pid; 0: not known */
     /* The launcher's word for it, which holds until world_size is set: the rank + 1, and of how many; 0: not known. */
     uint32_t launched_as, launched_size;
+    uint64_t origin;  /* struct origin_record; 0: not told */
+    uint32_t uid;     /* of the user, where origin is told */
+    uint32_t apart;   /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
+    uint64_t drained; /* chunks of the trace before this offset lie in the output directory already (spool.h) */
+};
+
+/* Where a process comes from. Texts that do not fit are cut. */
+enum { ORIGIN_USER_BYTES = 64, ORIGIN_JOB_BYTES = 128, ORIGIN_COMMAND_BYTES = 1024, ORIGIN_DIRECTORY_BYTES = 512 };
+struct origin_record {
+    char user[ORIGIN_USER_BYTES];
+    char scheduler_job[ORIGIN_JOB_BYTES]; /* "slurm 4711"; "" = none */
+    char command[ORIGIN_COMMAND_BYTES];   /* the program and its arguments */
+    char directory[ORIGIN_DIRECTORY_BYTES]; /* the working directory */
 };
 
 /* Which rank the process is, or will be when MPI_Init has returned; -1: not known. */

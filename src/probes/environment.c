@@ -2,8 +2,9 @@
 
 #include "counters.h"
 #include "filter.h"
-#include "recorder.h"
-#include "reduction.h"
+#include "opening.h"
+#include "native.h"
+#include "log.h"
 #include "settings.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static void local_calls_tell(void)
     char word[FILTER_WORD_BYTES];
     if (!knob_load(KNOB_RECORD_LOCAL_CALLS) && !getenv("MPIT_RECORD_LOCAL_CALLS") &&
         filter_wants_local(book.run.header->filter, word))
-        native_say("mpit: MPIT_FILTER: nothing is recorded for '%s', which stands for local functions alone; these are "
+        opened_say("mpit: MPIT_FILTER: nothing is recorded for '%s', which stands for local functions alone; these are "
                    "recorded with MPIT_RECORD_LOCAL_CALLS=1",
                    word);
 }
@@ -28,7 +29,7 @@ static void launcher_tell(void)
     for (size_t i = 0; i < sizeof names / sizeof names[0] && book.run.header->world_size == 1; i++) {
         const char *size = getenv(names[i][0]), *rank = getenv(names[i][1]);
         if (size && rank && atoi(size) > 1 && atoi(rank) == 0 && strcmp(names[i][2], ABI_NAME) != 0) {
-            native_say(
+            opened_say(
                 "mpit: %s's launcher started %s processes, but the program is linked to %s: each of them is a job "
                 "of its own, of one process",
                 names[i][2], size, ABI_NAME);
@@ -37,32 +38,16 @@ static void launcher_tell(void)
     }
 }
 
-/* Rank 0 is recorded as this process is, and says the same. Where the processes do not talk, mpit-run alone knows that,
- * and of those of a program at most; the first program has rank 0. */
-static bool first_tells(void)
-{
-    int *program, known = 0;
-    if (book.run.header->world_rank == 0)
-        return false;
-    if (reduction_possible())
-        return true;
-    return getenv("MPIT_PROGRAM_ALIKE") && native.world &&
-           native.Comm_get_attr(native.comm_world, MPI_APPNUM, &program, &known) == MPI_SUCCESS && known &&
-           *program == 0;
-}
-
 void environment_tell(bool trace_refused, bool samples_refused)
 {
-    if (first_tells())
-        return;
-    settings_tell(native_say);
-    counters_tell(native_say);
+    settings_tell(opened_say);
+    counters_tell(opened_say);
     if (trace_refused)
-        native_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
+        opened_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
     if (samples_refused && !book.run.said)
-        native_say("mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the directory to write into; no samples are taken");
+        opened_say("mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the directory to write into; no samples are taken");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
-        native_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
+        opened_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
     local_calls_tell();
     launcher_tell();
 }

@@ -6,11 +6,15 @@
 #include "instruments.h"
 #include "job.h"
 #include "log.h"
+#include "origin.h"
 #include "settings.h"
+#include "spool.h"
 #include "stall.h"
 #include "switchboard.h"
 #include "tracing.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,25 +59,64 @@ static void launch_note(struct run_header *header, const char *directory)
     header->job = job_number(directory, launch.size);
 }
 
+static const char *said_in = ""; /* the spool, where remarks are made once */
+
+void opened_say(const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    uint64_t hash = book.run.header ? book.run.header->job : 0;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    for (const char *c = line; n > 0 && *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    if (n > 0 && (!said_in[0] || spool_speaks_first(said_in, hash)))
+        native_say("%s", line);
+}
+
+/* Opens the live file in the spool. The spool may be removed between the two steps, by who collects another job. */
+static bool live_open(struct opened *opened, struct run_problem *problem)
+{
+    enum { TRIES = 5 };
+    char reason[SPOOL_PROBLEM_BYTES] = "";
+    int result = -1;
+    for (int i = 0; i < TRIES; i++) {
+        bool spool = opened->directory[0] && spool_make(opened->directory, opened->spool, reason) == 0;
+        result = run_open(&book.run, spool ? opened->spool : NULL, knob_load(KNOB_BUFFER_LIMIT_BYTES),
+                          knob_load(KNOB_TRACE_LIMIT_BYTES), problem);
+        if (!spool || result != 0 || run_has_file(&book.run) || problem->error != ENOENT)
+            break;
+        run_abandon(&book.run);
+    }
+    if (result == 0 && !run_has_file(&book.run))
+        opened->spool[0] = '\0';
+    said_in = opened->spool;
+    if (reason[0] && !problem->text[0])
+        snprintf(problem->text, sizeof problem->text, "%s", reason);
+    return result == 0;
+}
+
 bool run_start(struct opened *opened)
 {
     struct run_problem problem;
+    const char *reduce = getenv("MPIT_REDUCE");
     directory_read(opened);
     run_say = run_problem_say;
     clock_open();
     settings_read();
     opened->trace_asked = knob_load(KNOB_TRACE) != 0;
-    if (run_open(&book.run, opened->directory[0] ? opened->directory : NULL, knob_load(KNOB_BUFFER_LIMIT_BYTES),
-                 knob_load(KNOB_TRACE_LIMIT_BYTES), &problem) != 0) {
+    if (!live_open(opened, &problem)) {
         native_say("mpit: no memory for the recorder; nothing is recorded");
         return false;
     }
     if (problem.text[0]) {
-        native_say("mpit: %s; this process is counted in memory only", problem.text);
-        book.run.said = true;
+        opened_say("mpit: %s%s", problem.text, run_has_file(&book.run) ? "" : "; this process is counted in memory only");
+        book.run.said = !run_has_file(&book.run);
     } else {
         opened->trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
     }
+    book.run.header->apart = reduce && strcmp(reduce, "0") == 0;
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
@@ -86,6 +129,7 @@ bool run_start(struct opened *opened)
     launch_note(book.run.header, opened->directory);
     if (book_open() != 0)
         return false;
+    origin_note(&book.run);
     counters_publish();
     instrument_run_begin();
     return true;

@@ -8,11 +8,15 @@
 
 struct opened {
     char directory[4096]; /* MPIT_OUTPUT when the program started, absolute; "" = none */
+    char spool[4096];     /* where the live file lies (spool.h); "" = it is memory of this process */
     bool trace_asked;     /* by all processes alike, even if this one has no file for it */
     bool trace_refused;   /* there is none */
 };
 
 /* False: there is no memory for it, which was said; nothing is recorded. Once in a process, by one thread. */
 bool run_start(struct opened *opened);
+
+/* Says a line once for each job on a node. */
+void opened_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

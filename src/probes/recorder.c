@@ -8,13 +8,12 @@
 #include "copy.h"
 #include "counters.h"
 #include "environment.h"
+#include "handover.h"
 #include "instruments.h"
 #include "job.h"
-#include "jobcomm.h"
 #include "next.h"
 #include "opening.h"
 #include "pcontrol.h"
-#include "reduction.h"
 #include "request.h"
 #include "sampler.h"
 #include "sde.h"
@@ -27,7 +26,7 @@
 #include <unistd.h>
 
 static struct opened opened;
-static bool kept, samples_refused;
+static bool samples_refused;
 
 /*
  * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
@@ -123,27 +122,24 @@ static void run_go_on(void)
     ending_revoke();
     if (!run_reopen(&book.run) && book.run.header && book.run.header->world_rank == 0)
         native_say("mpit: a session was opened when MPI_Finalize had ended the run, of which the summary is written; "
-                   "what comes now is in the performance variables alone (MPIT_REDUCE=0 keeps the run files)");
+                   "what comes now is in the performance variables alone");
     __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
     if (recorder_on)
         sampler_begin();
     switchboard_close(false);
 }
 
-static void run_end(enum run_phase phase, bool keep)
+/* A run that is closed may be opened again by another session: its results are collected when the process ends. */
+static void run_end(enum run_phase phase)
 {
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
     switchboard_close(true);
     sampler_end();
     ended = true;
     instrument_publish();
-    run_close(&book.run, phase, keep);
-}
-
-/* Of a process that is killed instead, the run file says so. */
-__attribute__((destructor)) static void run_exit(void)
-{
-    run_leave(&book.run);
+    run_close(&book.run, phase, true);
+    if (phase == RUN_FINALIZED)
+        handover_end(opened.spool, opened.directory);
 }
 
 bool recorder_start(struct probe *probe, enum call kind)
@@ -316,11 +312,9 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         return;
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
-    bool together = recorder_directory() && reduction_possible();
-    struct log *shown = together && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
-    if (together && !job_comm_comes_late())
-        job_comm_make_early();
-    if (together && opened.trace_asked)
+    bool traced = recorder_directory() && opened.trace_asked;
+    struct log *shown = traced && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
+    if (traced)
         clocks_begin();
     call_hide(shown);
     if (!probe->log)
@@ -367,14 +361,8 @@ bool recorder_finish(struct probe *probe)
         counters_flush(log_get());
     }
     struct log *shown = world_is_last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
-    if (recorder_directory() && reduction_possible()) {
-        job_comm_make_late();
-        clocks_end(recorded && book.run.header->traced != TRACED_NOT);
-    }
     if (recorder_directory())
-        kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
-               (recorded && (book.run.header->traced != TRACED_NOT || sampler_any()));
-    job_comm_free();
+        clocks_end(recorded && book.run.header->traced != TRACED_NOT);
     call_hide(shown);
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
     if (world_is_last)
@@ -396,9 +384,9 @@ void recorder_finished(struct probe *probe, int result)
     pthread_mutex_lock(&lifetime);
     world_ending = false;
     if (world_is_last)
-        run_end(RUN_FINALIZED, kept); /* as all processes were told */
+        run_end(RUN_FINALIZED);
     else if (!session_is_open())
-        run_end(RUN_CLOSED, true); /* the last one was closed meanwhile */
+        run_end(RUN_CLOSED); /* the last one was closed meanwhile */
     if (native_session_count())
         run_go_on(); /* or one was opened, which was not known when MPI_Finalize began */
     pthread_mutex_unlock(&lifetime);
@@ -461,7 +449,7 @@ void recorder_session_started(struct session_probe *session, enum call kind, int
         native_session_add(handle);
         run_go_on();
     } else if (known && !ended && !session_is_open() && world_is_over()) {
-        run_end(RUN_CLOSED, true); /* it was waited for */
+        run_end(RUN_CLOSED); /* it was waited for */
     }
     pthread_mutex_unlock(&lifetime);
     if (result != MPI_SUCCESS)
@@ -510,30 +498,45 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
     if (session->edge && (session_is_open() || !world_is_over()))
         ending_revoke();
     else if (session->edge)
-        run_end(RUN_CLOSED, true); /* there is no communicator of all processes to make a summary with */
+        run_end(RUN_CLOSED);
     pthread_mutex_unlock(&lifetime);
 }
 
-/* The process ends by exit, or at the end of main. One that is being aborted comes by here, too. */
+/* Of a process that is killed instead, its live file says so. */
+static void exit_mark(struct run_header *header)
+{
+    uint32_t phase = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
+    run_leave(&book.run);
+    if (phase != RUN_STARTING && phase != RUN_RUNNING)
+        return;
+    header->end_realtime_ns = clock_pair_read().realtime_ns;
+    __atomic_compare_exchange_n(&header->phase, &phase, RUN_EXITED, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* The process ends by exit, or at the end of main. One that is being aborted comes by here, too. The child of a fork
+ * that did not tell us shares the memory: it has another number. */
 __attribute__((destructor)) static void recorder_exiting(void)
 {
     struct run_header *header = book.run.header;
-    if (below && !world_begun && header && !book.run.detached && header->pid == (uint32_t)getpid()) {
+    if (!header || book.run.detached || header->pid != (uint32_t)getpid())
+        return;
+    if (below && !world_begun) {
         if (thread_log)
             fabric_flush(thread_log);
-        run_end(RUN_FINALIZED, true);
+        run_end(RUN_FINALIZED);
         return;
     }
-    uint32_t phase = header && !book.run.detached ? __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) : 0;
-    if ((phase != RUN_STARTING && phase != RUN_RUNNING) || header->pid != (uint32_t)getpid())
-        return; /* the last: a child of a fork that nobody was told of shares the memory */
-    header->end_realtime_ns = clock_pair_read().realtime_ns;
-    __atomic_compare_exchange_n(&header->phase, &phase, RUN_EXITED, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    uint32_t before = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
+    exit_mark(header);
+    uint32_t after = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
+    if (after != before)
+        handover_end(opened.spool, opened.directory);
 }
 
 void recorder_aborting(struct probe *probe)
 {
     (void)probe;
     instrument_publish();
-    __atomic_store_n(&book.run.header->phase, RUN_ABORTED, __ATOMIC_RELEASE);
+    if (book.run.header)
+        __atomic_store_n(&book.run.header->phase, RUN_ABORTED, __ATOMIC_RELEASE);
 }

@@ -1,0 +1,317 @@
+#define _GNU_SOURCE
+#include "collect.h"
+
+#include "processlife.h"
+#include "reader.h"
+#include "resultfile.h"
+#include "run.h"
+#include "sealed.h"
+#include "spool.h"
+#include "summary.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A live file. */
+struct part {
+    struct run_reader run;
+    char *name;
+};
+
+struct parts {
+    struct part *list;
+    size_t count;
+};
+
+struct work {
+    const struct spool *spool;
+    const struct collect_wish *wish;
+    struct collected *sum;
+    char *problem;
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(struct work *work, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(work->problem, COLLECT_PROBLEM_BYTES, format, args);
+    va_end(args);
+    return -1;
+}
+
+/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+
+/* Is the file still the one of this name? Who held the lock before may have removed the spool. */
+static bool lock_is_there(int fd, const char *path)
+{
+    struct stat held, named;
+    return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+           held.st_dev == named.st_dev;
+}
+
+/* Returns a descriptor, or -1 with the errno: EWOULDBLOCK when another process collects for too long. */
+static int lock_take(const char *spool, int wait_ms)
+{
+    enum { STEP_MS = 10 };
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.4000s/" SPOOL_LOCK, spool);
+    for (int waited = 0;; waited += STEP_MS) {
+        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return -1;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 && lock_is_there(fd, path))
+            return fd;
+        close(fd);
+        if (waited >= wait_ms) {
+            errno = EWOULDBLOCK;
+            return -1;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
+    }
+}
+
+/* ---- live files -------------------------------------------------------------------------------------------------- */
+
+static bool name_is_live(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
+}
+
+/* It ended, or its process is there no more. Of a process that cannot be seen from here nothing is taken. */
+static bool is_ended(const struct run_header *header)
+{
+    return header->phase == RUN_FINALIZED || process_life(header) == LIFE_GONE;
+}
+
+static bool is_idle(const char *path, int seconds)
+{
+    struct stat st;
+    return !seconds || (stat(path, &st) == 0 && time(NULL) - st.st_ctime >= seconds);
+}
+
+static void parts_release(struct parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        run_reader_close(&parts->list[i].run);
+        free(parts->list[i].name);
+    }
+    free(parts->list);
+    *parts = (struct parts){.list = NULL};
+}
+
+/* A file that cannot be read is of a process that begins, or damaged: it stays. */
+static int part_add(struct work *work, struct parts *parts, const char *name)
+{
+    char path[PATH_MAX];
+    struct run_reader run;
+    snprintf(path, sizeof path, "%.3800s/%.255s", work->spool->path, name);
+    if (run_reader_open(&run, path) != 0) {
+        work->sum->at_work++;
+        return 0;
+    }
+    struct part *list = reallocarray(parts->list, parts->count + 1, sizeof *list);
+    char *copy = list ? strdup(name) : NULL;
+    parts->list = list ? list : parts->list;
+    if (!copy) {
+        run_reader_close(&run);
+        return fail(work, "no memory");
+    }
+    parts->list[parts->count++] = (struct part){run, copy};
+    return 0;
+}
+
+static int part_order(const void *one, const void *other)
+{
+    const struct run_header *a = &((const struct part *)one)->run.header;
+    const struct run_header *b = &((const struct part *)other)->run.header;
+    if (a->job != b->job)
+        return a->job > b->job ? 1 : -1;
+    return run_rank(a) != run_rank(b) ? (run_rank(a) > run_rank(b) ? 1 : -1) : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static int parts_open(struct work *work, struct parts *parts)
+{
+    int result = 0;
+    DIR *directory = opendir(work->spool->path);
+    if (!directory)
+        return errno == ENOENT ? 0 : fail(work, "%s cannot be read: %s", work->spool->path, strerror(errno));
+    for (struct dirent *entry; result == 0 && (entry = readdir(directory));)
+        if (name_is_live(entry->d_name))
+            result = part_add(work, parts, entry->d_name);
+    closedir(directory);
+    if (parts->count > 1)
+        qsort(parts->list, parts->count, sizeof *parts->list, part_order);
+    return result;
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+static bool is_kept(const struct run_header *header)
+{
+    return header->phase != RUN_FINALIZED || header->traced != TRACED_NOT || header->samples_hz || header->apart;
+}
+
+static int write_fail(struct work *work, const char *path)
+{
+    return fail(work, "%s cannot be written: %s; what was recorded stays in %s", path, strerror(errno),
+                work->spool->path);
+}
+
+static int summary_write(struct work *work, const struct summary *summary, const char *name)
+{
+    char path[PATH_MAX];
+    size_t bytes = 0, file_bytes = 0;
+    void *flat = summary_pack(summary, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
+    free(flat);
+    if (!file)
+        return fail(work, "no memory");
+    int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
+    int result = result_write(work->spool->output, name, stem, SUMMARY_SUFFIX, file, file_bytes, path);
+    free(file);
+    return result == 0 ? 0 : write_fail(work, path);
+}
+
+/* The processes that reached their end, as one summary. */
+static int parts_merge(struct work *work, const struct part *parts, size_t count)
+{
+    struct summary whole = {.ranks = 0};
+    const char *name = NULL;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        struct summary part = {.ranks = 0};
+        if (is_kept(&parts[i].run.header))
+            continue;
+        name = name ? name : parts[i].name;
+        if (summary_of_run(&part, &parts[i].run) != 0 || summary_merge(&whole, &part) != 0)
+            result = fail(work, "no memory");
+        summary_release(&part);
+        work->sum->merged++;
+    }
+    if (result == 0 && name)
+        result = summary_write(work, &whole, name);
+    summary_release(&whole);
+    return result;
+}
+
+static int part_copy(struct work *work, const struct part *part)
+{
+    char path[PATH_MAX] = "", from[PATH_MAX];
+    int stem = (int)(strlen(part->name) - strlen(RUN_FILE_SUFFIX));
+    snprintf(from, sizeof from, "%.3800s/%.255s", work->spool->path, part->name);
+    work->sum->kept++;
+    return result_copy(work->spool->output, part->name, stem, RUN_FILE_SUFFIX, from, part->run.header.file_bytes,
+                       path) == 0
+               ? 0
+               : write_fail(work, path);
+}
+
+/* All processes of a job on this node. */
+static int job_collect(struct work *work, const struct part *parts, size_t count)
+{
+    int result = run_directory_make(work->spool->output);
+    if (result) {
+        errno = result;
+        return write_fail(work, work->spool->output);
+    }
+    result = parts_merge(work, parts, count);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        if (is_kept(&parts[i].run.header))
+            result = part_copy(work, &parts[i]);
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%.3800s/%.255s", work->spool->path, parts[i].name);
+        unlink(path);
+    }
+    return result;
+}
+
+static bool job_has_ended(const struct work *work, const struct part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_ended(&parts[i].run.header) || !is_idle(run_reader_path(&parts[i].run), work->wish->idle_seconds))
+            return false;
+    return true;
+}
+
+static int jobs_collect(struct work *work, const struct parts *parts)
+{
+    int result = 0;
+    for (size_t begin = 0, end; result == 0 && begin < parts->count; begin = end) {
+        uint64_t job = parts->list[begin].run.header.job;
+        for (end = begin + 1; end < parts->count && parts->list[end].run.header.job == job;)
+            end++;
+        if (work->wish->job && work->wish->job != job)
+            continue;
+        if (job_has_ended(work, &parts->list[begin], end - begin))
+            result = job_collect(work, &parts->list[begin], end - begin);
+        else
+            work->sum->at_work += end - begin;
+    }
+    return result;
+}
+
+/* ---- the spool --------------------------------------------------------------------------------------------------- */
+
+/* Removes a spool without live files. A process that begins in it keeps it there. */
+static void spool_remove(const struct spool *spool)
+{
+    bool empty = !spool_is_watched(spool->path);
+    DIR *directory = opendir(spool->path);
+    for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
+        empty = !name_is_live(entry->d_name);
+    if (directory)
+        rewinddir(directory);
+    for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+    if (empty && rmdir(spool->path) != 0 && errno == ENOTEMPTY)
+        spool_link(spool->path, spool->output);
+}
+
+int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
+                  char problem[COLLECT_PROBLEM_BYTES])
+{
+    struct work work = {spool, wish, sum, problem};
+    struct parts parts = {.list = NULL};
+    if (spool->owner != geteuid())
+        return fail(&work, "%s belongs to another user, who has to collect it", spool->path);
+    int lock = lock_take(spool->path, wish->wait_ms);
+    if (lock < 0 && errno == ENOENT)
+        return 0; /* another process has just collected it */
+    if (lock < 0)
+        return fail(&work, "%s cannot be locked: %s", spool->path,
+                    errno == EWOULDBLOCK ? "another process collects it" : strerror(errno));
+    int result = parts_open(&work, &parts);
+    if (result == 0)
+        result = jobs_collect(&work, &parts);
+    if (result == 0 && (parts.count || is_idle(spool->path, wish->idle_seconds)))
+        spool_remove(spool);
+    parts_release(&parts);
+    close(lock);
+    return result;
+}
+
+int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
+                   char problem[COLLECT_PROBLEM_BYTES])
+{
+    struct spool_list spools;
+    int result = spools_find(&spools, output);
+    if (result != 0)
+        snprintf(problem, COLLECT_PROBLEM_BYTES, "no memory");
+    for (size_t i = 0; result == 0 && i < spools.count; i++)
+        result = collect_spool(&spools.list[i], wish, sum, problem);
+    spools_release(&spools);
+    return result;
+}

@@ -1,0 +1,39 @@
+/*
+ * Brings what the processes of this node recorded from their spool (spools.h) to the output directory.
+ *
+ *   live files of processes that reached their end      merged into one summary, OUTPUT/HOST.PID.summary
+ *   of others, with a trace, samples or MPIT_REDUCE=0   each copied to OUTPUT/HOST.PID.mpit
+ *
+ * A job is collected when none of its processes on this node is at work any more. Each result is written beside its
+ * place, brought to the disk and renamed, so that it is complete or not there. The live files go when all results of the
+ * job are there. One process collects at a time: it holds a lock.
+ */
+#ifndef MPIT_TOOLS_COLLECT_H
+#define MPIT_TOOLS_COLLECT_H
+
+#include "spools.h"
+
+#include <stdint.h>
+
+enum { COLLECT_PROBLEM_BYTES = 2 * PATH_MAX };
+
+struct collect_wish {
+    uint64_t job;     /* 0: all jobs */
+    int wait_ms;      /* for the lock, at most */
+    int idle_seconds; /* only files that nobody has written for so long */
+};
+
+struct collected {
+    size_t merged, kept; /* live files */
+    size_t at_work;      /* live files of jobs that have not ended */
+};
+
+/* Collects one spool. Adds to `sum`. Returns 0, or -1 with what failed in problem[]. */
+int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
+                  char problem[COLLECT_PROBLEM_BYTES]);
+
+/* Collects the spools of an output directory. Likewise. */
+int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
+                   char problem[COLLECT_PROBLEM_BYTES]);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * mpit-collect: brings what processes of this node recorded to the output directory, for jobs whose launcher or last
+ * process did not do that.
+ */
+#define _GNU_SOURCE
+#include "collect.h"
+#include "compact.h"
+#include "options.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
+                           "Brings what ended processes of this node recorded to their output directory DIR.\n"
+                           "mpit-run and the last process of a job do that by themselves. It is needed on each\n"
+                           "node of a job that crashed: mpirun --map-by ppr:1:node mpit-collect DIR\n"
+                           "\n"
+                           "  --all         of all output directories\n"
+                           "  --job NUMBER  of this job alone (16 hexadecimal digits)\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "Exit status: 0; 1: something could not be collected; 2: bad options\n";
+
+/* Live files of processes that died, and that nobody wrote for so long, belong to a job that is gone. */
+enum { WAIT_MS = 10000, GONE_SECONDS = 60 };
+
+struct request {
+    bool all;
+    uint64_t job;
+    char **directories;
+    size_t count;
+};
+
+static uint64_t job_read(const char *text)
+{
+    char *end;
+    errno = 0;
+    uint64_t job = strtoull(text, &end, 16);
+    if (errno || !*text || *end || !job)
+        usage_reject("--job takes the number of a job, 1 to 16 hexadecimal digits, not '%.40s'", text);
+    return job;
+}
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"all", no_argument, NULL, 'a'},
+                                            {"job", required_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {.all = false};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'a':
+            request.all = true;
+            break;
+        case 'j':
+            request.job = job_read(optarg);
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-collect " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    request.directories = argv + optind;
+    request.count = (size_t)(argc - optind);
+    if (request.all == (request.count > 0))
+        usage_reject("either --all, or one or more output directories");
+    return request;
+}
+
+/* Returns how many spools could not be collected. */
+static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told)
+{
+    struct spool_list spools;
+    char problem[COLLECT_PROBLEM_BYTES];
+    int failed = 0;
+    if (spools_find(&spools, NULL) != 0)
+        errx(1, "no memory");
+    for (size_t i = 0; i < spools.count; i++)
+        if (spools.list[i].owner == geteuid() && collect_spool(&spools.list[i], wish, sum, problem) != 0) {
+            failed++;
+            if (told)
+                warnx("%s", problem);
+        }
+    spools_release(&spools);
+    return failed;
+}
+
+int main(int argc, char *argv[])
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL); /* the process that starts it has blocked all signals */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    struct request request = request_read(argc, argv);
+    struct collected sum = {.merged = 0};
+    struct collect_wish wish = {.job = request.job, .wait_ms = WAIT_MS};
+    char problem[COLLECT_PROBLEM_BYTES];
+    int failed = 0;
+    compact_enable();
+    for (size_t i = 0; i < request.count; i++) {
+        char path[PATH_MAX];
+        const char *output = request.job || !realpath(request.directories[i], path) ? request.directories[i] : path;
+        if (collect_output(output, &wish, &sum, problem) != 0) {
+            failed++;
+            warnx("%s", problem);
+        }
+    }
+    if (request.all)
+        failed += all_collect(&wish, &sum, true);
+    else if (request.job && !failed) /* what earlier jobs left when they were killed */
+        all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false);
+    if (!request.job)
+        printf("%zu live files merged, %zu copied, %zu still at work\n", sum.merged, sum.kept, sum.at_work);
+    return failed ? 1 : 0;
+}

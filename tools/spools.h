@@ -1,0 +1,30 @@
+/*
+ * The spools (spool.h) on this node: those of this user, and those of all users for root.
+ */
+#ifndef MPIT_TOOLS_SPOOLS_H
+#define MPIT_TOOLS_SPOOLS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct spool {
+    char path[PATH_MAX];
+    char output[PATH_MAX]; /* the output directory that it is for */
+    uid_t owner;
+};
+
+struct spool_list {
+    struct spool *list;
+    size_t count;
+};
+
+/*
+ * Finds the spools of an output directory, by whatever path it is named; NULL: all spools. Returns 0, or -1 without
+ * memory. The list needs a release either way.
+ */
+int spools_find(struct spool_list *spools, const char *output);
+void spools_release(struct spool_list *spools);
+
+#endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "collect.h"
 
+#include "drain.h"
 #include "processlife.h"
 #include "reader.h"
 #include "resultfile.h"
@@ -58,8 +59,7 @@ static bool lock_is_there(int fd, const char *path)
            held.st_dev == named.st_dev;
 }
 
-/* Returns a descriptor, or -1 with the errno: EWOULDBLOCK when another process collects for too long. */
-static int lock_take(const char *spool, int wait_ms)
+int collect_lock(const char *spool, int wait_ms)
 {
     enum { STEP_MS = 10 };
     char path[PATH_MAX];
@@ -205,10 +205,17 @@ static int parts_merge(struct work *work, const struct part *parts, size_t count
 
 static int part_copy(struct work *work, const struct part *part)
 {
-    char path[PATH_MAX] = "", from[PATH_MAX];
+    char path[PATH_MAX] = "", from[PATH_MAX], drained[PATH_MAX];
     int stem = (int)(strlen(part->name) - strlen(RUN_FILE_SUFFIX));
     snprintf(from, sizeof from, "%.3800s/%.255s", work->spool->path, part->name);
     work->sum->kept++;
+    if (part->run.header.drained) {
+        drain_part_path(work->spool, part->name, drained);
+        if (result_path(work->spool->output, part->name, stem, RUN_FILE_SUFFIX, path) == 0 &&
+            drain_finish(from, drained, path) == 0)
+            return 0;
+        return write_fail(work, path);
+    }
     return result_copy(work->spool->output, part->name, stem, RUN_FILE_SUFFIX, from, part->run.header.file_bytes,
                        path) == 0
                ? 0
@@ -287,7 +294,7 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
     struct parts parts = {.list = NULL};
     if (spool->owner != geteuid())
         return fail(&work, "%s belongs to another user, who has to collect it", spool->path);
-    int lock = lock_take(spool->path, wish->wait_ms);
+    int lock = collect_lock(spool->path, wish->wait_ms);
     if (lock < 0 && errno == ENOENT)
         return 0; /* another process has just collected it */
     if (lock < 0)

@@ -28,6 +28,9 @@ struct collected {
     size_t at_work;      /* live files of jobs that have not ended */
 };
 
+/* Takes the lock of a spool: a descriptor to be closed, or -1 with errno; EWOULDBLOCK: another process has it. */
+int collect_lock(const char *spool, int wait_ms);
+
 /* Collects one spool. Adds to `sum`. Returns 0, or -1 with what failed in problem[]. */
 int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
                   char problem[COLLECT_PROBLEM_BYTES]);

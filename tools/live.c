@@ -5,6 +5,7 @@
 #include "livefind.h"
 #include "processlife.h"
 #include "rundir.h"
+#include "spools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -333,12 +334,21 @@ int live_open(struct live *live, const char *const *paths, size_t count)
     return good ? 0 : -1;
 }
 
+/* The output directory is not made before the job ends. */
+static bool live_has_spool(const char *path)
+{
+    struct spool_list spools;
+    bool found = spools_find(&spools, path) == 0 && spools.count > 0;
+    spools_release(&spools);
+    return found;
+}
+
 /* Of several, one may be misspelt. Later it may have gone, with the job that it was of. */
 static int missing_tell(const struct live *live, char error[512])
 {
     struct stat st;
     for (size_t i = 0; live->looks == 1 && i < live->path_count; i++)
-        if (stat(live->paths[i], &st) != 0) {
+        if (stat(live->paths[i], &st) != 0 && !live_has_spool(live->paths[i])) {
             snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", live->paths[i],
                      strerror(errno));
             return -1;

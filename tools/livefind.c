@@ -288,7 +288,7 @@ static int path_look(struct live_finder *finder, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return 0;
+        return place_look(finder, path); /* it is made when the job ends */
     return S_ISDIR(st.st_mode) ? place_look(finder, path) : file_found(finder, path, &st);
 }
 

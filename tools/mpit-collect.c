@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "collect.h"
 #include "compact.h"
+#include "drain.h"
 #include "options.h"
 
 #include <err.h>
@@ -24,6 +25,7 @@ static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
                            "\n"
                            "  --all         of all output directories\n"
                            "  --job NUMBER  of this job alone (16 hexadecimal digits)\n"
+                           "  --drain       move traces of running processes that fill the spool; the recorder starts it\n"
                            "  --help, --version\n"
                            "\n"
                            "Exit status: 0; 1: something could not be collected; 2: bad options\n";
@@ -32,7 +34,7 @@ static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
 enum { WAIT_MS = 10000, GONE_SECONDS = 60 };
 
 struct request {
-    bool all;
+    bool all, drain;
     uint64_t job;
     char **directories;
     size_t count;
@@ -52,6 +54,7 @@ static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"all", no_argument, NULL, 'a'},
                                             {"job", required_argument, NULL, 'j'},
+                                            {"drain", no_argument, NULL, 'd'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'v'},
                                             {NULL, 0, NULL, 0}};
@@ -61,6 +64,9 @@ static struct request request_read(int argc, char *argv[])
         switch (option) {
         case 'a':
             request.all = true;
+            break;
+        case 'd':
+            request.drain = true;
             break;
         case 'j':
             request.job = job_read(optarg);
@@ -111,6 +117,8 @@ int main(int argc, char *argv[])
     char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
     compact_enable();
+    if (request.drain)
+        return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++) {
         char path[PATH_MAX];
         const char *output = request.job || !realpath(request.directories[i], path) ? request.directories[i] : path;

@@ -56,8 +56,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
 struct request {
     const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks, *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
-    bool behind;      /* the launcher: mpit-run is one of several (launched.h), */
-    bool silent;      /* and the first of them speaks */
+    bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
 };
@@ -225,17 +224,6 @@ static void library_choose(const struct request *request, enum mpi_abi above, st
     choice->abi = abi;
 }
 
-/* Several programs in one job: some may be without mpit, so the processes must not wait for each other at the end. */
-static bool programs_are_several(char *const words[])
-{
-    for (; *words; words++)
-        if (strcmp(*words, ":") == 0 || strcmp(*words, "--app") == 0 || strcmp(*words, "-app") == 0 ||
-            strcmp(*words, "-configfile") == 0 || strcmp(*words, "--configfile") == 0 ||
-            strcmp(*words, "--multi-prog") == 0)
-            return true;
-    return false;
-}
-
 /* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
 static bool line_sets(char *const words[], const char *name)
 {
@@ -249,13 +237,6 @@ static bool line_sets(char *const words[], const char *name)
 static bool recording_disabled(char *const words[])
 {
     return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
-}
-
-/* Behind the launcher nobody knows whether the others are recorded, too: `mpirun -n 1 mpit-run ./app : -n 3 ./app`.
- * What the user's own MPIT_REDUCE says may have reached some of them alone. Those of one program are alike. */
-static bool apart_set(void)
-{
-    return setenv("MPIT_REDUCE", "0", 1) == 0 && setenv("MPIT_PROGRAM_ALIKE", "1", 1) == 0;
 }
 
 static void environment_set(const struct request *request, const char *library, const char *output)
@@ -273,8 +254,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) || (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
         (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
-        (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0) ||
-        ((request->behind || programs_are_several(request->words)) && !apart_set()))
+        (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0))
         err(EXIT_USAGE, "no memory");
     free(preload);
 }
@@ -292,7 +272,7 @@ static void agent_set(enum launcher_kind kind, char *const launcher[])
 static bool variable_is_known(const char *name, size_t bytes)
 {
     static const char *const others[] = {"MPIT_OUTPUT",       "MPIT_REDUCE",     "MPIT_DISABLE",
-                                         "MPIT_SAMPLE_RANKS", "MPIT_FORK_AGENT", "MPIT_PROGRAM_ALIKE"};
+                                         "MPIT_SAMPLE_RANKS", "MPIT_FORK_AGENT", "MPIT_SPOOL"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strlen(others[i]) == bytes && strncmp(name, others[i], bytes) == 0)
             return true;
@@ -452,7 +432,6 @@ int main(int argc, char *argv[])
     size_t launcher = launcher_word(request.words, &kind);
     /* in front of a launcher it is none of the processes that count, wherever it is itself */
     const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
-    request.behind = place;
     request.silent = place && place->rank > 0;
     if (!request.silent && !is_below_another())
         environment_check();

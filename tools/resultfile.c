@@ -15,7 +15,7 @@ struct result {
 };
 
 /* Processes have the same number again: in other namespaces, after many others, or because one executes the next. */
-static int path_choose(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX])
+int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX])
 {
     int length = snprintf(path, PATH_MAX, "%s/%.*s%s", directory, stem, name, suffix);
     for (unsigned i = 1; length < PATH_MAX && i < UINT16_MAX && access(path, F_OK) == 0; i++)
@@ -68,7 +68,7 @@ int result_write(const char *directory, const char *name, int stem, const char *
                  char path[PATH_MAX])
 {
     struct result result;
-    if (path_choose(directory, name, stem, suffix, path) != 0 || result_begin(&result, path) != 0)
+    if (result_path(directory, name, stem, suffix, path) != 0 || result_begin(&result, path) != 0)
         return -1;
     if (bytes_write(result.fd, data, bytes) == 0)
         return result_end(&result, path);
@@ -98,7 +98,7 @@ int result_copy(const char *directory, const char *name, int stem, const char *s
                 char path[PATH_MAX])
 {
     struct result result;
-    if (path_choose(directory, name, stem, suffix, path) != 0)
+    if (result_path(directory, name, stem, suffix, path) != 0)
         return -1;
     int source = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (source < 0 || result_begin(&result, path) != 0) {

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A path that is free. Returns 0, or -1 with errno. */
+int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX]);
+
 /* Writes `data`. The stem is the first `stem` bytes of `name`. Returns 0, or -1 with errno. path[]: of the result. */
 int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,
                  char path[PATH_MAX]);

@@ -423,18 +423,20 @@ static int files_add(struct run_dir *dir, const char *path)
 static int directory_read(struct run_dir *dir, const char *path, char error[512])
 {
     struct spool_list spools;
-    int count = files_add(dir, path);
-    if (count < 0) {
-        snprintf(error, 512, "%.300s cannot be read: %s", path, strerror(errno));
-        return -1;
-    }
+    int count = files_add(dir, path), problem = count < 0 ? errno : 0;
     if (spools_find(&spools, path) != 0)
         err(1, "no memory");
     for (size_t i = 0; i < spools.count; i++) {
         int more = files_add(dir, spools.list[i].path);
-        count += more > 0 ? more : 0;
+        problem = more > 0 ? 0 : problem;
+        count = more > 0 ? (count > 0 ? count : 0) + more : count;
     }
     spools_release(&spools);
+    if (problem) {
+        snprintf(error, 512, problem == ENOENT ? "there is no %.300s" : "%.300s cannot be read: %s", path,
+                 strerror(problem));
+        return -1;
+    }
     if (count == 0) {
         snprintf(error, 512,
                  "%.300s is no run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file in it",
@@ -450,19 +452,16 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     struct stat st;
     *dir = (struct run_dir){0};
     error[0] = '\0';
-    if (stat(path, &st) != 0) {
-        snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", path, strerror(errno));
-        return -1;
-    }
+    bool is_file = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
     if (!(dir->path = strdup(path)))
         err(1, "no memory");
-    if (!S_ISDIR(st.st_mode))
+    if (is_file)
         file_add(dir, path);
     else if (directory_read(dir, path, error) != 0)
         return -1;
     for (size_t i = 0; i < dir->job_count; i++)
         job_summarize(&dir->jobs[i]);
-    for (size_t i = 0; S_ISDIR(st.st_mode) && i < dir->job_count; i++)
+    for (size_t i = 0; !is_file && i < dir->job_count; i++)
         job_note(dir, &dir->jobs[i]);
     if (dir->job_count == 0) {
         snprintf(error, 512, "nothing in %.300s can be read", path);

@@ -12,7 +12,8 @@
 
 /* What is looked for; path NULL: everything. */
 struct wanted {
-    const char *path;
+    const char *path; /* as it was named, */
+    char absolute[PATH_MAX]; /* and from the root on */
     bool exists;
     dev_t device;
     ino_t inode;
@@ -21,7 +22,7 @@ struct wanted {
 static bool is_wanted(const struct wanted *wanted, const char *output)
 {
     struct stat st;
-    if (!wanted->path || strcmp(wanted->path, output) == 0)
+    if (!wanted->path || strcmp(wanted->absolute, output) == 0)
         return true;
     return wanted->exists && stat(output, &st) == 0 && st.st_dev == wanted->device && st.st_ino == wanted->inode;
 }
@@ -83,6 +84,18 @@ static int base_look(struct spool_list *spools, const struct wanted *wanted, con
     return result;
 }
 
+static void absolute_make(char absolute[PATH_MAX], const char *path)
+{
+    char here[PATH_MAX];
+    if (path[0] == '/' || !getcwd(here, sizeof here))
+        here[0] = '\0';
+    if (snprintf(absolute, PATH_MAX, "%s%s%s", here, here[0] ? "/" : "", path) >= PATH_MAX)
+        absolute[0] = '\0';
+    size_t length = strlen(absolute);
+    while (length > 1 && absolute[length - 1] == '/')
+        absolute[--length] = '\0';
+}
+
 int spools_find(struct spool_list *spools, const char *output)
 {
     const char *bases[SPOOL_BASES_MOST];
@@ -91,6 +104,8 @@ int spools_find(struct spool_list *spools, const char *output)
     size_t count = spool_bases(bases);
     int result = 0;
     *spools = (struct spool_list){.list = NULL};
+    if (output)
+        absolute_make(wanted.absolute, output);
     if (output && stat(output, &st) == 0) {
         wanted.exists = true;
         wanted.device = st.st_dev;

@@ -21,8 +21,8 @@ struct spool_list {
 };
 
 /*
- * Finds the spools of an output directory, by whatever path it is named; NULL: all spools. Returns 0, or -1 without
- * memory. The list needs a release either way.
+ * Finds the spools of an output directory, by whatever path it is named, also where that is not made yet; NULL: all
+ * spools. Returns 0, or -1 without memory. The list needs a release either way.
  */
 int spools_find(struct spool_list *spools, const char *output);
 void spools_release(struct spool_list *spools);

@@ -7,6 +7,7 @@
 #include "summary_fabric.h"
 #include "summary_counters.h"
 #include "summary_instruments.h"
+#include "summary_origin.h"
 #include "timeline.h"
 #include "variables.h"
 
@@ -191,6 +192,8 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "world_size", json_integer(summary->world_size));
     json_object_set_new(json, "ranks", json_integer(summary->ranks));
     json_object_set_new(json, "ended_badly", json_integer(summary->ended_badly));
+    json_object_set_new(json, "missing_ranks", job->part ? json_null() : summary_missing_json(summary));
+    json_object_set_new(json, "origin", summary_origin_json(summary));
     json_object_set_new(json, "spawned", json_boolean(summary->spawned));
     snprintf(number, sizeof number, "%016" PRIx64, summary->parent_job);
     json_object_set_new(json, "spawned_by", summary->parent_job ? json_string(number) : json_null());

@@ -8,6 +8,7 @@
 #include "summary_fabric.h"
 #include "summary_counters.h"
 #include "summary_instruments.h"
+#include "summary_origin.h"
 #include "units.h"
 #include "variables.h"
 
@@ -99,6 +100,7 @@ static void head_print(const struct summary *summary, const struct run_part *par
     fprintf(out, "%.99s\n", summary->program[0] ? summary->program : "(a program without a name)");
     if (summary->mpi[0])
         fprintf(out, "  MPI        %.80s\n", summary->mpi);
+    summary_origin_print(summary, out);
     if (part)
         part_print(part, out);
     ranks_print(summary, part, out);
@@ -260,10 +262,6 @@ static void calls_print(const struct summary *summary, const struct run_part *pa
         snprintf(others, sizeof others, "%u others", used - TOP_CALLS);
         call_print(others, &rest, summary->stall_known ? &rest_stall : NULL, whole, untimed, false, out);
     }
-    bool world = summary->calls[CALL_MPI_Init].count || summary->calls[CALL_MPI_Init_thread].count;
-    if (world && !(part && part->anew) && !summary->calls[CALL_MPI_Finalize].count &&
-        !summary->ended_badly) /* the processes made it before that began */
-        fprintf(out, "  (without MPI_Finalize, which is recorded with --trace)\n");
 }
 
 static int comm_order(const void *a, const void *b)
@@ -466,6 +464,8 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
     head_print(summary, part, out);
     stalls_print(summary, out);
     selection_print(summary, part, out);
+    if (!part)
+        summary_missing_print(summary, out);
     losses_print(summary, out);
     calls_print(summary, part, out);
     if (!comms) {

@@ -33,6 +33,7 @@ enum knob {
     KNOB_FABRIC,
     KNOB_OS,
     KNOB_SDE,
+    KNOB_SPOOL_LIMIT_BYTES,
     KNOB_COUNT
 };
 

@@ -39,8 +39,8 @@ int reader_version_check(struct run_reader *reader)
         header->launched_as = header->launched_size = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
-    if (header->header_bytes < offsetof(struct run_header, drained) + sizeof header->drained) {
-        header->origin = header->drained = 0;
+    if (header->header_bytes < offsetof(struct run_header, spool_limit) + sizeof header->spool_limit) {
+        header->origin = header->drained = header->spool_limit = 0;
         header->uid = header->apart = 0;
     }
     return 0;

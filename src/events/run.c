@@ -3,6 +3,7 @@
 
 #include "cancel.h"
 #include "filesize.h"
+#include "runguard.h"
 #include "runtrace.h"
 #include "samples.h"
 
@@ -146,7 +147,11 @@ static void *memory_map(int fd, uint64_t offset, size_t bytes)
 {
     int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, fd >= 0 ? (off_t)offset : 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (fd >= 0)
+        run_guard_add(memory, bytes);
+    return memory;
 }
 
 /* The file with room for so many bytes more; -1: it cannot grow, and is not asked again. */
@@ -344,6 +349,12 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
     if (problem->text[0])
         run_lost(run, LOSS_NO_FILE, 1);
     return 0;
+}
+
+bool run_spool_fits(const struct run *run, uint64_t bytes)
+{
+    uint64_t drained = __atomic_load_n(&run->header->drained, __ATOMIC_RELAXED); /* mpit-collect adds to it */
+    return !run->header->spool_limit || run->appended_bytes + bytes <= run->header->spool_limit + drained;
 }
 
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count)

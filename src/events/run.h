@@ -35,6 +35,7 @@ struct run {
     uint64_t memory_limit;  /* bound on memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit;        /* 0 = none */
+    uint64_t appended_bytes;     /* of chunks of the trace and of samples, also those that were drained */
     struct trace_places *places; /* with TRACE_RING: where its chunks lie */
     struct gap_table *gaps;      /* what could not be kept; NULL: only counted */
     enum loss_cause no_room;     /* why the file does not grow any more, where it is broken */
@@ -115,6 +116,9 @@ static inline bool run_has_file(const struct run *run)
 {
     return run->path[0] != '\0';
 }
+
+/* Is there room in the spool for so many bytes more of a trace or of samples? The caller holds the lock. */
+bool run_spool_fits(const struct run *run, uint64_t bytes);
 
 /* Links a finished record or block at the front of its list. `next` is the record's own field. */
 void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);

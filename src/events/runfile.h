@@ -92,7 +92,8 @@ static inline bool run_phase_is_end(uint32_t phase)
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
     X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
-    X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */
+    X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */                     \
+    X(SPOOL_FULL, "spool_full")               /* mpit_spool_limit_bytes reached */
 
 enum loss_cause {
 #define LOSS_ENUM(id, name) LOSS_##id,
@@ -164,7 +165,8 @@ struct run_header {
     uint64_t origin;  /* struct origin_record; 0: not told */
     uint32_t uid;     /* of the user, where origin is told */
     uint32_t apart;   /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
-    uint64_t drained; /* chunks of the trace before this offset lie in the output directory already (spool.h) */
+    uint64_t drained; /* bytes of its chunks that lie in the output directory already, and here no more (drain.h) */
+    uint64_t spool_limit; /* on what lies here; 0: none */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */
@@ -264,7 +266,8 @@ struct chunk_header {
     uint32_t capacity;     /* events; in CHUNK_COMMS: records */
     uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED; in CHUNK_COMMS: number of the first record */
     uint64_t packed_bytes; /* in CHUNK_PACKED and CHUNK_COMMS */
-    uint64_t reserved[2];  /* in compact files: place and bytes in the image */
+    uint64_t reserved[2];  /* in compact files: place and bytes in the image; [1] in a CHUNK_FREE of a live file: 1 if
+                              the chunk lies in the output directory (drain.h) */
     /* in CHUNK_RING: so many events there were when it last began to be written over; in compact files: see
      * compact_seal */
     uint64_t turned;

@@ -157,6 +157,7 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
     }
     run->virtual_bytes += bytes;
     run->trace_bytes += bytes;
+    run->appended_bytes += bytes;
     __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
     move->offset = offset;
     move->fresh = true;
@@ -363,6 +364,9 @@ static bool trace_step(struct run *run, struct trace_move *move, enum step step,
     } else if (step == STEP_TAKE && over_limit(run, move) && !run->places) {
         error = EDQUOT;
         run->cause = LOSS_TRACE_LIMIT;
+    } else if (step == STEP_TAKE && !run->places && !run_spool_fits(run, move->chunk.bytes)) {
+        error = ENOSPC;
+        run->cause = LOSS_SPOOL_FULL;
     } else if ((error = step_do(run, move, step, bytes)) != 0) {
         run->cause = error == NO_PLACE ? LOSS_TRACE_LIMIT : run_file_trouble(run, error);
     }

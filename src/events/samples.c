@@ -101,7 +101,7 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     uint64_t offset = run->virtual_bytes;
     if (!run_has_file(run) || run->closed || run->broken)
         return run_broken_by(run);
-    if (!filesize_permits(offset + bytes))
+    if (!filesize_permits(offset + bytes) || !run_spool_fits(run, bytes))
         return EFBIG;
     chunk.bytes = bytes;
     chunk.reserved[0] = 0;
@@ -120,6 +120,7 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
         run->length = offset;
     } else {
         run->virtual_bytes += bytes;
+        run->appended_bytes += bytes;
         run->length = run->length > run->virtual_bytes ? run->length : run->virtual_bytes;
         __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
     }

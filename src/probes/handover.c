@@ -3,30 +3,22 @@
 
 #include "book.h"
 #include "cancel.h"
+#include "collectstart.h"
 #include "native.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 1000, STACK_BYTES = 64 << 10, TEXT_BYTES = 512, DESCRIPTORS_LEAST = 3 };
-
-#ifndef MPIT_BINDIR_FROM_LIBDIR
-#define MPIT_BINDIR_FROM_LIBDIR "../bin"
-#endif
+enum { WAIT_MS = 1000, TEXT_BYTES = 512 };
 
 /* ---- is it the last? --------------------------------------------------------------------------------------------- */
 
@@ -70,78 +62,6 @@ static bool is_last(const char *spool)
 
 /* ---- mpit-collect ------------------------------------------------------------------------------------------------ */
 
-struct collector {
-    char path[4096];
-    char *words[6];
-    char **environment;
-    int told; /* where its words go */
-};
-
-/* It lies beside the library. */
-static bool collector_find(char path[4096])
-{
-    Dl_info own;
-    if (!dladdr((const void *)(uintptr_t)collector_find, &own) || !own.dli_fname)
-        return false;
-    const char *slash = strrchr(own.dli_fname, '/');
-    int directory = slash ? (int)(slash - own.dli_fname) : 1;
-    static const char *const places[] = {MPIT_BINDIR_FROM_LIBDIR, "../bin", "../../bin"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int n = snprintf(path, 4096, "%.*s/%s/mpit-collect", directory, slash ? own.dli_fname : ".", places[i]);
-        if (n > 0 && n < 4096 && access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The program's environment without what would load a recorder into mpit-collect. */
-static char **environment_make(void)
-{
-    size_t count = 0, used = 0;
-    while (environ && environ[count])
-        count++;
-    char **copy = calloc(count + 1, sizeof *copy);
-    for (size_t i = 0; copy && i < count; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
-            copy[used++] = environ[i];
-    return copy;
-}
-
-/* In the child, which shares the memory until it has become mpit-collect. It keeps none of the program's descriptors:
- * a launcher waits for the end of its pipes. */
-static int collector_become(void *argument)
-{
-    const struct collector *collector = argument;
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (setsid() < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(collector->told, STDOUT_FILENO) < 0 ||
-        dup2(collector->told, STDERR_FILENO) < 0)
-        _exit(127);
-    if (syscall(SYS_close_range, DESCRIPTORS_LEAST, ~0U, 0) != 0)
-        for (int fd = DESCRIPTORS_LEAST; fd < 65536; fd++)
-            close(fd);
-    execve(collector->path, collector->words, collector->environment);
-    _exit(127);
-}
-
-/* Starts it so that the program never learns of it: it sends no signal when it ends, and wait() does not find it.
- * Returns its number, or -1. */
-static pid_t collector_start(struct collector *collector)
-{
-    sigset_t all, before;
-    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED)
-        return -1;
-    sigfillset(&all);
-    sigemptyset(&before);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8); /* no handler may run in the shared memory */
-    pid_t pid = clone(collector_become, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, collector);
-    int error = errno;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
-    munmap(stack, STACK_BYTES);
-    errno = error;
-    return pid;
-}
-
 static int64_t now_ms(void)
 {
     struct timespec now;
@@ -172,36 +92,53 @@ static bool collector_await(int told, char text[TEXT_BYTES])
 
 static void collector_run(const char *spool, const char *output)
 {
-    struct collector collector;
     char text[TEXT_BYTES] = "", job[32];
+    const char *const words[] = {"mpit-collect", "--job", job, output, NULL};
     int pipe_ends[2] = {-1, -1};
     snprintf(job, sizeof job, "%016" PRIx64, book.run.header->job);
-    if (!collector_find(collector.path) || !(collector.environment = environment_make())) {
-        native_say("mpit: mpit-collect is not beside this library: what was recorded stays in %.200s", spool);
-        return;
-    }
-    char *words[] = {"mpit-collect", "--job", job, (char *)(uintptr_t)output, NULL};
-    memcpy(collector.words, words, sizeof words);
-    pid_t pid = -1;
-    if (pipe2(pipe_ends, O_CLOEXEC) == 0) {
-        collector.told = pipe_ends[1];
-        pid = collector_start(&collector);
+    pid_t pid = pipe2(pipe_ends, O_CLOEXEC) == 0 ? collect_start(words, pipe_ends[1]) : -1;
+    int error = errno;
+    if (pipe_ends[1] >= 0)
         close(pipe_ends[1]);
-    }
-    free(collector.environment);
     if (pid < 0)
         native_say("mpit: mpit-collect cannot be started (%s): what was recorded stays in %.200s; mpit-collect %.200s "
                    "brings it there",
-                   strerror(errno), spool, output);
+                   strerror(error), spool, output);
     else if (collector_await(pipe_ends[0], text))
         waitpid(pid, NULL, __WCLONE);
     else
         native_say("mpit: the output directory %.200s does not answer: results come later, or stay in %.200s", output,
                    spool);
-    close(pipe_ends[0]);
+    if (pipe_ends[0] >= 0)
+        close(pipe_ends[0]);
     text[strcspn(text, "\n")] = '\0';
     if (text[0])
         native_say("%s", text);
+}
+
+/* Of the processes of a node the first one, where the launcher tells which it is. */
+static bool is_first_of_node(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i]))
+            return atoi(getenv(names[i])) == 0;
+    return true;
+}
+
+void handover_drain(const char *spool, const char *output)
+{
+    const char *const words[] = {"mpit-collect", "--drain", output, NULL};
+    if (!spool[0] || !is_first_of_node())
+        return;
+    int cancel = cancel_hold(), error = errno, nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nothing < 0 || collect_start(words, nothing) < 0)
+        native_say("mpit: mpit-collect cannot be started (%s): a trace ends at MPIT_SPOOL_LIMIT_BYTES",
+                   strerror(errno));
+    if (nothing >= 0)
+        close(nothing);
+    cancel_release(cancel);
+    errno = error;
 }
 
 void handover_end(const char *spool, const char *output)

@@ -8,6 +8,9 @@
 #ifndef MPIT_PROBES_HANDOVER_H
 #define MPIT_PROBES_HANDOVER_H
 
+/* A traced run begins: mpit-collect will move what the spool cannot hold to the output directory. */
+void handover_drain(const char *spool, const char *output);
+
 /* The run has ended, in a process that lies in `spool` ("": it has none) and writes to `output`. */
 void handover_end(const char *spool, const char *output);
 

@@ -3,10 +3,12 @@
 
 #include "counters.h"
 #include "fabric.h"
+#include "handover.h"
 #include "instruments.h"
 #include "job.h"
 #include "log.h"
 #include "origin.h"
+#include "runguard.h"
 #include "settings.h"
 #include "spool.h"
 #include "stall.h"
@@ -57,6 +59,20 @@ static void launch_note(struct run_header *header, const char *directory)
     header->launched_as = (uint32_t)launch.rank + 1;
     header->launched_size = (uint32_t)launch.size;
     header->job = job_number(directory, launch.size);
+}
+
+/* A ring is never moved while it is written: it has to fit into the spool. */
+static void spool_limit_set(const struct opened *opened)
+{
+    struct run *run = &book.run;
+    uint64_t most = knob_load(KNOB_SPOOL_LIMIT_BYTES);
+    if (!run_has_file(run))
+        return;
+    run->header->spool_limit = most;
+    if (run->places && (!run->trace_limit || run->trace_limit > most))
+        run_limits_set(run, run->memory_limit, most);
+    if (!run->places && opened->trace_asked)
+        handover_drain(opened->spool, opened->directory);
 }
 
 static const char *said_in = ""; /* the spool, where remarks are made once */
@@ -116,10 +132,12 @@ bool run_start(struct opened *opened)
     } else {
         opened->trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
     }
+    run_guard(&book.run);
     book.run.header->apart = reduce && strcmp(reduce, "0") == 0;
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
+    spool_limit_set(opened);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
     counters_open();

@@ -15,6 +15,7 @@
 #include "opening.h"
 #include "pcontrol.h"
 #include "request.h"
+#include "runguard.h"
 #include "sampler.h"
 #include "sde.h"
 #include "settings.h"
@@ -182,6 +183,8 @@ static void header_complete(void)
     header->world_rank = rank;
     __atomic_store_n(&header->world_size, size, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+    run_guard(&book.run); /* what MPI_Init has loaded may have a handler of its own */
+    run_guard_remember(&book.run);
     sampler_ranked(rank);
 }
 
@@ -200,6 +203,7 @@ static void below_begin(void)
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->mpi[0] = '\0';
+    header->apart = 1; /* mpit-list shows what it counted, from its file */
     header->world_rank = 0;
     __atomic_store_n(&header->world_size, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);

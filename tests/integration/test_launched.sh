@@ -19,19 +19,19 @@ for mpi in openmpi mpich; do
     gives "  the trace is whole" 0 mpit-dump --verify "$mpi-1"
     gives "$mpi: a remark is made once, too" 0 "mpirun.$mpi" -n 3 mpit-run --trace --timing 7 ./ring-$mpi
     one_says 1 'a trace needs times'
-    gives "  but by each program of the line" 0 "mpirun.$mpi" -n 1 ./ring-$mpi : -n 1 mpit-run --trace --timing 7 ./ring-$mpi
+    gives "  for all programs of the line" 0 "mpirun.$mpi" -n 1 ./ring-$mpi : -n 1 mpit-run --trace --timing 7 ./ring-$mpi
     one_says 1 'a trace needs times'
     script some-$mpi 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in 0) unset LD_PRELOAD ;; esac' "exec ./ring-$mpi"
     gives "$mpi: those are recorded that are not the first" 0 env MPIT_REDUCE=0 mpit-run --output "$mpi-some" \
         --trace --timing 7 "mpirun.$mpi" -n 3 ./some-$mpi
-    one_says 2 'a trace needs times'
+    one_says 1 'a trace needs times'
     gives "$mpi: the directory of another run" 2 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
     says err "holds a recorded run already"
     gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "./ring-$mpi 3"
     one_says 1 'ranks      2; '
     check "  the directory is there" [ -d "$(run_of)" ]
     gives "$mpi: only one of three is recorded" 0 "mpirun.$mpi" -n 1 mpit-run --trace ./ring-$mpi : -n 2 ./ring-$mpi
-    one_says 1 'run files of 1 of the 3 processes of a job: ranks 1-2 are missing'
+    one_says 1 ' has 1 of the 3 processes of a job: ranks 1-2 are missing'
     for how in -1 3 0; do # MPICH waits for the others where one ends with 0, with mpit and without
         [ $mpi$how = mpich0 ] && continue
         timeout 60 "mpirun.$mpi" -n 2 mpit-run ./fall-$mpi $how >out 2>err </dev/null
@@ -51,7 +51,7 @@ for mpi in openmpi mpich; do
     check "  says nothing" [ ! -s err ]
     gives "  the first" 0 "${step[@]}" SLURM_PROCID=0 mpit-run ./ring-$mpi
     one_says 1 "recorded in mpit-run-slurm-7.1"
-    check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.mpit' | wc -l)" = 2 ]
+    check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.summary' | wc -l)" = 2 ]
     gives "  a later step" 2 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
     gives "  a program that is not there" 127 "${step[@]}" SLURM_PROCID=1 mpit-run ./there-is-none
     gives "  a job of one process below it" 0 "${step[@]}" SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 \

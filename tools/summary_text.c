@@ -228,7 +228,7 @@ static void call_print(const char *name, const struct summary_call *call, const 
     fputc('\n', out);
 }
 
-static void calls_print(const struct summary *summary, const struct run_part *part, FILE *out)
+static void calls_print(const struct summary *summary, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;
     char others[UNIT_TEXT_BYTES];
@@ -467,7 +467,7 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
     if (!part)
         summary_missing_print(summary, out);
     losses_print(summary, out);
-    calls_print(summary, part, out);
+    calls_print(summary, out);
     if (!comms) {
         fprintf(out, "\n(no memory to list the communicators)\n");
         return;

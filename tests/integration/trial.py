@@ -27,8 +27,9 @@ def mpis(build):
 def environment(**more):
     """The environment without anything of mpit's."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-    return dict(env, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C", OMPI_MCA_mpi_yield_when_idle="1",
-                OMPI_MCA_rmaps_base_oversubscribe="1", **more)
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C",
+               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+    return dict(env, **more)
 
 
 def launcher(mpi, ranks, exported=None, options=()):

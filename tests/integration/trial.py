@@ -125,7 +125,10 @@ class Judge:
         self.failed += bool(wrong)
         print(("not ok " if wrong else "ok ") + name)
         for text in wrong:
-            print("\n".join("    " + line for line in str(text).splitlines()[-25:]))
+            lines = str(text).splitlines()
+            if len(lines) > 30:
+                lines[10:-20] = ["..."]
+            print("\n".join("    " + line for line in lines))
         sys.stdout.flush()
 
     def skip(self, name, why):

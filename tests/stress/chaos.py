@@ -109,15 +109,19 @@ class Chaos:
     def __init__(self, build, work):
         self.build, self.work = build, work
         self.run_directory, self.other, self.ledgers = work + "/run", work + "/other", work + "/ledgers"
+        # what a job leaves there when it is killed is not the next one's
+        self.spool = tempfile.mkdtemp(prefix="mpit-chaos.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else work)
+        self.environment = trial.environment(MPIT_SPOOL=self.spool)
         self.judge = trial.Judge()
         self.wrong = dict.fromkeys(KINDS, 0)
         self.later = []
 
     def job(self, scenario, recorded, seconds):
         """One run. -> (Ended, what the ranks have written down)"""
-        for path in (self.run_directory, self.other, self.ledgers):
+        for path in (self.run_directory, self.other, self.ledgers, self.spool):
             shutil.rmtree(path, ignore_errors=True)
         os.mkdir(self.ledgers)
+        os.mkdir(self.spool)
         scenario.wrapper(self.work + "/wrapper", self.other)
         options = ["--enable-recovery"] if scenario.end.endswith("alone") else []
         preloaded = {"LD_PRELOAD": trial.preload(self.build, scenario.mpi), "MPIT_OUTPUT": self.run_directory}
@@ -127,7 +131,7 @@ class Chaos:
             words = [self.build + "/bin/mpit-run", "--mpi", scenario.mpi, "--output", self.run_directory, *words]
         words += [self.work + "/wrapper", f"{self.build}/tests/chaos-{scenario.mpi}", self.ledgers, str(scenario.seed),
                   str(scenario.rounds), scenario.end, str(scenario.dying)]
-        ended = trial.run(words, seconds)
+        ended = trial.run(words, seconds, self.environment)
         written = {}
         for name in os.listdir(self.ledgers):
             with open(f"{self.ledgers}/{name}", encoding="ascii") as file:
@@ -154,6 +158,10 @@ class Chaos:
                 break
         return seen
 
+    def tool(self, name, *options):
+        """One of mpit's tools, of the run directory. -> Ended"""
+        return trial.run([f"{self.build}/bin/{name}", *options, self.run_directory], 30, self.environment)
+
     def reports(self, scenario, recorded):
         """What is wrong with mpit-run's report and mpit-dump's. The run directory is the recorded job's."""
         if not scenario.recorded:
@@ -161,7 +169,9 @@ class Chaos:
         wrong, texts = [], {}
         if scenario.below == "mpit-run":
             texts["mpit-run"] = recorded.err
-        dumped = trial.run([self.build + "/bin/mpit-dump", self.run_directory], 30)
+        elif scenario.end != "finalize" and os.path.exists(self.build + "/bin/mpit-collect"):
+            self.tool("mpit-collect")  # nobody else does where the processes died
+        dumped = self.tool("mpit-dump")
         texts["mpit-dump"] = dumped.out + dumped.err
         if dumped.status and not scenario.lacking:
             wrong.append(f"mpit-dump: {dumped}")
@@ -169,10 +179,10 @@ class Chaos:
             if scenario.lacking and not lacking_is_named(text, scenario.lacking):
                 wrong.append(f"{tool} does not say that {ranks_text(scenario.lacking)} lacks: {text[:1500]}")
         if scenario.end != "finalize" and scenario.dying in scenario.recorded:
-            texts.setdefault("mpit-run", trial.run([self.build + "/bin/mpit-dump", "--crash", self.run_directory], 30).out)
+            texts.setdefault("mpit-run", self.tool("mpit-dump", "--crash").out)
             if not any(scenario.dying in ranks for line in texts["mpit-run"].splitlines() for ranks in ranks_named(line)):
                 wrong.append(f"rank {scenario.dying} is not named, which died: {texts['mpit-run'][:1500]}")
-        shown = trial.run([self.build + "/bin/mpit-dump", "--json", self.run_directory], 30)
+        shown = self.tool("mpit-dump", "--json")
         try:
             counts = [(job["ranks"], job["world_size"]) for job in json.loads(shown.out)["jobs"]]
         except (ValueError, KeyError):
@@ -230,6 +240,7 @@ def main():
                 chaos.tried(scenario)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(chaos.spool, ignore_errors=True)
     later = sorted(chaos.later) or [0.0]
     print(f"jobs with faults by kind: {', '.join(f'{kind} {count}' for kind, count in chaos.wrong.items())}; "
           f"recorded jobs ended later by {later[len(later) // 2]:.2f} s (median), {later[-1]:.2f} s (most)")

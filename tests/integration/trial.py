@@ -3,6 +3,7 @@
 A job that does not end in time is killed with all its descendants. Output goes to files, so that a process that was left
 behind with an open pipe does not hold a test up.
 """
+import contextlib
 import os
 import signal
 import subprocess
@@ -38,6 +39,14 @@ def launcher(mpi, ranks, exported=None, options=()):
     for name, value in (exported or {}).items():
         words += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-genv", name, value]
     return [*words, "-n", str(ranks)]
+
+
+@contextlib.contextmanager
+def spool():
+    """A directory for the live files of a job, in memory where that is possible. What a killed job leaves goes with it."""
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="mpit-spool.", dir=base, ignore_cleanup_errors=True) as path:
+        yield path
 
 
 class Ended:

@@ -106,11 +106,9 @@ class Scenario:
 class Chaos:
     """Runs and judges scenarios."""
 
-    def __init__(self, build, work):
-        self.build, self.work = build, work
+    def __init__(self, build, work, spool):
+        self.build, self.work, self.spool = build, work, spool
         self.run_directory, self.other, self.ledgers = work + "/run", work + "/other", work + "/ledgers"
-        # what a job leaves there when it is killed is not the next one's
-        self.spool = tempfile.mkdtemp(prefix="mpit-chaos.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else work)
         self.environment = trial.environment(MPIT_SPOOL=self.spool)
         self.judge = trial.Judge()
         self.wrong = dict.fromkeys(KINDS, 0)
@@ -121,7 +119,7 @@ class Chaos:
         for path in (self.run_directory, self.other, self.ledgers, self.spool):
             shutil.rmtree(path, ignore_errors=True)
         os.mkdir(self.ledgers)
-        os.mkdir(self.spool)
+        os.mkdir(self.spool)  # what a killed job left there is not the next one's
         scenario.wrapper(self.work + "/wrapper", self.other)
         options = ["--enable-recovery"] if scenario.end.endswith("alone") else []
         preloaded = {"LD_PRELOAD": trial.preload(self.build, scenario.mpi), "MPIT_OUTPUT": self.run_directory}
@@ -231,16 +229,12 @@ def main():
     parser.add_argument("--mpi", help="jobs of this MPI alone")
     words = parser.parse_args()
     mpis = trial.mpis(words.build)
-    work = tempfile.mkdtemp(prefix="mpit-chaos.")
-    chaos = Chaos(words.build, work)
-    try:
+    with tempfile.TemporaryDirectory(prefix="mpit-chaos.", ignore_cleanup_errors=True) as work, trial.spool() as spool:
+        chaos = Chaos(words.build, work, spool)
         for number in range(words.jobs) if words.only is None else [words.only]:
             scenario = Scenario(words.seed, number, mpis)
             if words.mpi in (None, scenario.mpi):
                 chaos.tried(scenario)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        shutil.rmtree(chaos.spool, ignore_errors=True)
     later = sorted(chaos.later) or [0.0]
     print(f"jobs with faults by kind: {', '.join(f'{kind} {count}' for kind, count in chaos.wrong.items())}; "
           f"recorded jobs ended later by {later[len(later) // 2]:.2f} s (median), {later[-1]:.2f} s (most)")

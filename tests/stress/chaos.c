@@ -4,12 +4,14 @@
  * rank writes into DIRECTORY/rank.N and to stdout how many results it checked and how many were wrong. Then RANK ends:
  *
  *   finalize   as all others
+ *   main-gone  all: the main thread leaves by pthread_exit, another one calls MPI_Finalize
  *   kill, abort, exit, _exit   by that; the others wait for a message from it, until the launcher ends them
  *   kill-alone, _exit-alone    by that; the others come to MPI_Finalize (mpirun --enable-recovery)
  *
- * Exit status 1 if a result was wrong. */
+ * CHAOS_CONTROL names a control variable that is set to 1 before MPI_Init. Exit status 1 if a result was wrong. */
 #include <fcntl.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,14 +175,48 @@ static void die(const char *end)
     _exit(0);
 }
 
-int main(int argc, char **argv)
+/* Writes a control variable, if the library has one of that name. What is written is local to this process. */
+static void control_write(const char *name)
 {
-    if (argc != 6)
-        return 2;
-    random_state = strtoull(argv[2], NULL, 10);
-    const char *end = argv[4];
-    int rounds = atoi(argv[3]), dying = atoi(argv[5]);
-    MPI_Init(&argc, &argv);
+    int provided, index, count, value = 1;
+    MPI_T_cvar_handle handle;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+        MPI_T_cvar_write(handle, &value);
+        MPI_T_cvar_handle_free(&handle);
+    }
+    MPI_T_finalize();
+}
+
+/* The results, where the launcher's output may not get to. */
+static int ledger_open(const char *directory)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s/rank.%d", directory, world_rank);
+    int file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        exit(2);
+    return file;
+}
+
+static void finalize(void)
+{
+    MPI_Finalize();
+    dprintf(ledger, "finalized\n");
+}
+
+/* The main thread has left. The process looks like a zombie then. */
+static void *finalize_alone(void *main_thread)
+{
+    pthread_join(*(pthread_t *)main_thread, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    finalize();
+    exit(wrong != 0);
+}
+
+static void work(int rounds)
+{
     draw(2) ? operation(MPI_COMM_WORLD, 0) : exchanges(MPI_COMM_WORLD, 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
@@ -189,15 +225,34 @@ int main(int argc, char **argv)
         if (draw(4) == 0)
             usleep(1000);
     }
-    char name[4096];
-    snprintf(name, sizeof name, "%s/rank.%d", argv[1], world_rank);
-    ledger = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (ledger < 0)
+}
+
+int main(int argc, char **argv)
+{
+    static pthread_t main_thread;
+    if (argc != 6)
         return 2;
+    random_state = strtoull(argv[2], NULL, 10);
+    const char *end = argv[4];
+    int dying = atoi(argv[5]), provided;
+    if (getenv("CHAOS_CONTROL"))
+        control_write(getenv("CHAOS_CONTROL"));
+    if (strcmp(end, "main-gone"))
+        MPI_Init(&argc, &argv);
+    else
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    work(atoi(argv[3]));
+    ledger = ledger_open(argv[1]);
     dprintf(ledger, "%ld checked, %ld wrong\n", checked, wrong);
     printf("rank %d of %d: %ld checked, %ld wrong\n", world_rank, world_size, checked, wrong);
     fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(end, "main-gone")) {
+        pthread_t thread;
+        main_thread = pthread_self();
+        pthread_create(&thread, NULL, finalize_alone, &main_thread);
+        pthread_exit(NULL);
+    }
     if (strcmp(end, "finalize")) {
         if (world_rank == dying)
             die(end);
@@ -207,7 +262,6 @@ int main(int argc, char **argv)
         }
         usleep(60000); /* it is dead by then */
     }
-    MPI_Finalize();
-    dprintf(ledger, "finalized\n");
+    finalize();
     return wrong != 0;
 }

@@ -23,9 +23,11 @@ import trial  # noqa: E402
 LATER = 1.0  # seconds that a recorded job may end after the native one
 PATIENCE = 12.0  # seconds more than natively, after which a job hangs
 REPEATS = 3  # for times, which other programs spoil, and for a status that is another one from run to run
-SETTINGS = [{"MPIT_TRACE": "1"}, {"MPIT_OUTPUT": "{other}"}, {"MPIT_REDUCE": "0"}, {"MPIT_TIMING": "0"}, {"MPIT_TIMING": "7"},
+SETTINGS = [{"MPIT_TRACE": "1"}, {"CHAOS_CONTROL": "mpit_trace"}, {"MPIT_OUTPUT": "{other}"}, {"MPIT_OUTPUT": ""}, {"MPIT_REDUCE": "0"}, {"MPIT_TIMING": "0"}, {"MPIT_TIMING": "7"},
             {"MPIT_SAMPLE_HZ": "100"}, {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring", "MPIT_TRACE_LIMIT_BYTES": "100000"}]
-ENDS = {"openmpi": ["kill", "abort", "exit", "_exit", "kill-alone", "_exit-alone"], "mpich": ["kill", "abort", "exit", "_exit"]}
+ENDS = {"openmpi": ["kill", "abort", "exit", "_exit", "main-gone", "kill-alone", "_exit-alone"],
+        "mpich": ["kill", "abort", "exit", "_exit", "main-gone"]}
+WELL = ("finalize", "main-gone")  # ends that are none of one rank
 KINDS = ("results", "output", "status", "end", "report", "record")
 
 
@@ -87,7 +89,7 @@ class Scenario:
         parts += [f"{ranks_text(ranks)} {what}" for ranks, what in ((self.without, "without mpit"), (self.disabled, "disabled")) if ranks]
         parts += [f"rank {rank} has {' '.join('='.join(pair) for pair in pairs.items())}" for rank, pairs in self.settings.items()]
         if self.end != "finalize":
-            parts.append(f"rank {self.dying} ends by {self.end}")
+            parts.append("all end by main-gone" if self.end in WELL else f"rank {self.dying} ends by {self.end}")
         return ", ".join(parts)
 
     def wrapper(self, path, other):
@@ -167,7 +169,7 @@ class Chaos:
         wrong, texts = [], {}
         if scenario.below == "mpit-run":
             texts["mpit-run"] = recorded.err
-        elif scenario.end != "finalize" and os.path.exists(self.build + "/bin/mpit-collect"):
+        elif scenario.end not in WELL and os.path.exists(self.build + "/bin/mpit-collect"):
             self.tool("mpit-collect")  # nobody else does where the processes died
         dumped = self.tool("mpit-dump")
         texts["mpit-dump"] = dumped.out + dumped.err
@@ -176,17 +178,18 @@ class Chaos:
         for tool, text in texts.items():
             if scenario.lacking and not lacking_is_named(text, scenario.lacking):
                 wrong.append(f"{tool} does not say that {ranks_text(scenario.lacking)} lacks: {text[:1500]}")
-        if scenario.end != "finalize" and scenario.dying in scenario.recorded:
+        if scenario.end not in WELL and scenario.dying in scenario.recorded:
             texts.setdefault("mpit-run", self.tool("mpit-dump", "--crash").out)
             if not any(scenario.dying in ranks for line in texts["mpit-run"].splitlines() for ranks in ranks_named(line)):
                 wrong.append(f"rank {scenario.dying} is not named, which died: {texts['mpit-run'][:1500]}")
         shown = self.tool("mpit-dump", "--json")
         try:
-            counts = [(job["ranks"], job["world_size"]) for job in json.loads(shown.out)["jobs"]]
+            counts = [(job["ranks"], job["world_size"], scenario.end in WELL and job["ended_badly"])
+                      for job in json.loads(shown.out)["jobs"]]
         except (ValueError, KeyError):
             counts = shown
-        right = [(len(scenario.recorded), scenario.ranks)]
-        return wrong, [] if counts == right else [f"mpit-dump --json: (recorded, ranks) is {counts} and not {right}"]
+        right = [(len(scenario.recorded), scenario.ranks, 0)]
+        return wrong, [] if counts == right else [f"mpit-dump --json: (recorded, ranks, ended badly) is {counts} and not {right}"]
 
     def tried(self, scenario):
         """Runs a scenario natively and recorded, and judges."""

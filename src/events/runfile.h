@@ -161,6 +161,35 @@ struct run_header {
     uint64_t pid_namespace;  /* in which pid is its number: the inode of /proc/self/ns/pid; 0: not known */
     /* The launcher's word for it, which holds until world_size is set: the rank + 1, and of how many; 0: not known. */
     uint32_t launched_as, launched_size;
+    uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, where it was */
+    uint32_t clock_trouble; /* enum clock_trouble: why it was not, or not each time */
+};
+
+/* How the clocks of several nodes were measured. */
+enum clock_way {
+    CLOCK_WAY_NONE, /* they were not, or this process was not the one that did it */
+    CLOCK_WAY_TCP,
+    CLOCK_WAY_MPI,
+};
+
+/* What was in the way, with words that say it of a node. */
+#define CLOCK_TROUBLES(X)                                                                                              \
+    X(NONE, "")                                                                                                        \
+    X(OFF, "MPIT_CLOCK_SYNC=none")                                                                                     \
+    X(NO_ADDRESS, "rank 0 left no address in the output directory")                                                    \
+    X(NO_ANSWER, "the file system of the output directory did not answer in time")                                     \
+    X(NO_SOCKET, "no TCP socket, address or thread could be had")                                                      \
+    X(UNREACHABLE, "rank 0 could not be reached over TCP")                                                             \
+    X(LEFT_OUT, "rank 0 did not answer in time")                                                                       \
+    X(NO_ECHO, "the connection over TCP failed")                                                                       \
+    X(INCOMPLETE, "some nodes did not come in time")                                                                   \
+    X(MPI, "communication with MPI failed")
+
+enum clock_trouble {
+#define CLOCK_TROUBLE_ENUM(id, text) CLOCK_TROUBLE_##id,
+    CLOCK_TROUBLES(CLOCK_TROUBLE_ENUM)
+#undef CLOCK_TROUBLE_ENUM
+        CLOCK_TROUBLE_COUNT
 };
 
 /* Which rank the process is, or will be when MPI_Init has returned; -1: not known. */

@@ -162,6 +162,8 @@ bool recorder_start(struct probe *probe, enum call kind)
     pthread_mutex_unlock(&lifetime);
     if (!mine)
         return false;
+    if (recorder_directory())
+        clocks_expect(opened.trace_asked && recording());
     if (recording())
         probe_enter(probe, kind, 0, PEER_NONE);
     native_hold();
@@ -317,11 +319,12 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
     bool together = recorder_directory() && reduction_possible();
-    struct log *shown = together && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
+    bool measured = recorder_directory() && opened.trace_asked;
+    struct log *shown = measured && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
     if (together && !job_comm_comes_late())
         job_comm_make_early();
-    if (together && opened.trace_asked)
-        clocks_begin();
+    if (recorder_directory())
+        clocks_begin(opened.trace_asked && probe->log);
     call_hide(shown);
     if (!probe->log)
         return;
@@ -367,10 +370,10 @@ bool recorder_finish(struct probe *probe)
         counters_flush(log_get());
     }
     struct log *shown = world_is_last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
-    if (recorder_directory() && reduction_possible()) {
+    if (recorder_directory() && reduction_possible())
         job_comm_make_late();
+    if (recorder_directory())
         clocks_end(recorded && book.run.header->traced != TRACED_NOT);
-    }
     if (recorder_directory())
         kept = !reduction_possible() || !reduction_run(recorded, !world_is_last) || !world_is_last ||
                (recorded && (book.run.header->traced != TRACED_NOT || sampler_any()));
@@ -393,6 +396,7 @@ void recorder_finished(struct probe *probe, int result)
     struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
     native_release();
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+    clocks_ended();
     pthread_mutex_lock(&lifetime);
     world_ending = false;
     if (world_is_last)

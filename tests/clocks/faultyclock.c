@@ -5,6 +5,8 @@
  *   FAULT_BEGIN_NS   when, on the true CLOCK_MONOTONIC, all clocks showed the truth but for their offsets
  *   FAULT_NODES      the ranks go round these: "OFFSET_NS:DRIFT_PPM[:WOBBLE_NS],..."
  *
+ *   FAULT_STOP       "RANK:listen" or "RANK:accept": the process stops for 4 s where mpit does that the first time
+ *
  * A node's clock shows t + OFFSET + (t - BEGIN) * DRIFT + WOBBLE * sin(2 pi (t - BEGIN) / 2 s). Only what mpit asks for
  * is changed: the program, MPI and the C library live in the true time.
  */
@@ -13,11 +15,13 @@
 #include <fcntl.h>
 #include <link.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,4 +138,43 @@ int open(const char *path, int flags, ...)
         }
     }
     return real(path, flags, mode);
+}
+
+static void stop_at(const char *place)
+{
+    static int stopped;
+    const char *wanted = variable("FAULT_STOP"), *rank = variable("OMPI_COMM_WORLD_RANK");
+    char here[64];
+    snprintf(here, sizeof here, "%s:%s", rank ? rank : variable("PMI_RANK"), place);
+    if (stopped || !wanted || strcmp(wanted, here) != 0)
+        return;
+    stopped = 1;
+    pid_t process = getpid(), waker = fork();
+    if (waker == 0) {
+        sleep(4);
+        kill(process, SIGCONT);
+        _exit(0);
+    }
+    if (waker > 0)
+        raise(SIGSTOP);
+}
+
+int listen(int fd, int backlog)
+{
+    static int (*real)(int, int);
+    if (!real)
+        real = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
+    if (is_mpit(__builtin_return_address(0)))
+        stop_at("listen");
+    return real(fd, backlog);
+}
+
+int accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags)
+{
+    static int (*real)(int, struct sockaddr *, socklen_t *, int);
+    if (!real)
+        real = (int (*)(int, struct sockaddr *, socklen_t *, int))dlsym(RTLD_NEXT, "accept4");
+    if (is_mpit(__builtin_return_address(0)))
+        stop_at("accept");
+    return real(fd, address, bytes, flags);
 }

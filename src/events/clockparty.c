@@ -310,7 +310,7 @@ enum clock_joined clock_party_join(struct clock_party *party, struct clock_scale
 enum { ECHOES_WITHOUT_GAIN = 40, ECHOES_MOST = 2000, ECHOES_LEAST = 4 };
 #define ECHO_ROOM_NS 10000 /* an echo with more met a processor that was busy: a quiet moment is waited for */
 #define BURST_USUAL_NS UINT64_C(5000000)
-#define BURST_MOST_NS UINT64_C(40000000)
+#define BURST_MOST_NS UINT64_C(20000000)
 
 static bool burst_goes_on(const struct clock_burst *burst, unsigned gainless, uint64_t begin)
 {

@@ -36,6 +36,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "  --trace, --otf2        keep every event; and write an OTF2 archive to DIR/otf2\n"
                            "  --trace-limit BYTES    keep a trace of so much a process; 0: no limit\n"
                            "  --trace-policy POLICY  what goes then: stop, the newest; ring, the oldest\n"
+                           "  --clock-sync WAY       measure clocks of nodes by tcp (the default), mpi, none\n"
                            "  --no-compact           do not compress the files of a trace at the end\n"
                            "  --filter LIST          record only these, or with - in front all but these:\n"
                            "                         \"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
@@ -45,8 +46,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "  --sample-ranks LIST    in these ranks alone: 0,4-7,12-\n"
                            "  --fabric, --os         count libfabric and UCX; kernel time and page faults\n"
                            "  --papi EVENTS          count events: perf::PAGE-FAULTS,PAPI_TOT_INS\n"
-                           "  --summary FILE         the summary as text, or as JSON if it ends in .json\n"
-                           "  --quiet                show no summary\n"
+                           "  --quiet, --summary FILE  no summary; as text, or as JSON if it ends in .json\n"
                            "  --mpi NAME             openmpi or mpich, where that cannot be found out\n"
                            "  --help, --version\n"
                            "\n"
@@ -54,7 +54,8 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *sample, *sample_ranks, *papi;
+    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample, *sample_ranks,
+        *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
     bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */
     enum mpi_abi abi; /* ABI_NONE: to be found out */
@@ -82,6 +83,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"timing", required_argument, NULL, 'n'},
                                             {"trace-limit", required_argument, NULL, 'l'},
                                             {"trace-policy", required_argument, NULL, 'p'},
+                                            {"clock-sync", required_argument, NULL, 'y'},
                                             {"sample", required_argument, NULL, 'z'},
                                             {"sample-ranks", required_argument, NULL, 'r'},
                                             {"no-compact", no_argument, NULL, 'c'},
@@ -122,6 +124,9 @@ static struct request request_read(int argc, char *argv[])
         case 'p':
             request.trace_policy = value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
             request.trace = true;
+            break;
+        case 'y':
+            request.clock_sync = value_check("clock-sync", KNOB_CLOCK_SYNC, optarg);
             break;
         case 'z':
             request.sample = value_check("sample", KNOB_SAMPLE_HZ, optarg);
@@ -251,6 +256,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
+        (request->clock_sync && setenv("MPIT_CLOCK_SYNC", request->clock_sync, 1) != 0) ||
         (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) || (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
         (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
         (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||

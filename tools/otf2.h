@@ -27,7 +27,7 @@ enum { OTF2_ERROR_BYTES = 512, OTF2_WARNING_BYTES = 256, OTF2_WARNINGS_MAX = 32 
 struct otf2_report {
     char error[OTF2_ERROR_BYTES]; /* why there is no archive; "" when there is one */
     int signal;                   /* that came and ended the conversion; 0: none */
-    char clocks[200];             /* how well the clocks of several nodes are known; "" for one */
+    char clocks[320];             /* how well the clocks of several nodes are known; "" for one */
     size_t locations;
     uint64_t events;
     size_t warning_count; /* may be more than OTF2_WARNINGS_MAX: only so many are kept */

@@ -155,6 +155,8 @@ static json_t *clocks_json(const struct run_job *job)
         json_object_set_new(json, "measured", count_json(quality.measured));
         json_object_set_new(json, "times", count_json(quality.least));
         json_object_set_new(json, "error_ns", quality.measured ? count_json(quality.error_ns) : json_null());
+        json_object_set_new(json, "way", json_string(timeline_way(&quality)));
+        json_object_set_new(json, "trouble", quality.trouble ? json_string(timeline_trouble(&quality)) : json_null());
         json_object_set_new(json, "drift_ppm", quality.most > 1 ? json_real(quality.drift * 1e6) : json_null());
     }
     timeline_release(&line);

@@ -158,9 +158,42 @@ size_t timeline_offsets(const struct timeline *line, const struct run_reader *fi
     return count;
 }
 
+/* Those that measured say how, and those that could not say why. */
+static void ways_find(const struct timeline *line, struct timeline_quality *quality)
+{
+    int32_t lowest = INT32_MAX;
+    for (size_t i = 0; i < line->count; i++) {
+        const struct run_header *header = &line->files[i].header;
+        if (line->file_clock[i] == NO_CLOCK)
+            continue;
+        if (header->clock_way)
+            quality->way = (enum clock_way)header->clock_way;
+        if (header->clock_trouble && header->world_rank < lowest) {
+            lowest = header->world_rank;
+            quality->trouble = (enum clock_trouble)header->clock_trouble;
+        }
+    }
+}
+
+const char *timeline_way(const struct timeline_quality *quality)
+{
+    return quality->way == CLOCK_WAY_TCP ? "tcp" : quality->way == CLOCK_WAY_MPI ? "mpi" : "none";
+}
+
+const char *timeline_trouble(const struct timeline_quality *quality)
+{
+    static const char *const texts[] = {
+#define TROUBLE_TEXT(id, text) [CLOCK_TROUBLE_##id] = text,
+        CLOCK_TROUBLES(TROUBLE_TEXT)
+#undef TROUBLE_TEXT
+    };
+    return quality->trouble < CLOCK_TROUBLE_COUNT ? texts[quality->trouble] : "";
+}
+
 struct timeline_quality timeline_quality(const struct timeline *line)
 {
     struct timeline_quality quality = {.nodes = line->clock_count};
+    ways_find(line, &quality);
     for (size_t i = 0; i < line->clock_count; i++) {
         const struct clock_map *map = &line->clocks[i].map;
         if (!map->measured)
@@ -179,30 +212,50 @@ struct timeline_quality timeline_quality(const struct timeline *line)
     return quality;
 }
 
+/* Nothing was measured. */
+static void unmeasured_text(const struct timeline *line, const struct timeline_quality *q, FILE *out)
+{
+    char moved[UNIT_TEXT_BYTES];
+    uint64_t most = 0;
+    for (size_t i = 0; i < line->clock_count; i++)
+        most = line->clocks[i].map.moved_ns > most ? line->clocks[i].map.moved_ns : most;
+    fprintf(out, "clocks of %zu nodes: not measured, as their wall clocks say", q->nodes);
+    if (most)
+        fprintf(out, ", moved by %s, as messages were early", text_of_ns(moved, most));
+}
+
+static void measured_text(const struct timeline_quality *q, FILE *out)
+{
+    static const char *const ways[] = {
+        [CLOCK_WAY_NONE] = "", [CLOCK_WAY_TCP] = " over TCP", [CLOCK_WAY_MPI] = " with MPI"};
+    char error[UNIT_TEXT_BYTES];
+    fprintf(out, "clocks of %zu nodes: within %s of the first one's when measured%s, ", q->nodes,
+            text_of_ns(error, q->error_ns), ways[q->way]);
+    if (q->most < 2)
+        fputs("once: drift not known", out);
+    else
+        fprintf(out, "%zu times: drift up to %.1f ppm", q->least, fabs(q->drift) * 1e6);
+    if (q->measured < q->nodes)
+        fprintf(out, "; %zu of them not measured", q->nodes - q->measured);
+    if (q->moved_ns)
+        fprintf(out, "; moved by %s, as messages were early", text_of_ns(error, q->moved_ns));
+}
+
 const char *timeline_text(const struct timeline *line, char text[TIMELINE_TEXT_BYTES])
 {
     struct timeline_quality q = timeline_quality(line);
-    char error[UNIT_TEXT_BYTES];
     text[0] = '\0';
-    if (q.nodes < 2)
+    FILE *out = q.nodes < 2 ? NULL : fmemopen(text, TIMELINE_TEXT_BYTES, "w");
+    if (!out)
         return text;
-    if (!q.measured) {
-        snprintf(text, TIMELINE_TEXT_BYTES, "clocks of %zu nodes: not measured, as their wall clocks say", q.nodes);
-        return text;
-    }
-    int used = snprintf(text, TIMELINE_TEXT_BYTES, "clocks of %zu nodes: within %s of the first one's when measured, ",
-                        q.nodes, text_of_ns(error, q.error_ns));
-    if (q.most < 2)
-        used += snprintf(text + used, TIMELINE_TEXT_BYTES - (size_t)used, "once: drift not known");
+    if (q.measured)
+        measured_text(&q, out);
     else
-        used += snprintf(text + used, TIMELINE_TEXT_BYTES - (size_t)used, "%zu times: drift up to %.1f ppm", q.least,
-                         fabs(q.drift) * 1e6);
-    if (q.measured < q.nodes)
-        used += snprintf(text + used, TIMELINE_TEXT_BYTES - (size_t)used, "; %zu of them not measured",
-                         q.nodes - q.measured);
-    if (q.moved_ns)
-        snprintf(text + used, TIMELINE_TEXT_BYTES - (size_t)used, "; moved by %s, as messages were early",
-                 text_of_ns(error, q.moved_ns));
+        unmeasured_text(line, &q, out);
+    if (q.trouble)
+        fprintf(out, "; %s", timeline_trouble(&q));
+    fclose(out);
+    text[TIMELINE_TEXT_BYTES - 1] = '\0';
     return text;
 }
 

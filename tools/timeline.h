@@ -31,11 +31,13 @@ struct timeline {
 
 /* How well the clocks of a job's nodes are known. */
 struct timeline_quality {
-    size_t nodes, measured; /* running kernels; how many of them were measured */
-    size_t least, most;     /* how often, those that were */
-    uint64_t error_ns;      /* the largest that a measurement may be wrong by */
-    uint64_t moved_ns;      /* how far messages moved what was measured (clockmessages.h) */
-    double drift;           /* the largest in size, of those that were measured more than once; as a part */
+    size_t nodes, measured;     /* running kernels; how many of them were measured */
+    size_t least, most;         /* how often, those that were */
+    uint64_t error_ns;          /* the largest that a measurement may be wrong by */
+    uint64_t moved_ns;          /* how far messages moved what was measured (clockmessages.h) */
+    double drift;               /* the largest in size, of those that were measured more than once; as a part */
+    enum clock_way way;         /* how they were measured */
+    enum clock_trouble trouble; /* why some were not; the node of the lowest rank that says so */
 };
 
 /* The files stay where they are while it is used. Processes that never had a rank take part if `all`. Returns 0, or -1:
@@ -63,10 +65,15 @@ enum { TIMELINE_OFFSETS_MOST = CLOCK_SYNCS_MOST + 2 };
 size_t timeline_offsets(const struct timeline *line, const struct run_reader *file, uint64_t end_ns,
                         struct timeline_offset list[TIMELINE_OFFSETS_MOST]);
 
+/* "tcp", "mpi" or "none"; and what was in the way, "" if nothing was. */
+const char *timeline_way(const struct timeline_quality *quality);
+const char *timeline_trouble(const struct timeline_quality *quality);
+
 struct timeline_quality timeline_quality(const struct timeline *line);
 
-enum { TIMELINE_TEXT_BYTES = 200 };
-/* "clocks of 3 nodes: within 2.1 us, measured 2 times; drift up to 12 ppm"; "" for a single node. */
+enum { TIMELINE_TEXT_BYTES = 320 };
+/* "clocks of 3 nodes: within 2.1 us of the first one's when measured over TCP, 2 times: drift up to 12 ppm"; "" for a
+ * single node. */
 const char *timeline_text(const struct timeline *line, char text[TIMELINE_TEXT_BYTES]);
 /* That line, if there is one. */
 void timeline_print(const struct run_reader *files, size_t count, FILE *out);

@@ -3,8 +3,8 @@
 _mpit_dump_options='--summary --json --html --events --csv --crash --analyze --otf2 -j --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
     --functions --help --version'
-_mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --no-compact --filter --timing --sample
-    --sample-ranks --fabric --os --papi --summary --quiet --mpi --help --version'
+_mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing
+    --sample --sample-ranks --fabric --os --papi --summary --quiet --mpi --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
 _mpit_top_options='--once --json --interval --ranks --help --version'
 _mpit_exporter_options='--listen --by --communicators --variables --all-sizes --max-series --linger --once --openmetrics --help
@@ -52,6 +52,7 @@ _mpit_value() {
     --run) _mpit_runs ;;
     --mpi) _mpit_words 'openmpi mpich' ;;
     --trace-policy) _mpit_words 'stop ring' ;;
+    --clock-sync) _mpit_words 'tcp mpi none' ;;
     --filter | --functions) _mpit_filter ;;
     --by) _mpit_words 'job rank comm' ;;
     --trace-limit | --timing | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
@@ -67,7 +68,7 @@ _mpit_command_at() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) printf '%d' $((i + 1)); return ;;
-        --output | --trace-limit | --trace-policy | --filter | --timing | --sample | --sample-ranks | --papi | \
+        --output | --trace-limit | --trace-policy | --clock-sync | --filter | --timing | --sample | --sample-ranks | --papi | \
             --summary | --mpi) ((i++)) ;;
         -*) ;;
         *) printf '%d' "$i"; return ;;

@@ -38,6 +38,14 @@ static int policy_check(const char *text, char *problem, size_t size)
     return -1;
 }
 
+static int clock_sync_check(const char *text, char *problem, size_t size)
+{
+    if (strcmp(text, "tcp") == 0 || strcmp(text, "mpi") == 0 || strcmp(text, "none") == 0)
+        return 0;
+    snprintf(problem, size, "allowed are tcp, mpi and none");
+    return -1;
+}
+
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
                     "1: keep raw events in the run file, from when it is written; 0: no longer. It needs a run "
@@ -77,10 +85,16 @@ const struct knob_description knob_table[KNOB_COUNT] = {
          "Names of PAPI events, separated by commas, that are counted inside and outside of MPI calls; fixed "
          "when MPI_Init begins.",
          papi_check},
+    [KNOB_CLOCK_SYNC] =
+        {"mpit_clock_sync", KNOB_TEXT, false, 0, 0, 0,
+         "How the clocks of a traced run on several nodes are measured: tcp, over connections of mpit's own; mpi, with "
+         "messages of MPI, for which all processes of MPI_COMM_WORLD need mpit and the same settings; none. Fixed when "
+         "MPI_Init begins.",
+         clock_sync_check},
     [KNOB_CLOCK_SYNC_BARRIERS] =
         {"mpit_clock_sync_barriers", KNOB_INT, false, 0, 0, INT32_MAX,
          "N > 0: the clocks of a traced run on several nodes are measured again behind every Nth MPI_Barrier on "
-         "MPI_COMM_WORLD, and not only at begin and end; the same in all processes.",
+         "MPI_COMM_WORLD, and not only at begin and end; the same in all processes. It needs mpit_clock_sync mpi.",
          NULL},
     [KNOB_TRACE_POLICY] = {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
                            "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
@@ -116,8 +130,13 @@ uint64_t knobs[KNOB_COUNT] = {
     [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(64) << 20,
 };
 
-static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] =
-                                                      "stop"}; /* under write_lock; of those that are texts */
+/* Under write_lock; of those that are texts. */
+static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] = "stop", [KNOB_CLOCK_SYNC] = "tcp"};
+
+static const char *initial_text(enum knob knob)
+{
+    return knob == KNOB_TRACE_POLICY ? "stop" : knob == KNOB_CLOCK_SYNC ? "tcp" : "none";
+}
 
 uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
@@ -312,7 +331,7 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
     if (description->type != KNOB_TEXT)
         snprintf(initial, sizeof initial, "%" PRIu64, description->initial);
     else
-        snprintf(initial, sizeof initial, "%s", knob == KNOB_TRACE_POLICY ? "stop" : "none");
+        snprintf(initial, sizeof initial, "%s", initial_text(knob));
     snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: %.500s. The default, %s, holds.", name, text,
              strlen(text) > 100 ? "..." : "", reason, initial);
     return false;

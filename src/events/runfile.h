@@ -167,6 +167,8 @@ struct run_header {
     uint32_t apart;   /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
     uint64_t drained; /* bytes of its chunks that lie in the output directory already, and here no more (drain.h) */
     uint64_t spool_limit; /* on what lies here; 0: none */
+    uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, where it was */
+    uint32_t clock_trouble; /* enum clock_trouble: why it was not, or not each time */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */
@@ -176,6 +178,33 @@ struct origin_record {
     char scheduler_job[ORIGIN_JOB_BYTES]; /* "slurm 4711"; "" = none */
     char command[ORIGIN_COMMAND_BYTES];   /* the program and its arguments */
     char directory[ORIGIN_DIRECTORY_BYTES]; /* the working directory */
+};
+
+/* How the clocks of several nodes were measured. */
+enum clock_way {
+    CLOCK_WAY_NONE, /* they were not, or this process was not the one that did it */
+    CLOCK_WAY_TCP,
+    CLOCK_WAY_MPI,
+};
+
+/* What was in the way, with words that say it of a node. */
+#define CLOCK_TROUBLES(X)                                                                                              \
+    X(NONE, "")                                                                                                        \
+    X(OFF, "MPIT_CLOCK_SYNC=none")                                                                                     \
+    X(NO_ADDRESS, "rank 0 left no address in the output directory")                                                    \
+    X(NO_ANSWER, "the file system of the output directory did not answer in time")                                     \
+    X(NO_SOCKET, "no TCP socket, address or thread could be had")                                                      \
+    X(UNREACHABLE, "rank 0 could not be reached over TCP")                                                             \
+    X(LEFT_OUT, "rank 0 did not answer in time")                                                                       \
+    X(NO_ECHO, "the connection over TCP failed")                                                                       \
+    X(INCOMPLETE, "some nodes did not come in time")                                                                   \
+    X(MPI, "communication with MPI failed")
+
+enum clock_trouble {
+#define CLOCK_TROUBLE_ENUM(id, text) CLOCK_TROUBLE_##id,
+    CLOCK_TROUBLES(CLOCK_TROUBLE_ENUM)
+#undef CLOCK_TROUBLE_ENUM
+        CLOCK_TROUBLE_COUNT
 };
 
 /* Which rank the process is, or will be when MPI_Init has returned; -1: not known. */

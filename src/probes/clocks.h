@@ -1,10 +1,13 @@
 /*
- * The clocks of the job's nodes, measured with MPI itself: at the end of MPI_Init, before MPI_Finalize begins, and if
- * it is asked for behind every Nth barrier of all.
+ * The clocks of the job's nodes, measured when MPI_Init ends, and again around MPI_Finalize, in a way that the user
+ * chooses (mpit_clock_sync):
  *
- * Over mpit's own communicator (jobcomm.h); one process of each running kernel, its lowest rank, measures once along a
- * tree (clocksync.h) and tells the others of its kernel, so that each run file has what a reader needs. A process keeps
- * of the tree its own place: whom it measures against, who measures against it, whom it tells.
+ *    tcp    leaders of nodes connect to each other (clocks_tcp.h). No message of MPI, and a bound on each wait.
+ *    mpi    all processes take part with messages of MPI, on a communicator of their own (clocks_mpi.h).
+ *    none   not at all.
+ *
+ * One process of each running kernel measures. Readers take its measurements for all processes of the kernel
+ * (tools/timeline.h).
  */
 #ifndef MPIT_PROBES_CLOCKS_H
 #define MPIT_PROBES_CLOCKS_H
@@ -14,10 +17,12 @@
 
 #include <stdbool.h>
 
-/* All processes of the world call it, where they may talk (reduction_possible); does nothing on a single node. */
-void clocks_begin(void);
-/* All processes call it; `traced`: this one keeps events. Measures if any does. */
+/* In order: before the library's MPI_Init, behind it, before its MPI_Finalize, behind it. For the process of which
+ * MPIT_OUTPUT is set. `traced`: it keeps events. */
+void clocks_expect(bool traced);
+void clocks_begin(bool traced);
 void clocks_end(bool traced);
+void clocks_ended(void);
 
 extern LIBRARY_LOCAL bool clocks_following;
 

@@ -21,6 +21,14 @@ static void local_calls_tell(void)
                    word);
 }
 
+static void clock_barriers_tell(void)
+{
+    char way[KNOB_TEXT_BYTES];
+    knob_read_text(KNOB_CLOCK_SYNC, way);
+    if (knob_load(KNOB_CLOCK_SYNC_BARRIERS) && strcmp(way, "mpi") != 0)
+        opened_say("mpit: MPIT_CLOCK_SYNC_BARRIERS does nothing without MPIT_CLOCK_SYNC=mpi");
+}
+
 /* Another MPI's launcher starts so many, and each is alone. */
 static void launcher_tell(void)
 {
@@ -48,6 +56,7 @@ void environment_tell(bool trace_refused, bool samples_refused)
         opened_say("mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the directory to write into; no samples are taken");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
         opened_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
+    clock_barriers_tell();
     local_calls_tell();
     launcher_tell();
 }

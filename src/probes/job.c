@@ -117,19 +117,32 @@ struct launch job_launch(void)
 {
     static const struct {
         const char *abi; /* that it launches; NULL: any, as Slurm does */
-        const char *rank, *size;
-    } names[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                 {"MPICH", "PMI_RANK", "PMI_SIZE"},
-                 {NULL, "PMI_RANK", "PMI_SIZE"},
-                 {NULL, "PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+        const char *rank, *size, *local_rank, *local_size, *nodes;
+    } names[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                  "OMPI_COMM_WORLD_LOCAL_SIZE", ""},
+                 {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""},
+                 {NULL, "PMI_RANK", "PMI_SIZE", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"},
+                 {NULL, "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"}};
     bool slurm = getenv("SLURM_STEP_ID") != NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct launch launch = {variable_number(names[i].rank), variable_number(names[i].size)};
+        struct launch launch = {.rank = variable_number(names[i].rank),
+                                .size = variable_number(names[i].size),
+                                .local_rank = variable_number(names[i].local_rank),
+                                .local_size = variable_number(names[i].local_size),
+                                .nodes = variable_number(names[i].nodes)};
         bool fits = names[i].abi ? strcmp(names[i].abi, ABI_NAME) == 0 : slurm;
-        if (fits && launch.rank >= 0 && launch.size > launch.rank)
+        bool local = launch.local_rank >= 0 || launch.nodes >= 0;
+        if (fits && launch.rank >= 0 && launch.size > launch.rank && (local || !slurm || !names[i].abi))
             return launch;
     }
-    return (struct launch){-1, 0};
+    return (struct launch){-1, 0, -1, -1, -1};
+}
+
+bool job_launch_is_wide(const struct launch *launch)
+{
+    if (launch->local_size > 0)
+        return launch->local_size < launch->size;
+    return launch->nodes > 1 && launch->size > 1;
 }
 
 /* The port that the parents opened for their children: NAMESPACE.RANK:TAG. */

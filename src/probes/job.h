@@ -20,8 +20,12 @@ uint64_t job_number(const char *directory, int size);
  * many, 0: nothing. */
 struct launch {
     int32_t rank, size;
+    int32_t local_rank, local_size; /* among those of the job on this node; -1: not known */
+    int32_t nodes;                  /* -1: not known */
 };
 struct launch job_launch(void);
+/* The launcher says that the job has processes on several nodes. */
+bool job_launch_is_wide(const struct launch *launch);
 
 /* That of the job whose processes spawned this one's, where the launcher tells (Open MPI's does); 0: none, or not
  * known. */

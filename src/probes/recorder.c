@@ -159,6 +159,8 @@ bool recorder_start(struct probe *probe, enum call kind)
     pthread_mutex_unlock(&lifetime);
     if (!mine)
         return false;
+    if (recorder_directory())
+        clocks_expect(opened.trace_asked && recording());
     if (recording())
         probe_enter(probe, kind, 0, PEER_NONE);
     native_hold();
@@ -316,10 +318,10 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         return;
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
-    bool traced = recorder_directory() && opened.trace_asked;
-    struct log *shown = traced && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
-    if (traced)
-        clocks_begin();
+    bool measured = recorder_directory() && opened.trace_asked;
+    struct log *shown = measured && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
+    if (recorder_directory())
+        clocks_begin(opened.trace_asked && probe->log);
     call_hide(shown);
     if (!probe->log)
         return;
@@ -385,6 +387,7 @@ void recorder_finished(struct probe *probe, int result)
     struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
     native_release();
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+    clocks_ended();
     pthread_mutex_lock(&lifetime);
     world_ending = false;
     if (world_is_last)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct fault {
-    int node;
+    int node, nodes;
     int64_t begin_ns, offset_ns;
     double drift, wobble_ns;
 };
@@ -26,7 +26,7 @@ static inline int fault_read(struct fault *fault, int rank)
     for (const char *c = text; *c; c++)
         count += *c == ',';
     char *word = text;
-    *fault = (struct fault){.node = rank % count, .begin_ns = atoll(begin)};
+    *fault = (struct fault){.node = rank % count, .nodes = count, .begin_ns = atoll(begin)};
     for (int i = 0; i < fault->node; i++)
         word = strchr(word, ',') + 1;
     double offset = 0, ppm = 0, wobble = 0;

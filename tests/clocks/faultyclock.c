@@ -5,6 +5,8 @@
  *   FAULT_BEGIN_NS   when, on the true CLOCK_MONOTONIC, all clocks showed the truth but for their offsets
  *   FAULT_NODES      the ranks go round these: "OFFSET_NS:DRIFT_PPM[:WOBBLE_NS],..."
  *
+ *   FAULT_STOP       "RANK:listen" or "RANK:accept": the process stops for 4 s where mpit does that the first time
+ *
  * A node's clock shows t + OFFSET + (t - BEGIN) * DRIFT + WOBBLE * sin(2 pi (t - BEGIN) / 2 s). Only what mpit asks for
  * is changed: the program, MPI and the C library live in the true time.
  */
@@ -13,11 +15,13 @@
 #include <fcntl.h>
 #include <link.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +32,7 @@ static struct {
     uintptr_t begin, end;
 } mpit;
 static int ready;
+static char local_size[16], local_rank[16];
 
 static int library_find(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -45,13 +50,36 @@ static int library_find(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
+static const char *variable(const char *name)
+{
+    static char *(*real)(const char *);
+    if (!real)
+        real = (char *(*)(const char *))dlsym(RTLD_NEXT, "getenv");
+    return real(name);
+}
+
+/* What the launcher says of the processes on the node. */
+static void neighbours_count(int rank, int size)
+{
+    int all = 0, before = 0;
+    for (int other = 0; other < size; other++) {
+        all += other % fault.nodes == fault.node;
+        before += other < rank && other % fault.nodes == fault.node;
+    }
+    snprintf(local_size, sizeof local_size, "%d", all);
+    snprintf(local_rank, sizeof local_rank, "%d", before);
+}
+
 static int is_mpit(const void *caller)
 {
     if (!ready) {
-        const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-        rank = rank ? rank : getenv("PMI_RANK");
+        const char *rank = variable("OMPI_COMM_WORLD_RANK"), *size = variable("OMPI_COMM_WORLD_SIZE");
+        rank = rank ? rank : variable("PMI_RANK");
+        size = size ? size : variable("PMI_SIZE");
         dl_iterate_phdr(library_find, NULL);
-        ready = rank && fault_read(&fault, atoi(rank)) == 0 ? 1 : -1;
+        ready = rank && size && fault_read(&fault, atoi(rank)) == 0 ? 1 : -1;
+        if (ready > 0)
+            neighbours_count(atoi(rank), atoi(size));
     }
     return ready > 0 && (uintptr_t)caller >= mpit.begin && (uintptr_t)caller < mpit.end;
 }
@@ -71,6 +99,21 @@ int clock_gettime(clockid_t id, struct timespec *time)
     time->tv_sec = ns / 1000000000;
     time->tv_nsec = ns % 1000000000;
     return 0;
+}
+
+/* The launcher's words for a job on several nodes. */
+char *getenv(const char *name)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"};
+    const char *value = variable(name);
+    for (int i = 0; value && i < 2; i++) {
+        if (strcmp(name, sizes[i]) == 0 && is_mpit(__builtin_return_address(0)))
+            return local_size;
+        if (strcmp(name, ranks[i]) == 0 && is_mpit(__builtin_return_address(0)))
+            return local_rank;
+    }
+    return (char *)value;
 }
 
 /* No counter that the kernel trusts, and a kernel of its own. */
@@ -95,4 +138,43 @@ int open(const char *path, int flags, ...)
         }
     }
     return real(path, flags, mode);
+}
+
+static void stop_at(const char *place)
+{
+    static int stopped;
+    const char *wanted = variable("FAULT_STOP"), *rank = variable("OMPI_COMM_WORLD_RANK");
+    char here[64];
+    snprintf(here, sizeof here, "%s:%s", rank ? rank : variable("PMI_RANK"), place);
+    if (stopped || !wanted || strcmp(wanted, here) != 0)
+        return;
+    stopped = 1;
+    pid_t process = getpid(), waker = fork();
+    if (waker == 0) {
+        sleep(4);
+        kill(process, SIGCONT);
+        _exit(0);
+    }
+    if (waker > 0)
+        raise(SIGSTOP);
+}
+
+int listen(int fd, int backlog)
+{
+    static int (*real)(int, int);
+    if (!real)
+        real = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
+    if (is_mpit(__builtin_return_address(0)))
+        stop_at("listen");
+    return real(fd, backlog);
+}
+
+int accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags)
+{
+    static int (*real)(int, struct sockaddr *, socklen_t *, int);
+    if (!real)
+        real = (int (*)(int, struct sockaddr *, socklen_t *, int))dlsym(RTLD_NEXT, "accept4");
+    if (is_mpit(__builtin_return_address(0)))
+        stop_at("accept");
+    return real(fd, address, bytes, flags);
 }

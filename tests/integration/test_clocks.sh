@@ -2,12 +2,13 @@
 # Clocks of several nodes: each rank looks to mpit as if it were on a node of its own, with a clock that is seconds off
 # and drifts by up to 100 ppm (tests/clocks/faultyclock.c). On the time line that the tools make of it no message arrives
 # before it was sent, and the measured times are as near to the true ones as the measurements claim.
+# Over TCP, and with messages of MPI.
 # Usage: test_clocks.sh BUILD_DIRECTORY [MESSAGES_PER_RANK]
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 messages=${2:-0} # 0: what is quick
 . "$here/verdict.sh"
-unset LD_PRELOAD MPIT_OUTPUT MPIT_TRACE MPIT_REDUCE
+unset LD_PRELOAD MPIT_OUTPUT MPIT_TRACE MPIT_REDUCE MPIT_CLOCK_SYNC
 
 # nodes FAULTS: those of the ranks from now on
 nodes() {
@@ -25,6 +26,7 @@ recorded() {
     record="env LD_PRELOAD=$build/tests/faultyclock.so $build/bin/mpit-run --quiet --trace --output $run"
     limit=280 launch "$mpi" "$ranks" "$@" >"$work/out" 2>&1 </dev/null
     local status=$?
+    cp "$work/out" "$work/said"
     record=
     if [ "${wanted_status:-$status}" = any ] && [ "$status" != 0 ] || [ "$status" = "${wanted_status:-0}" ]; then ok "$mpi: $name"; else not_ok "$mpi: $name (status $status)" "$work/out"; fi
 }
@@ -89,15 +91,24 @@ for mpi in openmpi mpich; do
     if [ "$given" = 0 ]; then messages=$((few * 5)); fi
 
     nodes $four
+    MPIT_CLOCK_SYNC=mpi recorded "four nodes, with MPI" 4 "$program" "$messages"
+    truth "no message is early" "messages == 4 * $messages and early == 0 and early_without > messages / 4 and times == 2"
+    truth "as near to the truth as the measurements claim" "off_measured_ns <= bound_ns + 1000"
+    says "the summary says how well the clocks are known, and how" \
+        "'$build/bin/mpit-dump' '$run' | grep -E '^clocks of 4 nodes: within .* when measured with MPI, 2 times: drift up to [0-9.]+ ppm'"
+
+    nodes $four
     recorded "four nodes" 4 "$program" "$messages"
     truth "no message is early" "messages == 4 * $messages and early == 0 and early_without > messages / 4 and times == 2"
     truth "as near to the truth as the measurements claim" "off_measured_ns <= bound_ns + 1000"
-    says "the summary says how well the clocks are known" \
-        "'$build/bin/mpit-dump' '$run' | grep -E '^clocks of 4 nodes: within .*, 2 times: drift up to [0-9.]+ ppm'"
+    says "nothing is left in the directory" "! ls -A '$run' | grep '^\.mpit-clock'"
+    says "the summary says how well the clocks are known, and how" \
+        "'$build/bin/mpit-dump' '$run' | grep -E '^clocks of 4 nodes: within .* when measured over TCP, 2 times: drift up to [0-9.]+ ppm'"
     says "JSON has it" "'$build/bin/mpit-dump' --json '$run' | python3 -c '
 import json, sys
 clocks = json.load(sys.stdin)[\"jobs\"][0][\"clocks\"]
-sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"] != 2 or clocks[\"error_ns\"] <= 0)'"
+sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"] != 2 or clocks[\"error_ns\"] <= 0 or
+         (clocks[\"way\"], clocks[\"trouble\"]) != (\"tcp\", None))'"
     says "the archive is made, and says it, too" \
         "'$build/bin/mpit-dump' --otf2 '$run/otf2' '$run' 2>&1 | grep 'clocks of 4 nodes'"
     says "the archive is sound" "'$build/bin/mpit-dump' --check '$run/otf2'"
@@ -105,8 +116,12 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
     says "what reads the archive finds no message early" "arrivals '$run/otf2/traces.otf2' $messages"
 
     nodes $four
-    MPIT_CLOCK_SYNC_BARRIERS=2 recorded "measured now and then" 4 "$program" "$few" 20 10000
+    MPIT_CLOCK_SYNC=mpi MPIT_CLOCK_SYNC_BARRIERS=2 recorded "measured now and then" 4 "$program" "$few" 20 10000
     truth "measured behind every second barrier" "times == 12 and early == 0"
+    nodes $four
+    MPIT_CLOCK_SYNC_BARRIERS=2 recorded "the same over TCP" 4 "$program" "$few" 20
+    says "barriers need MPI, which is said once" \
+        "grep -c 'MPIT_CLOCK_SYNC_BARRIERS does nothing without MPIT_CLOCK_SYNC=mpi' '$work/said' | grep -qx 1"
 
     nodes 0:0,2000000000:50
     recorded "two nodes, three processes" 3 "$program" "$few"
@@ -117,8 +132,10 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
     truth "what was measured at the begin, and the messages, are used" "early == 0 and times == 1 and messages > $few"
 
     nodes $four
-    MPIT_REDUCE=0 recorded "nothing measured" 4 "$program" "$few"
+    MPIT_CLOCK_SYNC=none recorded "nothing measured" 4 "$program" "$few"
     truth "messages alone set the clocks" "early == 0 and times == 0"
+    says "which is said, and why" "'$build/bin/mpit-dump' --otf2 '$run/otf2' '$run' 2>&1 |
+        grep -E '^.*clocks of 4 nodes: not measured, .*, moved by .*, as messages were early; MPIT_CLOCK_SYNC=none'"
 
     [ "$mpi" = openmpi ] || continue # MPICH cannot make this broadcast
     nodes 0:0,1000000:20

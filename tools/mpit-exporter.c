@@ -16,7 +16,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,16 +291,10 @@ static void print_once(struct exporter *exporter, enum metric_format format)
     fwrite(text.bytes, 1, text.used, stdout);
     text_free(&text);
     output_close();
-    if (exporter->observation.looks_failed) /* which was said: a run that was named is not there */
+    const struct observation *seen = &exporter->observation;
+    /* which was said: a run that was named is not there, or cannot be read */
+    if (seen->looks_failed || (seen->choice.named && seen->unreadable_now))
         exit(1);
-}
-
-static const char *user_name(void)
-{
-    static char number[24];
-    const struct passwd *user = getpwuid(geteuid());
-    snprintf(number, sizeof number, "%u", (unsigned)geteuid());
-    return user ? strdup(user->pw_name) : number;
 }
 
 int main(int argc, char *argv[])
@@ -311,9 +304,7 @@ int main(int argc, char *argv[])
     exporter.observation.choice = request.observation;
     exporter.choice = request.metrics;
     exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
-    exporter.choice.user = user_name();
-    if (!exporter.choice.user ||
-        live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
+    if (live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
         errx(1, "there is not enough memory");
     if (request.once)
         print_once(&exporter, request.openmetrics ? FORMAT_OPENMETRICS : FORMAT_TEXT);

@@ -135,6 +135,22 @@ static int first_look(struct looker *looker, struct top_view *view, struct top_m
     return 1;
 }
 
+/* For scripts: files that cannot be read are told, and are a failure. Returns the exit status. */
+static int unreadable_tell(const struct live *live)
+{
+    size_t count = 0;
+    const struct live_process *first = NULL;
+    for (size_t i = 0; i < live->job_count; i++)
+        for (size_t k = 0; k < live->jobs[i].count; k++)
+            if (!live->jobs[i].processes[k].readable && count++ == 0)
+                first = &live->jobs[i].processes[k];
+    if (count > 1)
+        warnx("%s %s (and so for %zu others)", first->path, first->problem, count - 1);
+    else if (count)
+        warnx("%s %s", first->path, first->problem);
+    return count ? 1 : 0;
+}
+
 static void interval_pass(double seconds)
 {
     struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -202,7 +218,7 @@ static int json_run(struct looker *looker, struct top_view *view, struct top_mod
         json_say(model, looker, request);
     } while (!request->once && (!request->path_count || goes_on(model)));
     output_close();
-    return missing;
+    return missing | (request->once ? unreadable_tell(&looker->live) : 0);
 }
 
 static int page_width(void)
@@ -247,7 +263,7 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
         job_print(view, model, job);
     }
     output_close();
-    return missing;
+    return missing | unreadable_tell(&looker->live);
 }
 
 int main(int argc, char *argv[])

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The values of one metric. */
 struct figure_row {
@@ -74,11 +75,15 @@ struct observed_process {
     bool shown; /* what is told of each process */
 };
 
+enum { USER_BYTES = 64 };
+
 struct observed_job {
     uint64_t job;
     int32_t world_size;
     bool stall_known;
     char program[256], mpi[64];
+    uid_t owner;                         /* of its run files */
+    char user[USER_BYTES];               /* what the owner is called */
     struct observed_process **processes; /* by rank */
     size_t count;
     struct figure_set ended, total; /* total: of all processes, if that is wanted */

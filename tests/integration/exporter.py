@@ -458,7 +458,8 @@ def part_rules():
         once = subprocess.run([EXPORTER, "--once", f"{DIRECTORY}/cut{number}.mpit", files[1]], capture_output=True,
                               text=True, timeout=PATIENCE)
         told(f"a file that was cut off at {size} bytes is none of the others' trouble",
-             once.returncode == 0 and 'rank="' in once.stdout, once.stderr + once.stdout[-500:])
+             once.returncode == 1 and 'rank="' in once.stdout and f"cut{number}.mpit" in once.stderr
+             and "mpit_exporter_processes_unreadable 1" in once.stdout, once.stderr + once.stdout[-500:])
     nothing = subprocess.run([EXPORTER, "--once", f"{DIRECTORY}/nowhere"], capture_output=True, text=True, timeout=PATIENCE)
     told("nothing there is told", nothing.returncode == 1 and "nowhere" in nothing.stderr and "mpit_exporter_errors_total 1" in nothing.stdout,
          nothing.stderr + nothing.stdout[-300:])

@@ -1,0 +1,64 @@
+#!/bin/bash
+# Several users on one machine: root looks at all jobs, others at their own, and no user gets at the figures or the
+# tools of another one. Needs root, which becomes the users daemon and nobody.
+# Usage: test_otherusers.sh BUILD_DIRECTORY
+samples=$(cd "$(dirname "$0")/../samples" && pwd)
+. "$(dirname "$0")/commandline.sh"
+
+if [ "$(id -u)" != 0 ] || ! setpriv --reuid daemon --clear-groups true 2>/dev/null; then
+    echo "only root can become other users"
+    exit 77
+fi
+chmod 755 "$work"
+mkdir place && cp -r "$build/bin" "$build/lib" place # where all users can read it
+mkdir home && chown daemon home
+PATH=$work/place/bin:$PATH
+daemon=(setpriv --reuid daemon --regid daemon --clear-groups env HOME="$work/home")
+nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
+for mpi in mpich openmpi; do
+    has $mpi && break
+done
+built $mpi waits
+
+# ended PROCESS: ends it, one that was started here
+ended() {
+    kill "$1"
+    wait "$1"
+}
+# waits_for PATTERN COMMAND...: until its output has a line like that
+waits_for() {
+    local pattern=$1
+    shift
+    for _ in $(seq 100); do
+        "$@" >out 2>err </dev/null
+        grep -Eq "$pattern" out && return
+        sleep 0.1
+    done
+    return 1
+}
+
+echo "# a job of daemon's, and root's tools"
+"${daemon[@]}" mpit-run --quiet --output home/run "./waits-$mpi" >job.out 2>&1 </dev/null &
+job=$!
+info="^mpit_job_info\{.*program=\"[^\"]*waits-$mpi\".*user=\"daemon\""
+check "the metrics of a named run say whose it is" waits_for "$info" mpit-exporter --once home/run
+
+echo "# files that may not be read"
+mkdir closed
+for number in 1 2; do
+    xzcat "$samples/run-10/plain.mpit.xz" >closed/host.$number.mpit
+done
+chmod 600 closed/*
+gives "mpit-exporter" 1 "${nobody[@]}" mpit-exporter --once closed
+says out '^mpit_exporter_processes_unreadable 2$'
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+gives "mpit-top" 1 "${nobody[@]}" mpit-top --once --interval 0.1 closed
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+gives "mpit-top --json" 1 "${nobody[@]}" mpit-top --once --json --interval 0.1 closed
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+chmod 644 closed/*
+gives "  and when they may" 0 "${nobody[@]}" mpit-exporter --once closed
+says out '^mpit_exporter_processes_unreadable 0$'
+
+ended $job
+summed_up

@@ -2,6 +2,7 @@
  * mpit-top: what the user's MPI jobs on this node do now. It looks into their run files, and the jobs feel nothing.
  */
 #define _GNU_SOURCE
+#include "label.h"
 #include "livefind.h"
 #include "options.h"
 #include "ranklist.h"
@@ -144,10 +145,14 @@ static int unreadable_tell(const struct live *live)
         for (size_t k = 0; k < live->jobs[i].count; k++)
             if (!live->jobs[i].processes[k].readable && count++ == 0)
                 first = &live->jobs[i].processes[k];
+    char text[1024], others[64] = "";
     if (count > 1)
-        warnx("%s %s (and so for %zu others)", first->path, first->problem, count - 1);
-    else if (count)
-        warnx("%s %s", first->path, first->problem);
+        snprintf(others, sizeof others, " (and so for %zu others)", count - 1);
+    if (count) {
+        snprintf(text, sizeof text, "%.400s %.400s%s", first->path, first->problem, others);
+        text_tidy(text, sizeof text); /* anybody may have named the file */
+        warnx("%s", text);
+    }
     return count ? 1 : 0;
 }
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "observation.h"
 
+#include "label.h"
+
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -365,6 +367,7 @@ int observation_take(struct observation *observation, struct live *live)
     if (observation->unreadable_now > 1)
         snprintf(observation->problem + used, sizeof observation->problem - used, " (and so for %" PRIu64 " others)",
                  observation->unreadable_now - 1);
+    text_tidy(observation->problem, sizeof observation->problem); /* it has the name of a file */
     metrics_keep(observation);
     return result ? -1 : 0;
 }

@@ -39,6 +39,7 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     if (vasprintf(&dir->problems[dir->problem_count], format, args) < 0)
         err(1, "no memory");
     va_end(args);
+    text_tidy(dir->problems[dir->problem_count], strlen(dir->problems[dir->problem_count]) + 1); /* a file's name */
     dir->problem_count++;
 }
 

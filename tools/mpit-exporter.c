@@ -1,5 +1,5 @@
 /*
- * mpit-exporter: the figures of the user's running jobs on this node, as metrics over HTTP.
+ * mpit-exporter: the figures of running jobs on this node, the user's or all users', as metrics over HTTP.
  *
  *   client ── GET /metrics ──> httpserver ──> page_make ── live_look ──> observation_take ──> metrics_make ──> text
  *
@@ -29,7 +29,7 @@
 enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
 
 static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
-                           "Serves what your MPI jobs on this node count, while they run, as metrics for\n"
+                           "Serves what MPI jobs on this node count, while they run, as metrics for\n"
                            "Prometheus (OpenMetrics) over HTTP. Finds the jobs by itself; RUN (a run\n"
                            "directory or file) names some instead. See man mpit-exporter.\n"
                            "\n"
@@ -43,6 +43,7 @@ static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
                            "                         !PATTERN for those not\n"
                            "  --all-sizes            a bucket for each power of two, not for each second one\n"
                            "  --max-series N         so many at most (default 10000); a metric counts others\n"
+                           "  --own, --all-users     jobs of this user alone, or of all (root: default)\n"
                            "  --linger SECONDS       show the last figures of a process so long after its\n"
                            "                         end (default 120)\n"
                            "  --once                 print the metrics instead, in Prometheus's text format\n"
@@ -54,7 +55,7 @@ static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
 
 struct request {
     const char *listen;
-    bool once, openmetrics;
+    bool once, openmetrics, all_users;
     struct metrics_choice metrics;
     struct observation_choice observation;
 };
@@ -114,6 +115,10 @@ static void option_take(struct request *request, int option)
     case 'g':
         request->observation.linger_ns = number_read("--linger", optarg) * UINT64_C(1000000000);
         break;
+    case 'w':
+    case 'u':
+        request->all_users = option == 'u';
+        break;
     case 'o':
         request->once = true;
         break;
@@ -132,12 +137,15 @@ static struct request request_read(int argc, char *argv[])
                                             {"all-sizes", no_argument, NULL, 'a'},
                                             {"max-series", required_argument, NULL, 'm'},
                                             {"linger", required_argument, NULL, 'g'},
+                                            {"own", no_argument, NULL, 'w'},
+                                            {"all-users", no_argument, NULL, 'u'},
                                             {"once", no_argument, NULL, 'o'},
                                             {"openmetrics", no_argument, NULL, 'f'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'v'},
                                             {NULL, 0, NULL, 0}};
     struct request request = {
+        .all_users = geteuid() == 0,
         .metrics = {.by = BY_RANK, .series_most = SERIES_DEFAULT},
         .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
     opterr = 0;
@@ -306,6 +314,8 @@ int main(int argc, char *argv[])
     exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
     if (live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
         errx(1, "there is not enough memory");
+    if (request.all_users)
+        live_of_all_users(&exporter.live);
     if (request.once)
         print_once(&exporter, request.openmetrics ? FORMAT_OPENMETRICS : FORMAT_TEXT);
     else

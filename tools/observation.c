@@ -4,7 +4,6 @@
 #include "label.h"
 
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,15 +99,6 @@ static void process_free(struct observed_process *process)
     free(process);
 }
 
-/* Its number where it has no name. */
-static void user_name(char name[USER_BYTES], uid_t user)
-{
-    const struct passwd *entry = getpwuid(user);
-    snprintf(name, USER_BYTES, "%lu", (unsigned long)user);
-    if (entry)
-        snprintf(name, USER_BYTES, "%s", entry->pw_name);
-}
-
 static struct observed_job *job_find(struct observation *observation, const struct run_header *header, uid_t owner)
 {
     for (size_t i = 0; i < observation->job_count; i++)
@@ -120,7 +110,7 @@ static struct observed_job *job_find(struct observation *observation, const stru
     observation->jobs = jobs;
     struct observed_job *job = &jobs[observation->job_count++];
     *job = (struct observed_job){.job = header->job, .owner = owner};
-    user_name(job->user, owner);
+    live_user_name(job->user, owner);
     snprintf(job->program, sizeof job->program, "%.*s", (int)sizeof job->program - 1, header->program);
     snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
     return job;

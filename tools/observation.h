@@ -75,8 +75,6 @@ struct observed_process {
     bool shown; /* what is told of each process */
 };
 
-enum { USER_BYTES = 64 };
-
 struct observed_job {
     uint64_t job;
     int32_t world_size;

@@ -116,6 +116,8 @@ struct top_job {
     bool alive, fabric, os, stall_known, timed, found;
     int32_t world_size;
     char program[256], mpi[64];
+    char user[USER_BYTES]; /* the owner of the run files */
+    bool own;              /* that is who looks */
     uint64_t run_ns;
     struct keytable table; /* of ranks */
     struct top_rank **ranks;

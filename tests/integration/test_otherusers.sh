@@ -43,6 +43,26 @@ job=$!
 info="^mpit_job_info\{.*program=\"[^\"]*waits-$mpi\".*user=\"daemon\""
 check "the metrics of a named run say whose it is" waits_for "$info" mpit-exporter --once home/run
 
+check "root's exporter finds it" waits_for "$info" mpit-exporter --once --by job --variables ''
+gives "  with --own it does not" 0 mpit-exporter --once --own --by job --variables ''
+says_not out "waits-$mpi"
+gives "  nor does that of another user" 0 "${nobody[@]}" mpit-exporter --once --all-users --by job --variables ''
+says_not out "waits-$mpi"
+gives "  that of the job's user does" 0 "${daemon[@]}" mpit-exporter --once --by job --variables ''
+says out "$info"
+if setpriv --bounding-set -all true 2>/dev/null; then # as a service has it (exporter.md)
+    gives "  root's with two capabilities does" 0 setpriv --bounding-set -all,+sys_ptrace,+dac_read_search \
+        mpit-exporter --once --by job --variables ''
+    says out "$info"
+fi
+check "mpit-top --all-users finds it" waits_for "waits-$mpi  of daemon  1 of 1 ranks running" \
+    mpit-top --all-users --once --interval 0.1
+gives "  and says the user in JSON" 0 mpit-top --all-users --once --json --interval 0.1
+check "  of the one job" python3 -c "import json
+assert 'daemon' in [job['user'] for job in json.load(open('out'))['jobs'] if job['program'].endswith('waits-$mpi')]"
+timeout 20 mpit-top --once --interval 0.1 >out 2>err </dev/null
+check "  without the option root sees its own jobs" sh -c '! grep "waits-$0" out' $mpi
+
 echo "# files that may not be read"
 mkdir closed
 for number in 1 2; do

@@ -7,8 +7,8 @@ _mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --no-com
     --sample-ranks --fabric --os --papi --summary --quiet --strict --mpi --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
 _mpit_top_options='--all-users --once --json --interval --ranks --help --version'
-_mpit_exporter_options='--listen --by --communicators --variables --all-sizes --max-series --linger --own --all-users --once --openmetrics --help
-    --version'
+_mpit_exporter_options='--listen --host --token-file --by --communicators --variables --all-sizes --max-series --linger
+    --own --all-users --once --openmetrics --help --version'
 
 _mpit_classes='p2p completion coll comm rma io process other'
 

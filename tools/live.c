@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -401,14 +400,6 @@ void live_close(struct live *live)
 void live_of_all_users(struct live *live)
 {
     live->finder->all_users = true;
-}
-
-void live_user_name(char name[USER_BYTES], uid_t user)
-{
-    const struct passwd *entry = getpwuid(user);
-    snprintf(name, USER_BYTES, "%lu", (unsigned long)user);
-    if (entry)
-        snprintf(name, USER_BYTES, "%s", entry->pw_name);
 }
 
 bool live_is_whole(const struct live_process *process)

@@ -47,7 +47,6 @@ struct live_process {
 };
 
 struct live_finder;
-enum { USER_BYTES = 64 };
 
 struct live_job {
     uint64_t job;
@@ -80,9 +79,6 @@ void live_close(struct live *live);
 void live_now(struct live_process *process);
 /* What was read of it since the look is what stood in its file. */
 bool live_is_whole(const struct live_process *process);
-
-/* What the owner of a run file is called: the number where there is no name. */
-void live_user_name(char name[USER_BYTES], uid_t user);
 
 /* Nanoseconds between two instants of a process's clock; 0 if `to` is not behind `from`. */
 uint64_t live_between(const struct live_process *process, uint64_t from_ticks, uint64_t to_ticks);

@@ -110,7 +110,7 @@ static struct observed_job *job_find(struct observation *observation, const stru
     observation->jobs = jobs;
     struct observed_job *job = &jobs[observation->job_count++];
     *job = (struct observed_job){.job = header->job, .owner = owner};
-    live_user_name(job->user, owner);
+    user_name(job->user, owner);
     snprintf(job->program, sizeof job->program, "%.*s", (int)sizeof job->program - 1, header->program);
     snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
     return job;

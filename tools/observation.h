@@ -23,6 +23,7 @@
 
 #include "live.h"
 #include "metrictable.h"
+#include "username.h"
 
 #include <stdbool.h>
 #include <stddef.h>

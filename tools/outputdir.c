@@ -2,6 +2,7 @@
 #include "outputdir.h"
 
 #include "rundir.h"
+#include "username.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -161,6 +162,24 @@ static int numbered_take(struct output_dir *dir, const struct output_wish *wish)
     return problem;
 }
 
+/* Another user who can change the directory can take run files away, and put others there. */
+static void owner_check(const struct output_dir *dir, const struct output_wish *wish)
+{
+    struct stat st;
+    char user[USER_BYTES];
+    if (stat(dir->path, &st) != 0)
+        return;
+    bool others = st.st_uid != geteuid() && st.st_uid != 0;
+    bool everybody = (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX);
+    if (!others && !everybody)
+        return;
+    refused_drop(dir, wish);
+    user_name(user, st.st_uid);
+    refusal_warn(&wish->refusal, "%sthe output directory %s %s%s: what is recorded there can be replaced",
+                 wish->refusal.strict ? "" : "note: ", dir->given,
+                 everybody ? "can be written by every user" : "belongs to user ", everybody ? "" : user);
+}
+
 bool output_dir_make(struct output_dir *dir, const struct output_wish *wish)
 {
     char wanted[PATH_MAX];
@@ -186,6 +205,7 @@ bool output_dir_make(struct output_dir *dir, const struct output_wish *wish)
     if (taken)
         refusal_warn(&wish->refusal, "note: the output directory %s %s: this run goes to %s", wanted, reason,
                      dir->given);
+    owner_check(dir, wish);
     summary_check(dir, wish);
     return true;
 }

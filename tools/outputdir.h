@@ -31,7 +31,8 @@ struct output_wish {
 /*
  * Finds, makes and tries the directory. Where the one that is wished for holds another run, has an archive or belongs
  * to another job, the first free one of DIR.1, DIR.2, ... is taken, by all processes of a job the same. True: it is
- * there. False: none can be used. Either way what is wrong was said, also with the summary's file.
+ * there. False: none can be used. Either way what is wrong was said, also with the summary's file,
+ * and where other users can change the directory.
  * Strict: whatever is wrong ends the tool, and nothing that was made stays behind.
  */
 bool output_dir_make(struct output_dir *dir, const struct output_wish *wish);

@@ -3,6 +3,7 @@
 
 #include "compact.h"
 #include "label.h"
+#include "username.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -206,11 +207,37 @@ static struct run_job *job_of(struct run_dir *dir, uint64_t number)
     return &dir->jobs[dir->job_count++];
 }
 
+static bool any_owner;
+
+void run_dir_any_owner(void)
+{
+    any_owner = true;
+}
+
+/* Whether the file of that owner is taken; if not, that is a problem. */
+static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
+{
+    char user[USER_BYTES];
+    if (any_owner || dir->named || owner == dir->owner || owner == geteuid() || owner == 0)
+        return true;
+    user_name(user, owner);
+    if (dir->foreign++ == 0)
+        problem_add(dir,
+                    "%s is left out: it belongs to user %s, and not to the owner of the directory; mpit-dump takes it "
+                    "with --any-owner",
+                    path, user);
+    return false;
+}
+
 static void run_file_add(struct run_dir *dir, const char *path)
 {
     struct run_reader reader;
     if (run_reader_open(&reader, path) != 0) {
         problem_add(dir, "%s %s", path, reader.error);
+        return;
+    }
+    if (!owner_check(dir, path, run_reader_owner(&reader))) {
+        run_reader_close(&reader);
         return;
     }
     run_reader_rest(&reader);
@@ -230,10 +257,11 @@ static int rank_order(const void *one, const void *other)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void *file_read(const char *path, size_t *bytes, char error[128])
+/* `owner` is set where the file could be opened. */
+static void *file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
+    struct stat st = {0};
     void *data = NULL;
     if (fd < 0 || fstat(fd, &st) != 0)
         snprintf(error, 128, "cannot be opened: %s", strerror(errno));
@@ -242,6 +270,8 @@ static void *file_read(const char *path, size_t *bytes, char error[128])
     else if (!(data = malloc((size_t)st.st_size + 1)))
         snprintf(error, 128, "cannot be read: no memory");
     *bytes = 0;
+    if (fd >= 0)
+        *owner = st.st_uid;
     while (data && *bytes < (size_t)st.st_size) {
         ssize_t got = read(fd, (char *)data + *bytes, (size_t)st.st_size - *bytes);
         if (got <= 0) {
@@ -261,7 +291,12 @@ static void summary_add(struct run_dir *dir, const char *path)
 {
     char error[128];
     size_t bytes;
-    void *data = file_read(path, &bytes, error);
+    uid_t owner = 0;
+    void *data = file_read(path, &bytes, &owner, error);
+    if (!owner_check(dir, path, owner)) {
+        free(data);
+        return;
+    }
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         err(1, "no memory");
@@ -473,6 +508,8 @@ static int directory_read(struct run_dir *dir, const char *path, char error[512]
         free(entries[i]);
     }
     free(entries);
+    if (dir->foreign > 1)
+        problem_add(dir, "%s: %zu more files are left out, which belong to other users", path, dir->foreign - 1);
     if (count == 0) {
         snprintf(error, 512,
                  "%.300s is no run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file in it",
@@ -494,7 +531,9 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     }
     if (!(dir->path = strdup(path)))
         err(1, "no memory");
-    if (!S_ISDIR(st.st_mode))
+    dir->named = !S_ISDIR(st.st_mode);
+    dir->owner = st.st_uid;
+    if (dir->named)
         file_add(dir, path);
     else if (directory_read(dir, path, error) != 0)
         return -1;

@@ -229,7 +229,7 @@ static void job_describe(struct top_job *job, const struct top_rank *rank)
     if (!job->mpi[0])
         label_clean(job->mpi, sizeof job->mpi, header->mpi, sizeof header->mpi);
     if (!job->user[0]) {
-        live_user_name(job->user, run_reader_owner(run));
+        user_name(job->user, run_reader_owner(run));
         job->own = run_reader_owner(run) == geteuid();
     }
     job->run_ns = rank->run_ns > job->run_ns ? rank->run_ns : job->run_ns;

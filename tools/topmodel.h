@@ -21,6 +21,7 @@
 #include "label.h"
 #include "live.h"
 #include "waiting.h"
+#include "username.h"
 
 struct top_figures {
     uint64_t mpi_ns, stall_ns; /* with the calls under way */

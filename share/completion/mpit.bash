@@ -2,7 +2,7 @@
 
 _mpit_dump_options='--summary --json --html --events --csv --crash --analyze --otf2 -j --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
-    --functions --help --version'
+    --functions --any-owner --help --version'
 _mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --no-compact --filter --timing --sample
     --sample-ranks --fabric --os --papi --summary --quiet --strict --mpi --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'

@@ -80,5 +80,42 @@ chmod 644 closed/*
 gives "  and when they may" 0 "${nobody[@]}" mpit-exporter --once closed
 says out '^mpit_exporter_processes_unreadable 0$'
 
+echo "# directories that others can change"
+"${daemon[@]}" mkdir -m 755 home/mine && "${daemon[@]}" mkdir -m 777 home/open && mkdir -m 1777 sticky && mkdir -m 777 everybody
+gives "one of another user" 0 "${nobody[@]}" mpit-run --output "$work/home/open" sh -c 'echo ran'
+one_says 1 "note: the output directory .*/home/open can be written by every user: what is recorded there can be replaced"
+says out '^ran$'
+gives "  with --strict" 2 "${nobody[@]}" mpit-run --strict --output "$work/home/open" sh -c 'echo ran'
+one_says 1 "the output directory .*/home/open can be written by every user"
+says_not out ran
+gives "one of root's for root" 0 mpit-run --output everybody true
+one_says 1 "note: the output directory everybody can be written by every user"
+gives "one of daemon's for root" 0 mpit-run --output home/mine true
+one_says 1 "note: the output directory home/mine belongs to user daemon"
+gives "  for daemon it is fine" 0 "${daemon[@]}" mpit-run --strict --output home/mine true
+says_not err "can be replaced"
+gives "a new one in a directory like /tmp is fine" 0 "${nobody[@]}" mpit-run --strict --output "$work/sticky/run" true
+says_not err "can be replaced"
+
+echo "# files that another user has put there"
+mkdir mixed
+xzcat "$samples/run-10/plain.mpit.xz" >mixed/host.1.mpit
+xzcat "$samples/run-10/counters.mpit.xz" >mixed/host.2.mpit
+xzcat "$samples"/summary-7/*.summary.xz >mixed/forged.summary 2>/dev/null
+jobs() { python3 -c 'import json, sys; print(len(json.load(open("out"))["jobs"]))'; }
+gives "all of one user" 0 mpit-dump --json mixed
+all=$(jobs)
+chown nobody mixed/host.2.mpit mixed/forged.summary
+gives "some of another one" 1 mpit-dump --json mixed
+one_says 1 "mixed/(host.2.mpit|forged.summary) is left out: it belongs to user nobody, and not to the owner of the directory"
+one_says 1 "mixed: 1 more files are left out, which belong to other users"
+check "  the others are shown" [ "$(jobs)" = 1 ]
+gives "  also of a directory of theirs" 1 "${daemon[@]}" mpit-dump --json "$work/mixed"
+check "  the owner's" [ "$(jobs)" = 1 ]
+gives "  but for the one whose files they are" 0 "${nobody[@]}" mpit-dump --json "$work/mixed"
+gives "  and with --any-owner" 0 mpit-dump --json --any-owner mixed
+check "  all $all" [ "$(jobs)" = "$all" ]
+gives "  and one that is named" 0 mpit-dump mixed/host.2.mpit
+
 ended $job
 summed_up

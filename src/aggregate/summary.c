@@ -331,6 +331,8 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
         memcpy(summary->lost, from->run->header.lost, sizeof summary->lost);
     else
         figures_read(from, "mpit_events_lost", VARIABLE_COUNTER, NULL, summary->lost, LOSS_COUNT);
+    if (!from->run) /* what the file has no room for is in memory, and is counted here */
+        summary->lost[book.run.no_room] -= book.run.unfiled;
     summary->ranks = facts.threads || !has_lost(summary);
     if (!summary->ranks)
         return 0;

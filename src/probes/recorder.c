@@ -137,6 +137,8 @@ static void run_end(enum run_phase phase, bool keep)
     sampler_end();
     ended = true;
     instrument_publish();
+    if (keep)
+        run_unfiled(&book.run, book_events_unfiled());
     run_close(&book.run, phase, keep);
 }
 

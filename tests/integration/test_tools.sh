@@ -285,6 +285,16 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     one_says 1 "note: the output directory text-$mpi holds a recorded run already: this run goes to text-$mpi.1"
     one_says 1 "recorded in text-$mpi.1;"
     gives "  each is there" 0 mpit-dump text-$mpi.1
+    if unshare -m true 2>/dev/null; then # the files of three processes have no room there
+        tight="mkdir -p tight && mount -t tmpfs -o size=100k none tight &&
+            mpit-run --output tight/run mpirun.$mpi -n 3 ./ring-$mpi"
+        gives "on a disk of 100 KB, each process by itself" 0 env MPIT_REDUCE=0 unshare -m sh -c "$tight"
+        lost=$(sed -nE 's/.*not recorded: at least ([0-9]+) event records, cause disk_full$/\1/p' err)
+        check "  each of 9 calls, and what goes with them, is told to be lost ($lost)" test "${lost:-0}" -ge 9 -a "${lost:-0}" -le 40
+        gives "  all together" 0 unshare -m sh -c "$tight"
+        says err "^  ranks      3; 3 threads in MPI; [69] calls"
+        says_not err "not recorded"
+    fi
     gives "two jobs in one run" 0 mpit-run --output two-$mpi sh -c "mpirun.$mpi -n 2 ./ring-$mpi; mpirun.$mpi -n 1 ./ring-$mpi"
     says err "job 2 of 2"
     timeout 120 mpit-run --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err

@@ -1,5 +1,5 @@
 /*
- * mpit-exporter: the figures of running jobs on this node, the user's or all users', as metrics over HTTP.
+ * mpit-exporter: the figures of running jobs on this node, of one user or of all, as metrics over HTTP.
  *
  *   client ── GET /metrics ──> httpserver ──> page_make ── live_look ──> observation_take ──> metrics_make ──> text
  *

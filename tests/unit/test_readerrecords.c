@@ -230,7 +230,8 @@ static void names_in_tables_are_cleaned(void **state)
     strcpy(calls[3].name, "M\x1b[31m\n\x9b!");
     strcpy(variables[2].unit, "s\x1b");
     assert_int_equal(run_reader_open(&reader, damaged_path), 0);
-    assert_string_equal(run_reader_call_name(&reader, 3), "M?[31m?" "?!");
+    assert_string_equal(run_reader_call_name(&reader, 3), "M?[31m?"
+                                                          "?!");
     assert_string_equal(reader.variables[2].unit, "s?");
     assert_string_equal(run_reader_call_name(&reader, 4), calls[4].name);
     assert_int_equal(reader.variables[3].count, variables[3].count);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum { THREADS_MOST = 4096 };
-enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL };
+enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL, OPTION_ANY_OWNER };
 
 static const char help[] = "Usage: mpit-dump [options] RUN\n"
                            "Shows what mpit-run recorded in RUN, a directory or a .mpit or .summary file.\n"
@@ -29,8 +29,8 @@ static const char help[] = "Usage: mpit-dump [options] RUN\n"
                            "  --comm NAME             on this communicator; * and ? stand for any others\n"
                            "  --functions LIST        of these functions or classes: p2p,-MPI_Iprobe\n"
                            "  --verify, --compact     count a trace again; compress the files of a run\n"
-                           "  --check ARCHIVE         judge any OTF2 archive; or with --json\n"
-                           "  --check-rules           what --check judges by\n"
+                           "  --check ARCHIVE         judge an OTF2 archive by --check-rules; --json too\n"
+                           "  --any-owner             take files of users other than the run's, too\n"
                            "  --help, --version\n"
                            "Exit status 1: something could not be read, or is not sound. See man mpit-dump.\n"
                            "Example:  mpit-run --trace --output run mpirun ./app && mpit-dump --html x run\n";
@@ -148,6 +148,7 @@ struct request request_read(int argc, char *argv[])
                                             {"window", required_argument, NULL, OPTION_WINDOW},
                                             {"comm", required_argument, NULL, OPTION_COMM},
                                             {"functions", required_argument, NULL, OPTION_FUNCTIONS},
+                                            {"any-owner", no_argument, NULL, OPTION_ANY_OWNER},
                                             {"check", no_argument, NULL, MODE_CHECK},
                                             {"check-rules", no_argument, NULL, MODE_RULES},
                                             {"help", no_argument, NULL, MODE_HELP},
@@ -172,6 +173,10 @@ struct request request_read(int argc, char *argv[])
             check_rules_print(stdout);
             output_close();
             exit(0);
+        }
+        if (option == OPTION_ANY_OWNER) {
+            request.any_owner = true;
+            continue;
         }
         if (option == OPTION_INTERNAL) {
             request.internal = true;

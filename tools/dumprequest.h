@@ -39,6 +39,7 @@ struct request {
     const char *run;
     bool json;     /* mode_has_json */
     bool internal; /* mode_has_stacks */
+    bool any_owner;
     struct selection selection;
 };
 

@@ -407,6 +407,11 @@ void live_close(struct live *live)
     *live = (struct live){0};
 }
 
+void live_of_all_users(struct live *live)
+{
+    live->finder->all_users = true;
+}
+
 bool live_is_whole(const struct live_process *process)
 {
     return process->readable && !run_reader_is_torn(&process->run);

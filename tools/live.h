@@ -4,7 +4,8 @@
  *   live ── jobs[] ──> processes[] ──> run_reader      one a process; no events, tables alone
  *        └─ finder: the files that are known, open or not (livefind.h)
  *
- * Where they are: every process of this user on this node holds its run file open, in a run directory or in memory
+ * Where they are: every process of this user (or of all users) on this node holds its run file open, in a run directory
+ * or in memory
  * (/proc/PID/fd), or has MPIT_OUTPUT in its environment; with a run directory come the files in it of the job's
  * processes on other nodes, and of those that have died. /proc is gone through once in LIVE_SCAN_NS, and less often
  * where that takes long. A path that is named (a run directory, a run file) is looked at instead, whether its processes
@@ -68,6 +69,8 @@ struct live {
 
 /* paths: none for the user's running jobs. Returns 0, or -1 without memory. Copies the paths. */
 int live_open(struct live *live, const char *const *paths, size_t count);
+/* Where no paths were named: jobs of all users, as far as the caller may read their memory and files; root may. */
+void live_of_all_users(struct live *live);
 /* Looks again. Returns 0, or -1 with a reason: no memory; of a named path, that there is nothing of a run. */
 int live_look(struct live *live, char error[512]);
 void live_close(struct live *live);

@@ -101,7 +101,7 @@ static int place_look(struct live_finder *finder, const char *path)
     return result;
 }
 
-/* ---- the user's processes ---------------------------------------------------------------------------------------- */
+/* ---- processes --------------------------------------------------------------------------------------------------- */
 
 /* Whose files are to be looked at, too. */
 static int directory_add(struct live_finder *finder, const char *path)
@@ -228,7 +228,7 @@ static int processes_look(struct live_finder *finder)
     struct stat st;
     for (struct dirent *entry; result == 0 && processes && (entry = readdir(processes));) {
         if (!isdigit((unsigned char)entry->d_name[0]) || atol(entry->d_name) == own ||
-            fstatat(dirfd(processes), entry->d_name, &st, 0) != 0 || st.st_uid != geteuid())
+            fstatat(dirfd(processes), entry->d_name, &st, 0) != 0 || !(finder->all_users || st.st_uid == geteuid()))
             continue;
         int found = descriptors_look(finder, entry->d_name);
         result = found < 0 ? -1 : home_look(finder, entry->d_name, st.st_ino);

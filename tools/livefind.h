@@ -36,6 +36,7 @@ struct live_finder {
     char **directories;
     size_t directory_count;
     uint64_t scan, scanned_ns, cost_ns;
+    bool all_users;         /* processes of all users, as far as this one may see them; false: its own */
     struct live_seen *seen; /* jobs */
     size_t seen_count;
 };

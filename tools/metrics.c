@@ -273,7 +273,7 @@ static void job_add(struct emission *emission, const struct observed_job *job)
                 "How long the call has lasted that began first of those that are under way on this node.", longest);
     text_label(&emission->labels, "program", job->program, sizeof job->program);
     text_label(&emission->labels, "mpi", job->mpi, sizeof job->mpi);
-    labels_add(&emission->labels, "user", emission->choice->user);
+    labels_add(&emission->labels, "user", job->user);
     info_add(emission, "mpit_job", "The job's program and MPI library.");
 }
 

@@ -20,7 +20,6 @@ struct metrics_choice {
     enum metrics_by by;
     size_t series_most;
     bool all_sizes; /* each bucket of sizes, and not every second */
-    const char *user;
 };
 
 /* What the exporter tells of itself. */

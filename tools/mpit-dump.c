@@ -351,6 +351,8 @@ int main(int argc, char *argv[])
     char error[512];
     if (team->mpi && request.mode != MODE_OTF2)
         usage_reject("this one runs under MPI and writes archives (--otf2 DIR); mpit-dump has the rest");
+    if (request.any_owner)
+        run_dir_any_owner();
     if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {
         int status = request.mode == MODE_OTF2 ? otf2(&request, team) : check_run(request.run, request.json);
         output_close();

@@ -1,5 +1,5 @@
 /*
- * mpit-exporter: the figures of the user's running jobs on this node, as metrics over HTTP.
+ * mpit-exporter: the figures of running jobs on this node, of one user or of all, as metrics over HTTP.
  *
  *   client ── GET /metrics ──> httpserver ──> page_make ── live_look ──> observation_take ──> metrics_make ──> text
  *
@@ -16,7 +16,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +29,14 @@
 enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
 
 static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
-                           "Serves what your MPI jobs on this node count, while they run, as metrics for\n"
+                           "Serves what MPI jobs on this node count, while they run, as metrics for\n"
                            "Prometheus (OpenMetrics) over HTTP. Finds the jobs by itself; RUN (a run\n"
                            "directory or file) names some instead. See man mpit-exporter.\n"
                            "\n"
-                           "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; PORT alone: 127.0.0.1;\n"
-                           "                         port 0: any free one, printed). There is no password\n"
+                           "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; port 0: any free one,\n"
+                           "                         printed), or unix:PATH, a socket\n"
+                           "  --host NAME            the node may be called so, too, by those who ask\n"
+                           "  --token-file FILE      they have to send the token that is in FILE\n"
                            "  --by WHAT              a series for each job, rank (default), or rank and\n"
                            "                         communicator: comm\n"
                            "  --communicators N      with --by comm: so many of a rank at most, the rest as\n"
@@ -44,10 +45,9 @@ static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
                            "                         !PATTERN for those not\n"
                            "  --all-sizes            a bucket for each power of two, not for each second one\n"
                            "  --max-series N         so many at most (default 10000); a metric counts others\n"
-                           "  --linger SECONDS       show the last figures of a process so long after its\n"
-                           "                         end (default 120)\n"
-                           "  --once                 print the metrics instead, in Prometheus's text format\n"
-                           "  --openmetrics          with --once: as OpenMetrics\n"
+                           "  --own, --all-users     jobs of this user alone, or of all (root: default)\n"
+                           "  --linger SECONDS       keep the figures of ended processes (default 120)\n"
+                           "  --once, --openmetrics  print the metrics instead; in the format OpenMetrics\n"
                            "  --help, --version\n"
                            "\n"
                            "Example:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time'\n"
@@ -55,7 +55,10 @@ static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
 
 struct request {
     const char *listen;
-    bool once, openmetrics;
+    bool once, openmetrics, all_users;
+    const char *token_file;
+    const char **hosts; /* as many as there are words in the command line, at most */
+    size_t host_count;
     struct metrics_choice metrics;
     struct observation_choice observation;
 };
@@ -97,6 +100,12 @@ static void option_take(struct request *request, int option)
     case 'l':
         request->listen = optarg;
         break;
+    case 'n':
+        request->hosts[request->host_count++] = optarg;
+        break;
+    case 't':
+        request->token_file = optarg;
+        break;
     case 'b':
         request->metrics.by = by_read(optarg);
         break;
@@ -115,6 +124,10 @@ static void option_take(struct request *request, int option)
     case 'g':
         request->observation.linger_ns = number_read("--linger", optarg) * UINT64_C(1000000000);
         break;
+    case 'w':
+    case 'u':
+        request->all_users = option == 'u';
+        break;
     case 'o':
         request->once = true;
         break;
@@ -127,20 +140,28 @@ static void option_take(struct request *request, int option)
 static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"listen", required_argument, NULL, 'l'},
+                                            {"host", required_argument, NULL, 'n'},
+                                            {"token-file", required_argument, NULL, 't'},
                                             {"by", required_argument, NULL, 'b'},
                                             {"communicators", required_argument, NULL, 'c'},
                                             {"variables", required_argument, NULL, 'p'},
                                             {"all-sizes", no_argument, NULL, 'a'},
                                             {"max-series", required_argument, NULL, 'm'},
                                             {"linger", required_argument, NULL, 'g'},
+                                            {"own", no_argument, NULL, 'w'},
+                                            {"all-users", no_argument, NULL, 'u'},
                                             {"once", no_argument, NULL, 'o'},
                                             {"openmetrics", no_argument, NULL, 'f'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'v'},
                                             {NULL, 0, NULL, 0}};
     struct request request = {
+        .all_users = geteuid() == 0,
+        .hosts = calloc((size_t)argc, sizeof(char *)),
         .metrics = {.by = BY_RANK, .series_most = SERIES_DEFAULT},
         .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
+    if (!request.hosts)
+        errx(1, "there is not enough memory");
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (option == 'h')
@@ -158,8 +179,8 @@ static struct request request_read(int argc, char *argv[])
     char host[ADDRESS_TEXT_BYTES], port[8];
     if (!request.listen)
         request.listen = LISTEN_DEFAULT;
-    if (!http_address_split(request.listen, host, port))
-        usage_reject("--listen is ADDRESS:PORT, [ADDRESS]:PORT of IPv6, or PORT, not '%s'", request.listen);
+    if (!http_address_path(request.listen) && !http_address_split(request.listen, host, port))
+        usage_reject("--listen is ADDRESS:PORT, [ADDRESS]:PORT of IPv6, PORT, or unix:PATH, not '%s'", request.listen);
     request.observation.by_comm = request.metrics.by == BY_COMM;
     request.observation.named = optind < argc;
     return request;
@@ -252,19 +273,31 @@ static int signals_open(void)
     return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void serve(struct exporter *exporter, const char *where)
+static void server_open(struct http_server *server, const struct request *request)
 {
-    struct http_server server;
     char error[512];
+    if (request->token_file && http_token_read(&server->access, request->token_file, error) != 0)
+        errx(1, "%s", error);
+    if (http_open(server, request->listen, error) != 0)
+        errx(1, "%s", error);
+    if (!server->loopback && !request->token_file)
+        warnx("%s can be reached from other nodes, and nobody is asked for a password", server->address);
+    if (http_address_path(server->address))
+        printf("%s\n", server->address);
+    else
+        printf("http://%s/metrics\n", server->address);
+    fflush(stdout);
+}
+
+static void serve(struct exporter *exporter, const struct request *request)
+{
+    struct http_server server = {.answer = page_make,
+                                 .context = exporter,
+                                 .access = {.hosts = request->hosts, .host_count = request->host_count}};
     int signals = signals_open();
     if (signals < 0)
         err(1, "signals cannot be waited for");
-    if (http_open(&server, where, page_make, exporter, error) != 0)
-        errx(1, "%s", error);
-    if (!server.loopback)
-        warnx("%s can be reached from other nodes, and nobody is asked for a password", server.address);
-    printf("http://%s/metrics\n", server.address);
-    fflush(stdout);
+    server_open(&server, request);
     struct pollfd waits[] = {{.fd = signals, .events = POLLIN}, {.fd = http_descriptor(&server), .events = POLLIN}};
     uint64_t scrapes = 0;
     double looked = clock_seconds(CLOCK_MONOTONIC);
@@ -292,16 +325,10 @@ static void print_once(struct exporter *exporter, enum metric_format format)
     fwrite(text.bytes, 1, text.used, stdout);
     text_free(&text);
     output_close();
-    if (exporter->observation.looks_failed) /* which was said: a run that was named is not there */
+    const struct observation *seen = &exporter->observation;
+    /* which was said: a run that was named is not there, or cannot be read */
+    if (seen->looks_failed || (seen->choice.named && seen->unreadable_now))
         exit(1);
-}
-
-static const char *user_name(void)
-{
-    static char number[24];
-    const struct passwd *user = getpwuid(geteuid());
-    snprintf(number, sizeof number, "%u", (unsigned)geteuid());
-    return user ? strdup(user->pw_name) : number;
 }
 
 int main(int argc, char *argv[])
@@ -311,15 +338,16 @@ int main(int argc, char *argv[])
     exporter.observation.choice = request.observation;
     exporter.choice = request.metrics;
     exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
-    exporter.choice.user = user_name();
-    if (!exporter.choice.user ||
-        live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
+    if (live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
         errx(1, "there is not enough memory");
+    if (request.all_users)
+        live_of_all_users(&exporter.live);
     if (request.once)
         print_once(&exporter, request.openmetrics ? FORMAT_OPENMETRICS : FORMAT_TEXT);
     else
-        serve(&exporter, request.listen);
+        serve(&exporter, &request);
     live_close(&exporter.live);
     observation_free(&exporter.observation);
+    free(request.hosts);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "outputdir.h"
 #include "postmortem.h"
 #include "ranklist.h"
+#include "refusal.h"
 #include "spool.h"
 
 #include <err.h>
@@ -46,17 +47,19 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "  --sample-ranks LIST    in these ranks alone: 0,4-7,12-\n"
                            "  --fabric, --os         count libfabric and UCX; kernel time and page faults\n"
                            "  --papi EVENTS          count events: perf::PAGE-FAULTS,PAPI_TOT_INS\n"
-                           "  --quiet, --summary FILE  no summary; as text, or as JSON if it ends in .json\n"
+                           "  --summary FILE         the summary as text, or as JSON if it ends in .json\n"
+                           "  --quiet, --strict      show no summary; run nothing that cannot be recorded\n"
                            "  --mpi NAME             openmpi or mpich, where that cannot be found out\n"
                            "  --help, --version\n"
                            "\n"
-                           "Exit status: the command's; 2: cannot record; 126, 127: COMMAND cannot be run\n"
+                           "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
                            "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
     const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample, *sample_ranks,
         *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
+    bool strict;      /* no run that is not recorded */
     bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */
     enum mpi_abi abi; /* ABI_NONE: to be found out */
     char **words;
@@ -91,6 +94,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"os", no_argument, NULL, 'k'},
                                             {"papi", required_argument, NULL, 'e'},
                                             {"quiet", no_argument, NULL, 'q'},
+                                            {"strict", no_argument, NULL, 'x'},
                                             {"mpi", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'v'},
@@ -100,6 +104,8 @@ static struct request request_read(int argc, char *argv[])
     for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {
         switch (option) {
         case 'o':
+            if (!*optarg || strlen(optarg) >= PATH_MAX)
+                usage_reject("'%.60s' is no name for an output directory", optarg);
             request.output = optarg;
             break;
         case 'a':
@@ -151,6 +157,9 @@ static struct request request_read(int argc, char *argv[])
         case 'q':
             request.quiet = true;
             break;
+        case 'x':
+            request.strict = true;
+            break;
         case 'm':
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
                 usage_reject("--mpi is %s, not '%s'", mpi_abi_choices(), optarg);
@@ -171,6 +180,11 @@ static struct request request_read(int argc, char *argv[])
         usage_reject("which command? There is none behind the options");
     request.words = argv + optind;
     return request;
+}
+
+static struct refusal refusal_of(const struct request *request)
+{
+    return (struct refusal){.strict = request->strict, .silent = request->silent};
 }
 
 static void command_check(const char *word)
@@ -198,35 +212,54 @@ static enum mpi_abi abi_fall_back(void)
     return abi == ABI_NONE ? ABI_FIRST : abi;
 }
 
-/* Ends mpit-run when there is no answer, or no library for it. `above`: the MPI whose launcher started mpit-run. */
-static void library_choose(const struct request *request, enum mpi_abi above, struct abi_choice *choice,
-                           char library[PATH_MAX])
+/* False: there is no library for the MPI, which was said. */
+static bool library_find(const struct request *request, const struct abi_choice *choice, enum mpi_abi abi,
+                         char library[PATH_MAX])
 {
     char other[PATH_MAX];
-    abi_choose(choice, request->words);
-    if (choice->abi == ABI_NONE)
-        choice->abi = above;
-    if (request->abi == ABI_NONE && choice->contradictory)
-        errx(EXIT_USAGE, "cannot tell which MPI '%s' runs: %s; --mpi decides (%s)", request->words[0], choice->because,
-             mpi_abi_choices());
-    if (request->abi == ABI_NONE && choice->abi == ABI_UNKNOWN)
-        errx(EXIT_USAGE,
-             "%s, an MPI of an unknown kind; --mpi decides if it is one of those that mpit knows after all (%s)",
-             choice->because, mpi_abi_choices());
-    enum mpi_abi abi = request->abi != ABI_NONE  ? request->abi
-                       : choice->abi != ABI_NONE ? choice->abi
-                                                 : abi_fall_back();
+    const struct refusal refusal = refusal_of(request);
     if (!installed_library(abi, library)) {
         bool any = false;
         for (int other_abi = ABI_FIRST; other_abi <= ABI_LAST; other_abi++)
             any = any || installed_library((enum mpi_abi)other_abi, other);
-        errx(EXIT_USAGE, "%s, but this mpit was built %s: there is no %s",
-             request->abi != ABI_NONE ? "--mpi asks for it" : choice->because, any ? "for another MPI" : "for no MPI",
-             library);
+        refusal_say(&refusal, "%s, but this mpit was built %s: there is no %s",
+                    request->abi != ABI_NONE ? "--mpi asks for it" : choice->because,
+                    any ? "for another MPI" : "for no MPI", library);
+        return false;
     }
-    if (strpbrk(library, " :"))
-        errx(EXIT_USAGE, "%s cannot be preloaded: its path has a space or a colon in it", library);
+    if (strpbrk(library, " :")) {
+        refusal_say(&refusal, "%s cannot be preloaded: its path has a space or a colon in it", library);
+        return false;
+    }
+    return true;
+}
+
+/* False: there is no answer, or no library for it, which was said. `above`: the MPI whose launcher started mpit-run. */
+static bool library_choose(const struct request *request, enum mpi_abi above, struct abi_choice *choice,
+                           char library[PATH_MAX])
+{
+    const struct refusal refusal = refusal_of(request);
+    abi_choose(choice, request->words);
+    if (choice->abi == ABI_NONE)
+        choice->abi = above;
+    if (request->abi == ABI_NONE && choice->contradictory) {
+        refusal_say(&refusal, "cannot tell which MPI '%s' runs: %s; --mpi decides (%s)", request->words[0],
+                    choice->because, mpi_abi_choices());
+        return false;
+    }
+    if (request->abi == ABI_NONE && choice->abi == ABI_UNKNOWN) {
+        refusal_say(&refusal,
+                    "%s, an MPI of an unknown kind; --mpi decides if it is one of those that mpit knows after all (%s)",
+                    choice->because, mpi_abi_choices());
+        return false;
+    }
+    enum mpi_abi abi = request->abi != ABI_NONE  ? request->abi
+                       : choice->abi != ABI_NONE ? choice->abi
+                                                 : abi_fall_back();
+    if (!library_find(request, choice, abi, library))
+        return false;
     choice->abi = abi;
+    return true;
 }
 
 /* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
@@ -319,6 +352,16 @@ static const char *output_of_environment(void)
 {
     const char *output = getenv("MPIT_OUTPUT");
     return output && *output && !is_below_another() ? output : NULL;
+}
+
+/* False: there is no directory to record in, which was said. */
+static bool output_choose(const struct request *request, const struct launched *place, struct output_dir *output)
+{
+    return output_dir_make(output, &(struct output_wish){.directory = request->output,
+                                                         .summary = request->silent ? NULL : request->summary,
+                                                         .archive = request->otf2,
+                                                         .launched = place,
+                                                         .refusal = refusal_of(request)});
 }
 
 static void policy_explain(const struct request *request)
@@ -445,11 +488,11 @@ int main(int argc, char *argv[])
         policy_explain(&request);
     if (!request.output)
         request.output = output_of_environment();
-    library_choose(&request, place ? place->abi : ABI_NONE, &choice, library);
-    below_choose(&request, &choice);
     struct output_dir output;
-    output_dir_make(&output, request.output, request.otf2 && !request.silent, request.silent ? NULL : request.summary,
-                    place);
+    if (!library_choose(&request, place ? place->abi : ABI_NONE, &choice, library) ||
+        !output_choose(&request, place, &output))
+        program_become(request.words);
+    below_choose(&request, &choice);
     if (!request.silent)
         spool_prepare(&output, request.quiet);
     if (request.silent) {

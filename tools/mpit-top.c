@@ -2,6 +2,7 @@
  * mpit-top: what the user's MPI jobs on this node do now. It looks into their run files, and the jobs feel nothing.
  */
 #define _GNU_SOURCE
+#include "label.h"
 #include "livefind.h"
 #include "options.h"
 #include "ranklist.h"
@@ -27,6 +28,7 @@ static const char help[] = "Usage: mpit-top [options] [RUN|FILE...]\n"
                            "directories and run files. See man mpit-top.\n"
                            "\n"
                            "  --interval SECONDS  from one look to the next (0.1 to 3600; default 1)\n"
+                           "  --all-users         jobs of all users, for root\n"
                            "  --ranks LIST        these ranks alone: 0,4-7,12-\n"
                            "  --once              one screen as text, after one interval (so it is where\n"
                            "                      standard output is no terminal, too)\n"
@@ -43,7 +45,7 @@ static const char help[] = "Usage: mpit-top [options] [RUN|FILE...]\n"
 enum { WIDTH_WITHOUT_TERMINAL = 200, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
 
 struct request {
-    bool once, json;
+    bool once, json, all_users;
     double interval;
     const char *ranks;
     char **paths;
@@ -62,13 +64,11 @@ static double interval_read(const char *text)
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
-                                            {"ranks", required_argument, NULL, 'r'},
-                                            {"once", no_argument, NULL, 'o'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"interval", required_argument, NULL, 'i'}, {"ranks", required_argument, NULL, 'r'},
+        {"all-users", no_argument, NULL, 'u'},      {"once", no_argument, NULL, 'o'},
+        {"json", no_argument, NULL, 'j'},           {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},        {NULL, 0, NULL, 0}};
     struct request request = {.interval = 1};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
@@ -80,6 +80,9 @@ static struct request request_read(int argc, char *argv[])
             if (!rank_list_is_good(optarg))
                 usage_reject("--ranks: '%s' is no list of ranks; " RANK_LIST_ALLOWED, optarg);
             request.ranks = optarg;
+            break;
+        case 'u':
+            request.all_users = true;
             break;
         case 'o':
             request.once = true;
@@ -133,6 +136,26 @@ static int first_look(struct looker *looker, struct top_view *view, struct top_m
         return 0;
     warnx("%s", looker->error);
     return 1;
+}
+
+/* For scripts: files that cannot be read are told, and are a failure. Returns the exit status. */
+static int unreadable_tell(const struct live *live)
+{
+    size_t count = 0;
+    const struct live_process *first = NULL;
+    for (size_t i = 0; i < live->job_count; i++)
+        for (size_t k = 0; k < live->jobs[i].count; k++)
+            if (!live->jobs[i].processes[k].readable && count++ == 0)
+                first = &live->jobs[i].processes[k];
+    char text[1024], others[64] = "";
+    if (count > 1)
+        snprintf(others, sizeof others, " (and so for %zu others)", count - 1);
+    if (count) {
+        snprintf(text, sizeof text, "%.400s %.400s%s", first->path, first->problem, others);
+        text_tidy(text, sizeof text); /* anybody may have named the file */
+        warnx("%s", text);
+    }
+    return count ? 1 : 0;
 }
 
 static void interval_pass(double seconds)
@@ -202,7 +225,7 @@ static int json_run(struct looker *looker, struct top_view *view, struct top_mod
         json_say(model, looker, request);
     } while (!request->once && (!request->path_count || goes_on(model)));
     output_close();
-    return missing;
+    return missing | (request->once ? unreadable_tell(&looker->live) : 0);
 }
 
 static int page_width(void)
@@ -236,7 +259,10 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
     interval_pass(view->interval);
     look_or_end(looker, view, model);
     if (view->message || !model->job_count)
-        errx(1, "%s", view->message ? view->message : "no job of yours runs with mpit on this node");
+        errx(1, "%s",
+             view->message        ? view->message
+             : request->all_users ? "no job that this user can see runs with mpit on this node"
+                                  : "no job of yours runs with mpit on this node");
     ranks_check(model, request);
     for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* those that run come first */
         const struct top_job *job = &model->jobs[i % model->job_count];
@@ -247,7 +273,7 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
         job_print(view, model, job);
     }
     output_close();
-    return missing;
+    return missing | unreadable_tell(&looker->live);
 }
 
 int main(int argc, char *argv[])
@@ -262,6 +288,8 @@ int main(int argc, char *argv[])
     view.ranks = request.ranks;
     if (live_open(&looker.live, (const char *const *)request.paths, request.path_count) != 0)
         errx(1, "no memory");
+    if (request.all_users)
+        live_of_all_users(&looker.live);
     if (request.json)
         status = json_run(&looker, &view, &model, &request);
     else if (request.once || !top_screen_open())

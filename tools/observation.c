@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "observation.h"
 
+#include "label.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +99,7 @@ static void process_free(struct observed_process *process)
     free(process);
 }
 
-static struct observed_job *job_find(struct observation *observation, const struct run_header *header)
+static struct observed_job *job_find(struct observation *observation, const struct run_header *header, uid_t owner)
 {
     for (size_t i = 0; i < observation->job_count; i++)
         if (observation->jobs[i].job == header->job)
@@ -106,7 +109,8 @@ static struct observed_job *job_find(struct observation *observation, const stru
         return NULL;
     observation->jobs = jobs;
     struct observed_job *job = &jobs[observation->job_count++];
-    *job = (struct observed_job){.job = header->job};
+    *job = (struct observed_job){.job = header->job, .owner = owner};
+    user_name(job->user, owner);
     snprintf(job->program, sizeof job->program, "%.*s", (int)sizeof job->program - 1, header->program);
     snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
     return job;
@@ -198,12 +202,32 @@ static void activity_clear(struct observed_process *process)
  * ----------------------------------------------------------------------------------------------------------
  */
 
+/* Its file cannot be read at this look, or is not taken. That is not its end. */
+static void process_excuse(struct observation *observation, const struct live_process *live, const char *reason)
+{
+    for (size_t i = 0; i < observation->job_count; i++)
+        for (size_t k = 0; k < observation->jobs[i].count; k++) {
+            struct observed_process *process = observation->jobs[i].processes[k];
+            if (process->path && strcmp(process->path, live->path) == 0)
+                process->look = observation->looks;
+        }
+    observation->unreadable_now++;
+    observation->unreadable++;
+    if (observation->unreadable_now > 1)
+        return;
+    snprintf(observation->problem, sizeof observation->problem, "%.200s %.250s", live->path, reason);
+}
+
 static int process_take(struct observation *observation, const struct live_process *live, uint64_t now)
 {
     const struct run_header *header = &live->run.header;
-    struct observed_job *job = job_find(observation, header);
+    struct observed_job *job = job_find(observation, header, run_reader_owner(&live->run));
     if (!job)
         return -1;
+    if (job->owner != run_reader_owner(&live->run)) { /* it would speak for another user's job */
+        process_excuse(observation, live, "says that it is of a job of another user");
+        return 0;
+    }
     struct observed_process *process = process_find(job, header);
     if (!process && !live->alive && !observation->choice.named) /* it ended before anybody looked */
         return 0;
@@ -225,20 +249,6 @@ static int process_take(struct observation *observation, const struct live_proce
     else
         process->gone_ns = now;
     return observation_read(observation, process, &live->run, live->path);
-}
-
-/* Its file cannot be read at this look. That is not its end. */
-static void process_excuse(struct observation *observation, const struct live_process *live)
-{
-    for (size_t i = 0; i < observation->job_count; i++)
-        for (size_t k = 0; k < observation->jobs[i].count; k++) {
-            struct observed_process *process = observation->jobs[i].processes[k];
-            if (process->path && strcmp(process->path, live->path) == 0)
-                process->look = observation->looks;
-        }
-    observation->unreadable_now++;
-    observation->unreadable++;
-    snprintf(observation->problem, sizeof observation->problem, "%.200s %.300s", live->path, live->problem);
 }
 
 static int job_age(struct observation *observation, struct observed_job *job, uint64_t now)
@@ -325,10 +335,10 @@ int observation_take(struct observation *observation, struct live *live)
     for (size_t i = 0; i < live->job_count; i++)
         for (size_t k = 0; k < live->jobs[i].count; k++) {
             const struct live_process *process = &live->jobs[i].processes[k];
-            if (!process->here)
+            if (!process->here && (process->readable || !observation->choice.named))
                 continue;
             if (!process->readable)
-                process_excuse(observation, process);
+                process_excuse(observation, process, process->problem);
             else if (process->run.header.world_rank < 0 || !process->run.header.job)
                 observation->rankless_now++;
             else
@@ -343,6 +353,11 @@ int observation_take(struct observation *observation, struct live *live)
             job_free(job);
     }
     observation->job_count = kept;
+    size_t used = strlen(observation->problem);
+    if (observation->unreadable_now > 1)
+        snprintf(observation->problem + used, sizeof observation->problem - used, " (and so for %" PRIu64 " others)",
+                 observation->unreadable_now - 1);
+    text_tidy(observation->problem, sizeof observation->problem); /* it has the name of a file */
     metrics_keep(observation);
     return result ? -1 : 0;
 }

@@ -23,10 +23,12 @@
 
 #include "live.h"
 #include "metrictable.h"
+#include "username.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The values of one metric. */
 struct figure_row {
@@ -79,6 +81,8 @@ struct observed_job {
     int32_t world_size;
     bool stall_known;
     char program[256], mpi[64];
+    uid_t owner;                         /* of its run files */
+    char user[USER_BYTES];               /* what the owner is called */
     struct observed_process **processes; /* by rank */
     size_t count;
     struct figure_set ended, total; /* total: of all processes, if that is wanted */

@@ -14,6 +14,7 @@
 #include "timeline.h"
 
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -100,9 +101,9 @@ static void nothing_say(const struct outcome *outcome)
     output_dir_drop(outcome->output);
 }
 
-static int summaries_write(const struct outcome *outcome, const struct run_dir *dir, FILE *out)
+static int summaries_write(const struct run_dir *dir, bool json, FILE *out)
 {
-    if (outcome->summary && is_json(outcome->summary))
+    if (json)
         return summary_write_json(dir, out);
     for (size_t i = 0; i < dir->job_count; i++) {
         if (i > 0)
@@ -115,21 +116,35 @@ static int summaries_write(const struct outcome *outcome, const struct run_dir *
     return ferror(out) ? -1 : 0;
 }
 
+/* Returns 0 or an errno. */
+static int summary_to_file(const struct run_dir *dir, const char *path)
+{
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return errno;
+    errno = 0;
+    int result = summaries_write(dir, is_json(path), out), problem = errno;
+    if (fclose(out) != 0)
+        return errno;
+    return result == 0 ? 0 : problem ? problem : EIO;
+}
+
 static void summary_show(const struct outcome *outcome, const struct run_dir *dir)
 {
-    bool to_file = outcome->summary && strcmp(outcome->summary, "-") != 0;
-    if (!outcome->summary && outcome->quiet)
+    const char *path = outcome->summary;
+    bool to_stdout = path && strcmp(path, "-") == 0;
+    if (!path && outcome->quiet)
         return;
-    FILE *out = to_file ? fopen(outcome->summary, "w") : outcome->summary ? stdout : stderr;
-    if (!out) {
-        warn("the summary cannot be written to %s", outcome->summary);
-        return;
+    if (path && !to_stdout) {
+        int problem = summary_to_file(dir, path);
+        if (!problem)
+            return;
+        warnx("the summary cannot be written to %s: %s; here it is", path, strerror(problem));
     }
-    if (!to_file)
-        fprintf(out, "\n"); /* apart from what the program printed */
-    int result = summaries_write(outcome, dir, out);
-    if ((to_file ? fclose(out) : fflush(out)) != 0 || result != 0)
-        warn("the summary cannot be written to %s", to_file ? outcome->summary : "the terminal");
+    FILE *out = to_stdout ? stdout : stderr;
+    fprintf(out, "\n"); /* apart from what the program printed */
+    if (summaries_write(dir, false, out) != 0 || fflush(out) != 0)
+        warn("the summary cannot be written to the terminal");
 }
 
 /* The job has ended, so this is in nobody's way. What cannot be replaced stays as it was, and can be read as well. */

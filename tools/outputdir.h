@@ -1,11 +1,12 @@
 /*
- * The directory that a run is recorded in: made and tried before the program starts, because what is missing afterwards
- * cannot be recorded again.
+ * The directory that a run is recorded in. It is made and tried before the program starts: what is wrong is said then,
+ * and not after hours.
  */
 #ifndef MPIT_TOOLS_OUTPUTDIR_H
 #define MPIT_TOOLS_OUTPUTDIR_H
 
 #include "launched.h"
+#include "refusal.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -19,14 +20,23 @@ struct output_dir {
     bool shared; /* by the mpit-runs of a job: launched.h */
 };
 
+/* What the directory is for. */
+struct output_wish {
+    const char *directory;           /* NULL: a new one in the working directory */
+    const char *summary;             /* a file that is to be written at the end, "-", or NULL */
+    bool archive;                    /* it gets an OTF2 archive */
+    const struct launched *launched; /* mpit-run is one of several in a job (launched.h); NULL: it is not */
+    struct refusal refusal;
+};
+
 /*
- * `wanted` NULL: a new one in the working directory. Ends the tool with 2 and a message if the directory cannot be
- * made or written, or holds a run already, or if the file `summary` (NULL: none; "-": none either) could not be
- * written; it may lie in the directory. Nothing that was made stays behind then. `launched` (NULL: it is not): mpit-run
- * is one of several in a job, and the directory may have been made, and have run files, by the others.
+ * Finds, makes and tries the directory. Where the one that is wished for holds another run, has an archive or belongs
+ * to another job, the first free one of DIR.1, DIR.2, ... is taken, by all processes of a job the same. True: it is
+ * there. False: none can be used. Either way what is wrong was said, also with the summary's file,
+ * and where other users can change the directory.
+ * Strict: whatever is wrong ends the tool, and nothing that was made stays behind.
  */
-void output_dir_make(struct output_dir *dir, const char *wanted, bool with_archive, const char *summary,
-                     const struct launched *launched);
+bool output_dir_make(struct output_dir *dir, const struct output_wish *wish);
 /* Removes what was made of it, if nothing has been put there, and no others may be going to. */
 void output_dir_drop(const struct output_dir *dir);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "processlife.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -66,12 +67,14 @@ static bool is_program(const char *now, const struct run_header *header)
 bool process_lives(const struct run_header *header)
 {
     char path[64], program[PATH_MAX];
-    if (!process_is_here(header) || header->pid > INT_MAX || header->pid == 0 || kill((pid_t)header->pid, 0) != 0)
+    if (!process_is_here(header) || header->pid > INT_MAX || header->pid == 0)
+        return false;
+    if (kill((pid_t)header->pid, 0) != 0 && errno != EPERM) /* another user's is there all the same */
         return false;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
     ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
     program[n > 0 ? n : 0] = '\0';
-    return n > 0 && is_program(program, header);
+    return n > 0 ? is_program(program, header) : errno == EACCES; /* what it runs is not told to other users */
 }
 
 /* Its number in the innermost of the namespaces that it is in; 0: not known. */

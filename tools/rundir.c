@@ -5,6 +5,7 @@
 #include "label.h"
 #include "sealed.h"
 #include "spools.h"
+#include "username.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -41,6 +42,7 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     if (vasprintf(&dir->problems[dir->problem_count], format, args) < 0)
         err(1, "no memory");
     va_end(args);
+    text_tidy(dir->problems[dir->problem_count], strlen(dir->problems[dir->problem_count]) + 1); /* a file's name */
     dir->problem_count++;
 }
 
@@ -144,11 +146,37 @@ static struct run_job *job_of(struct run_dir *dir, uint64_t number)
     return &dir->jobs[dir->job_count++];
 }
 
+static bool any_owner;
+
+void run_dir_any_owner(void)
+{
+    any_owner = true;
+}
+
+/* Whether the file of that owner is taken; if not, that is a problem. */
+static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
+{
+    char user[USER_BYTES];
+    if (any_owner || dir->named || owner == dir->owner || owner == geteuid() || owner == 0)
+        return true;
+    user_name(user, owner);
+    if (dir->foreign++ == 0)
+        problem_add(dir,
+                    "%s is left out: it belongs to user %s, and not to the owner of the directory; mpit-dump takes it "
+                    "with --any-owner",
+                    path, user);
+    return false;
+}
+
 static void run_file_add(struct run_dir *dir, const char *path)
 {
     struct run_reader reader;
     if (run_reader_open(&reader, path) != 0) {
         problem_add(dir, "%s %s", path, reader.error);
+        return;
+    }
+    if (!owner_check(dir, path, run_reader_owner(&reader))) {
+        run_reader_close(&reader);
         return;
     }
     run_reader_rest(&reader);
@@ -168,10 +196,11 @@ static int rank_order(const void *one, const void *other)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void *file_read(const char *path, size_t *bytes, char error[128])
+/* `owner` is set where the file could be opened. */
+static void *file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
+    struct stat st = {0};
     void *data = NULL;
     if (fd < 0 || fstat(fd, &st) != 0)
         snprintf(error, 128, "cannot be opened: %s", strerror(errno));
@@ -180,6 +209,8 @@ static void *file_read(const char *path, size_t *bytes, char error[128])
     else if (!(data = malloc((size_t)st.st_size + 1)))
         snprintf(error, 128, "cannot be read: no memory");
     *bytes = 0;
+    if (fd >= 0)
+        *owner = st.st_uid;
     while (data && *bytes < (size_t)st.st_size) {
         ssize_t got = read(fd, (char *)data + *bytes, (size_t)st.st_size - *bytes);
         if (got <= 0) {
@@ -208,10 +239,10 @@ static struct summary *summary_join(struct summary *whole, struct summary *part)
 }
 
 /* Summaries of older versions are neither compressed nor sealed. */
-static int summary_read(struct summary *summary, const char *path, char error[128])
+static int summary_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
 {
     size_t bytes;
-    void *data = file_read(path, &bytes, error);
+    void *data = file_read(path, &bytes, owner, error);
     if (data && sealed_is(data, bytes)) {
         void *file = data;
         data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
@@ -226,11 +257,17 @@ static int summary_read(struct summary *summary, const char *path, char error[12
 static void summary_add(struct run_dir *dir, const char *path)
 {
     char error[128];
+    uid_t owner = dir->owner;
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         err(1, "no memory");
-    if (summary_read(summary, path, error) != 0) {
-        problem_add(dir, "%s %s", path, error);
+    int result = summary_read(summary, path, &owner, error);
+    bool taken = owner_check(dir, path, owner);
+    if (result != 0 || !taken) {
+        if (taken)
+            problem_add(dir, "%s %s", path, error);
+        if (result == 0)
+            summary_release(summary);
         free(summary);
         return;
     }
@@ -437,6 +474,8 @@ static int directory_read(struct run_dir *dir, const char *path, char error[512]
                  strerror(problem));
         return -1;
     }
+    if (dir->foreign > 1)
+        problem_add(dir, "%s: %zu more files are left out, which belong to other users", path, dir->foreign - 1);
     if (count == 0) {
         snprintf(error, 512,
                  "%.300s is no run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file in it",
@@ -452,16 +491,18 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     struct stat st;
     *dir = (struct run_dir){0};
     error[0] = '\0';
-    bool is_file = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
     if (!(dir->path = strdup(path)))
         err(1, "no memory");
-    if (is_file)
+    bool exists = stat(path, &st) == 0;
+    dir->named = exists && !S_ISDIR(st.st_mode);
+    dir->owner = exists ? st.st_uid : geteuid(); /* it is made when the job ends */
+    if (dir->named)
         file_add(dir, path);
     else if (directory_read(dir, path, error) != 0)
         return -1;
     for (size_t i = 0; i < dir->job_count; i++)
         job_summarize(&dir->jobs[i]);
-    for (size_t i = 0; !is_file && i < dir->job_count; i++)
+    for (size_t i = 0; !dir->named && i < dir->job_count; i++)
         job_note(dir, &dir->jobs[i]);
     if (dir->job_count == 0) {
         snprintf(error, 512, "nothing in %.300s can be read", path);

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* What of a job is to be shown, where that is not all (jobpart.h). */
 struct selection;
@@ -48,9 +49,18 @@ struct run_dir {
     void *numbers;   /* of the jobs, in a tree (search.h) */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
-    char **notes; /* which processes of a job left no run file where there should be one */
+    bool named;     /* one file, which is taken whoever owns it */
+    uid_t owner;    /* of the directory */
+    size_t foreign; /* files that were left out for their owners */
+    char **notes;   /* which processes of a job left no run file where there should be one */
     size_t note_count;
 };
+
+/*
+ * A file in a directory whose owner is neither the directory's, nor who looks, nor root is left out, and is a problem:
+ * where many may write, one of them may have put it there. After this call such files are taken.
+ */
+void run_dir_any_owner(void);
 
 /*
  * Returns 0, or -1 with a reason: no such directory, none of a run, nothing in it that can be read. In both cases

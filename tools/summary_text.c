@@ -185,9 +185,23 @@ static void selection_print(const struct summary *summary, const struct run_part
     }
 }
 
+/* What a loss is counted in. Where the recorder had no room, a process that was killed told of one event alone. */
+static const char *loss_text(char text[64], size_t cause, uint64_t count)
+{
+    static const char *const nouns[LOSS_COUNT] = {
+        [LOSS_NO_MEMORY] = "event record",   [LOSS_NO_FILE] = "event record",    [LOSS_DISK_FULL] = "event record",
+        [LOSS_TRACE_LIMIT] = "event record", [LOSS_UNKNOWN_REQUEST] = "request", [LOSS_UNSEEN_COMPLETION] = "request",
+        [LOSS_REGION_DEPTH] = "region"};
+    char number[UNIT_TEXT_BYTES];
+    bool least = cause == LOSS_NO_MEMORY || cause == LOSS_NO_FILE || cause == LOSS_DISK_FULL;
+    snprintf(text, 64, "%s%s%s%s%s", least ? "at least " : "", text_of_count(number, count), nouns[cause] ? " " : "",
+             nouns[cause] ? nouns[cause] : "", nouns[cause] && count != 1 ? "s" : "");
+    return text;
+}
+
 static void losses_print(const struct summary *summary, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES];
+    char a[UNIT_TEXT_BYTES], loss[64];
     uint32_t later = summary->ended_later, badly = summary->ended_badly > later ? summary->ended_badly - later : 0;
     if (badly)
         fprintf(out,
@@ -202,7 +216,7 @@ static void losses_print(const struct summary *summary, FILE *out)
     for (size_t i = 0; i < LOSS_COUNT; i++)
         if (summary->lost[i])
             fprintf(out, "  !          not %s: %s, cause %s\n", i == LOSS_TRACE_LIMIT ? "in the trace" : "recorded",
-                    text_of_count(a, summary->lost[i]), variable_slot_name(NAMES_LOSS, i));
+                    loss_text(loss, i, summary->lost[i]), variable_slot_name(NAMES_LOSS, i));
 }
 
 static int call_order(const void *a, const void *b, void *summary)

@@ -155,6 +155,7 @@ static json_t *job_json(const struct top_job *job, const char *ranks)
                                "mpi", job->mpi, "world_size", (int)job->world_size, "alive", job->alive, "running",
                                (int)job->running, "dead", (int)job->dead, "run_ns", (json_int_t)job->run_ns,
                                "interval_ns", (json_int_t)job->interval_ns);
+    json_object_set_new(object, "user", json_string(job->user));
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
     json_object_set_new(object, "deadlock_ranks", circle_json(job));
     json_object_set_new(object, "rates", rates_json(job, &job->rates, &job->now));

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *top_state_name(enum top_state state)
 {
@@ -227,6 +228,10 @@ static void job_describe(struct top_job *job, const struct top_rank *rank)
         label_clean(job->program, sizeof job->program, header->program, sizeof header->program);
     if (!job->mpi[0])
         label_clean(job->mpi, sizeof job->mpi, header->mpi, sizeof header->mpi);
+    if (!job->user[0]) {
+        user_name(job->user, run_reader_owner(run));
+        job->own = run_reader_owner(run) == geteuid();
+    }
     job->run_ns = rank->run_ns > job->run_ns ? rank->run_ns : job->run_ns;
     job->interval_ns = rank->interval_ns > job->interval_ns ? rank->interval_ns : job->interval_ns;
     job->fabric = job->fabric || header->fabric_watched;

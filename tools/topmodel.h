@@ -21,6 +21,7 @@
 #include "label.h"
 #include "live.h"
 #include "waiting.h"
+#include "username.h"
 
 struct top_figures {
     uint64_t mpi_ns, stall_ns; /* with the calls under way */
@@ -116,6 +117,8 @@ struct top_job {
     bool alive, fabric, os, stall_known, timed, found;
     int32_t world_size;
     char program[256], mpi[64];
+    char user[USER_BYTES]; /* the owner of the run files */
+    bool own;              /* that is who looks */
     uint64_t run_ns;
     struct keytable table; /* of ranks */
     struct top_rank **ranks;

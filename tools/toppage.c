@@ -286,6 +286,7 @@ static void head_job(struct top_page *page, const struct top_job *job, const str
     const char *slash = strrchr(job->program, '/');
     char time[UNIT_TEXT_BYTES], more[64] = "", dead[40] = "", ended[40] = "", mpi[24];
     size_t number = (size_t)(job - model->jobs);
+    bool foreign = job->user[0] && !job->own;
     if (model->job_count > 1)
         snprintf(more, sizeof more, "  [job %zu of %zu]", number + 1, model->job_count);
     if (job->dead)
@@ -295,12 +296,13 @@ static void head_job(struct top_page *page, const struct top_job *job, const str
     snprintf(mpi, sizeof mpi, "%.*s", (int)strcspn(job->mpi, ",\n\t"), job->mpi);
     for (char *at = mpi; *at; at++)
         *at = (unsigned char)*at < ' ' ? ' ' : *at;
-    top_page_add(page, 0, 0, "%c%s%c  %zu of %" PRId32 " ranks running%s%s  %s  %s%s", STYLE_TITLE,
+    top_page_add(page, 0, 0, "%c%s%c  %s%s%s%zu of %" PRId32 " ranks running%s%s  %s  %s%s", STYLE_TITLE,
                  slash && slash[1] ? slash + 1
                  : job->program[0] ? job->program
                                    : "(starting)",
-                 STYLE_PLAIN, job->running, job->world_size > 0 ? job->world_size : (int32_t)job->rank_count, dead,
-                 ended, mpi, text_of_ns(time, job->run_ns), more);
+                 STYLE_PLAIN, foreign ? "of " : "", foreign ? job->user : "", foreign ? "  " : "", job->running,
+                 job->world_size > 0 ? job->world_size : (int32_t)job->rank_count, dead, ended, mpi,
+                 text_of_ns(time, job->run_ns), more);
 }
 
 static void head_rates(struct top_page *page, const struct top_view *view, const struct top_job *job)

@@ -2,13 +2,14 @@
 
 _mpit_dump_options='--summary --json --html --events --csv --crash --analyze --otf2 -j --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
-    --functions --help --version'
+    --functions --any-owner --help --version'
 _mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing
-    --sample --sample-ranks --fabric --os --papi --summary --quiet --mpi --help --version'
+    --sample --sample-ranks --fabric --os --papi --summary --quiet --strict --mpi --help --version'
+_mpit_collect_options='--all --job --drain --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
-_mpit_top_options='--once --json --interval --ranks --help --version'
-_mpit_exporter_options='--listen --by --communicators --variables --all-sizes --max-series --linger --once --openmetrics --help
-    --version'
+_mpit_top_options='--all-users --once --json --interval --ranks --help --version'
+_mpit_exporter_options='--listen --host --token-file --by --communicators --variables --all-sizes --max-series --linger
+    --own --all-users --once --openmetrics --help --version'
 
 _mpit_classes='p2p completion coll comm rma io process other'
 

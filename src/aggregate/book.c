@@ -77,6 +77,15 @@ void book_block_link(struct tally_block *block, uint64_t offset)
     run_link(&book.run, &book.run.header->first_block, &block->next, offset);
 }
 
+uint64_t book_events_unfiled(void)
+{
+    uint64_t events = 0;
+    for (struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        if (!l->record->events_cell)
+            events += cell_load(&l->tally.cells->events);
+    return events;
+}
+
 bool book_ledger_open(struct ledger *ledger, int tid)
 {
     pthread_mutex_lock(&book.lock);

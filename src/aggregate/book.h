@@ -228,6 +228,8 @@ struct peer_cells *book_view_page(struct view *view, uint32_t page);
  * linked once its cells have their first values. For the book's own files. */
 struct tally_block *book_block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
                                     uint64_t *offset);
+/* Events of threads whose cells are in memory alone, as the run file has no room for them. */
+uint64_t book_events_unfiled(void);
 void book_block_link(struct tally_block *block, uint64_t offset);
 
 /* The thread's cells for the communicator; makes them at first use. NULL: counted as lost. */

@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define ANY_THREAD UINT32_MAX
 enum { RUN_MAPS_MOST = 4096 }; /* of files at rest; Linux allows a process 65,530 maps */
@@ -97,6 +98,8 @@ void run_reader_relabel(struct run_reader *reader);
  * whether that has happened, so that nothing that was read is to be believed. */
 void run_reader_guard(void);
 bool run_reader_is_torn(const struct run_reader *reader);
+/* The user whom the file belongs to. */
+uid_t run_reader_owner(const struct run_reader *reader);
 void run_reader_close(struct run_reader *reader);
 /* What a counter is called (counter.h). */
 const char *run_reader_counter_name(const struct run_reader *reader, unsigned counter);

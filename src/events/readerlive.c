@@ -52,6 +52,11 @@ void run_reader_guard(void)
     run_map_guard();
 }
 
+uid_t run_reader_owner(const struct run_reader *reader)
+{
+    return reader->map ? reader->map->owner : (uid_t)-1;
+}
+
 bool run_reader_is_torn(const struct run_reader *reader)
 {
     return reader->map && reader->map->torn;

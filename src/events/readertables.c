@@ -7,9 +7,11 @@
  */
 #define _GNU_SOURCE
 #include "counter.h"
+#include "label.h"
 #include "readercomms.h"
 #include "readerversions.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +124,40 @@ static const void *table_take(struct run_reader *reader, uint64_t offset, size_t
     return *copy ? memcpy(*copy, there, bytes) : NULL;
 }
 
+/* Texts in a table: one in each of its entries. */
+struct table_texts {
+    size_t begin, entry_bytes, count; /* the first one, what lies between two, and how many there are */
+    size_t bytes;                     /* of each */
+};
+
+/* Texts that a recorder writes are plain. */
+static bool text_is_plain(const char *text)
+{
+    while (*text >= ' ' && *text <= '~')
+        text++;
+    return !*text;
+}
+
+/* Cleans the texts of a table, since a file may hold anything and they are shown on terminals. A table with texts that
+ * are not plain becomes a copy. Returns the table; NULL: no memory, and the reader's error says so. */
+static const void *texts_clean(struct run_reader *reader, const void *table, size_t bytes, void **copy,
+                               struct table_texts texts)
+{
+    for (size_t i = 0; i < texts.count; i++) {
+        size_t at = texts.begin + i * texts.entry_bytes;
+        if (text_is_plain((const char *)table + at))
+            continue;
+        if (!*copy && !(*copy = malloc(bytes))) {
+            reader_fail(reader, "has texts for which there is no memory");
+            return NULL;
+        }
+        if (table != *copy)
+            table = memcpy(*copy, table, bytes);
+        text_tidy((char *)*copy + at, texts.bytes);
+    }
+    return table;
+}
+
 static int counters_find(struct run_reader *reader, bool copies)
 {
     uint64_t offset = reader->header.counters;
@@ -134,7 +170,18 @@ static int counters_find(struct run_reader *reader, bool copies)
         if (!reader_text_ends(reader->counters->list[i].name, COUNTER_NAME_BYTES) ||
             !reader_text_ends(reader->counters->list[i].unit, VARIABLE_UNIT_BYTES))
             return reader_fail(reader, "is damaged: the name of counter %zu does not end", i);
-    return 0;
+    struct table_texts names = {offsetof(struct counter_table, list[0].name), sizeof reader->counters->list[0],
+                                COUNTERS_NAMED_MOST, COUNTER_NAME_BYTES};
+    struct table_texts units = names;
+    units.begin = offsetof(struct counter_table, list[0].unit);
+    units.bytes = VARIABLE_UNIT_BYTES;
+    if (reader->counters)
+        reader->counters =
+            texts_clean(reader, reader->counters, sizeof *reader->counters, &reader->counters_copy, names);
+    if (reader->counters)
+        reader->counters =
+            texts_clean(reader, reader->counters, sizeof *reader->counters, &reader->counters_copy, units);
+    return offset && !reader->counters ? -1 : 0;
 }
 
 static int variables_find(struct run_reader *reader, bool copies)
@@ -148,7 +195,16 @@ static int variables_find(struct run_reader *reader, bool copies)
         if (!reader_text_ends(reader->variables[i].name, VARIABLE_NAME_BYTES) ||
             !reader_text_ends(reader->variables[i].unit, VARIABLE_UNIT_BYTES))
             return reader_fail(reader, "is damaged: the name of variable %zu does not end", i);
-    return 0;
+    struct table_texts names = {offsetof(struct variable_record, name), sizeof *reader->variables, count,
+                                VARIABLE_NAME_BYTES};
+    struct table_texts units = {offsetof(struct variable_record, unit), sizeof *reader->variables, count,
+                                VARIABLE_UNIT_BYTES};
+    size_t bytes = count * sizeof *reader->variables;
+    if (count)
+        reader->variables = texts_clean(reader, reader->variables, bytes, &reader->variables_copy, names);
+    if (reader->variables)
+        reader->variables = texts_clean(reader, reader->variables, bytes, &reader->variables_copy, units);
+    return count && !reader->variables ? -1 : 0;
 }
 
 static int calls_find(struct run_reader *reader, bool copies)
@@ -161,6 +217,10 @@ static int calls_find(struct run_reader *reader, bool copies)
     for (size_t i = 0; i < count; i++)
         if (!reader_text_ends(reader->calls[i].name, CALL_NAME_BYTES))
             return reader_fail(reader, "is damaged: the name of call %zu does not end", i);
+    struct table_texts names = {offsetof(struct call_record, name), sizeof *reader->calls, count, CALL_NAME_BYTES};
+    if (count && !(reader->calls =
+                       texts_clean(reader, reader->calls, count * sizeof *reader->calls, &reader->calls_copy, names)))
+        return -1;
     return reader_calls_check(reader);
 }
 

@@ -163,7 +163,8 @@ static int file_grow(struct run *run, size_t bytes)
     if (error == 0)
         return fd;
     run->no_room = run_file_trouble(run, error);
-    run_lost(run, run->no_room, 1);
+    run_lost(run, run->no_room, 1); /* so that the file tells, however the process ends */
+    run->unfiled = 1;
     run->broken = true;
     run->broken_by = error;
     run_file_release(run, fd);
@@ -346,8 +347,10 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
     }
     run->virtual_bytes = run->memory_bytes = RUN_PAGE_BYTES;
     header_fill(run->header, RUN_PAGE_BYTES);
-    if (problem->text[0])
+    if (problem->text[0]) {
         run_lost(run, LOSS_NO_FILE, 1);
+        run->unfiled = 1;
+    }
     return 0;
 }
 
@@ -355,6 +358,14 @@ bool run_spool_fits(const struct run *run, uint64_t bytes)
 {
     uint64_t drained = __atomic_load_n(&run->header->drained, __ATOMIC_RELAXED); /* mpit-collect adds to it */
     return !run->header->spool_limit || run->appended_bytes + bytes <= run->header->spool_limit + drained;
+}
+
+void run_unfiled(struct run *run, uint64_t events)
+{
+    if (!run->unfiled || events <= run->unfiled)
+        return;
+    run_lost(run, run->no_room, events - run->unfiled);
+    run->unfiled = events;
 }
 
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count)

@@ -39,6 +39,7 @@ struct run {
     struct trace_places *places; /* with TRACE_RING: where its chunks lie */
     struct gap_table *gaps;      /* what could not be kept; NULL: only counted */
     enum loss_cause no_room;     /* why the file does not grow any more, where it is broken */
+    uint64_t unfiled;            /* events that were counted as lost for that: 1 until run_unfiled knows better */
     int broken_by;               /* the errno of that; 0: none */
     char *arena;
     uint64_t arena_offset; /* of `arena` in the file; 0 = not in the file */
@@ -125,6 +126,10 @@ void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);
 
 /* Async-signal-safe and wait-free. */
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count);
+
+/* At the end: so many events were counted in memory alone, since the file could not grow. They are lost for whoever
+ * reads the file. */
+void run_unfiled(struct run *run, uint64_t events);
 
 /* Room for the causes of gaps, while there is any: a full disk is one of them. */
 void run_gaps_open(struct run *run);

@@ -104,8 +104,13 @@ struct run_map *run_map_open(const char *path, char error[512])
         free(map);
         return NULL;
     }
-    *map = (struct run_map){
-        .base = base, .bytes = (size_t)st.st_size, .device = st.st_dev, .inode = st.st_ino, .awake = true, .fd = -1};
+    *map = (struct run_map){.base = base,
+                            .bytes = (size_t)st.st_size,
+                            .device = st.st_dev,
+                            .inode = st.st_ino,
+                            .owner = st.st_uid,
+                            .awake = true,
+                            .fd = -1};
     memcpy(map->path, path, length);
     map_link(map);
     return map;

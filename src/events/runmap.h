@@ -24,6 +24,7 @@ struct run_map {
     size_t bytes;
     dev_t device;
     ino_t inode;
+    uid_t owner;
     size_t place;   /* in resting[], + 1; 0: not in it */
     unsigned holds; /* by so many */
     bool awake;

@@ -138,6 +138,7 @@ static void run_end(enum run_phase phase)
     sampler_end();
     ended = true;
     instrument_publish();
+    run_unfiled(&book.run, book_events_unfiled());
     run_close(&book.run, phase, true);
     if (phase == RUN_FINALIZED)
         handover_end(opened.spool, opened.directory);

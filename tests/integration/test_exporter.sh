@@ -18,7 +18,7 @@ any=
 for mpi in openmpi mpich; do
     [ -x "$build/tests/reported-$mpi" ] || continue
     parts="figures lives"
-    [ "$any" ] || parts="figures lives limits server rules"
+    [ "$any" ] || parts="figures lives limits server peers rules"
     mkdir "$mpi"
     # shellcheck disable=SC2086
     timeout --kill-after=20 300 /usr/bin/python3 "$here/exporter.py" "$build" "$mpi" "$work/$mpi" $parts >said 2>&1

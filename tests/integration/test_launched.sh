@@ -25,8 +25,13 @@ for mpi in openmpi mpich; do
     gives "$mpi: those are recorded that are not the first" 0 env MPIT_REDUCE=0 mpit-run --output "$mpi-some" \
         --trace --timing 7 "mpirun.$mpi" -n 3 ./some-$mpi
     one_says 1 'a trace needs times'
-    gives "$mpi: the directory of another run" 2 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
-    says err "holds a recorded run already"
+    gives "$mpi: the directory of another run" 0 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
+    one_says 1 "$mpi-1 holds a recorded run already: this run goes to $mpi-1.1"
+    one_says 1 "recorded in $mpi-1.1;"
+    one_says 1 'ranks      3; '
+    check "  all have taken the same other one" [ ! -e "$mpi-1.2" ]
+    gives "  with --strict" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run --strict --output "$mpi-1" ./ring-$mpi
+    says err "holds a recorded run already; --output"
     gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "./ring-$mpi 3"
     one_says 1 'ranks      2; '
     check "  the directory is there" [ -d "$(run_of)" ]
@@ -41,8 +46,8 @@ for mpi in openmpi mpich; do
     done
     gives "$mpi: a directory for what records nothing" 0 "mpirun.$mpi" -n 2 mpit-run --output "none-$mpi" true
     one_says 1 "no MPI process recorded"
-    gives "  which is not for another job" 2 env PMI_RANK=0 PMI_SIZE=2 mpit-run --output "none-$mpi" true
-    says err "belongs to another job"
+    gives "  which is not for another job" 0 env PMI_RANK=0 PMI_SIZE=2 mpit-run --output "none-$mpi" true
+    says err "none-$mpi belongs to another job: this run goes to none-$mpi.1"
 done
 for mpi in openmpi mpich; do
     has $mpi || continue
@@ -52,31 +57,37 @@ for mpi in openmpi mpich; do
     gives "  the first" 0 "${step[@]}" SLURM_PROCID=0 mpit-run ./ring-$mpi
     one_says 1 "recorded in mpit-run-slurm-7.1"
     check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.summary' | wc -l)" = 2 ]
-    gives "  a later step" 2 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
+    gives "  a later step" 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
+    one_says 1 "recorded in mpit-run-slurm-7.1.1;"
+    gives "  its second" 0 "${step[@]}" SLURM_PROCID=1 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
+    check "  goes there, too" [ "$(find mpit-run-slurm-7.1.1 -name '*.summary' | wc -l)" = 2 ]
     gives "  a program that is not there" 127 "${step[@]}" SLURM_PROCID=1 mpit-run ./there-is-none
     gives "  a job of one process below it" 0 "${step[@]}" SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 \
         mpit-run sh -c "unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE; exec ./ring-$mpi"
     one_says 1 "recorded in mpit-run-20[-0-9]+;"
     gives "  a script of the job, in no step" 0 env SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=2 mpit-run ./ring-$mpi
     one_says 1 "recorded in mpit-run-20[-0-9]+;"
-    rm -r mpit-run-slurm-7.1
+    rm -r mpit-run-slurm-7.1 mpit-run-slurm-7.1.1
 done
 again=(env SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0)
 gives "a job of Slurm" 0 "${again[@]}" mpit-run --output again true
 gives "  its other processes" 0 "${again[@]}" mpit-run --output again true
-gives "  queued again, with the same number" 2 "${again[@]}" SLURM_RESTART_COUNT=1 mpit-run --output again true
-says err "belongs to another job"
+gives "  queued again, with the same number" 0 "${again[@]}" SLURM_RESTART_COUNT=1 mpit-run --output again true
+says err "again belongs to another job: this run goes to again\.1"
 again=(env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=77)
 key=OMPI_MCA_orte_precondition_transports # Open MPI's: mpirun has the number of a process that has gone
 gives "a job of Open MPI" 0 "${again[@]}" $key=1f-2e mpit-run true
 gives "  its other processes" 0 "${again[@]}" $key=1f-2e mpit-run true
-gives "  another of the same name" 2 "${again[@]}" $key=1f-2d mpit-run true
-says err "mpit-run-77 belongs to another job"
-gives "a directory that takes no claim" 2 bash -o pipefail -c \
+gives "  another of the same name" 0 "${again[@]}" $key=1f-2d mpit-run true
+says err "mpit-run-77 belongs to another job: this run goes to mpit-run-77\.1"
+gives "a directory that takes no claim" 0 bash -o pipefail -c \
     "(trap '' XFSZ; ulimit -f 0; PMI_RANK=0 PMI_SIZE=2 exec mpit-run --output unclaimed true) 2>&1 | cat"
-says out "output directory unclaimed cannot be written: File too large"
+says out "output directory unclaimed cannot be written: File too large; the program runs unrecorded"
 check "  is not left behind" test ! -e unclaimed
-gives "a launcher that tells no job" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run true
-says err "one of 2 processes that a launcher started.*--output names"
+gives "a launcher that tells no job" 0 env PMI_RANK=0 PMI_SIZE=2 mpit-run true
+one_says 1 "one of 2 processes that a launcher started.*--output names.*; the program runs unrecorded"
+gives "  its second says nothing" 0 env PMI_RANK=1 PMI_SIZE=2 mpit-run true
+check "  at all" [ ! -s err ]
+gives "  with --strict" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run --strict true
 
 summed_up

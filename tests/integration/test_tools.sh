@@ -95,27 +95,69 @@ for mpi in openmpi mpich; do
 done
 
 echo "# mpit-run: where it writes"
-gives "an output directory that cannot be made" 2 mpit-run --output /proc/mpit/run touch ran
-says err "output directory /proc/mpit/run cannot be used"
-gives "an output directory that is a file" 2 mpit-run --output plain touch ran
-says err "output directory plain"
+# runs_or_not NAME PATTERN OPTION...: the command runs and one line says what is wrong; with --strict it does not run
+runs_or_not() {
+    local name=$1 pattern=$2
+    shift 2
+    rm -f ran
+    gives "$name: it is not recorded" 0 mpit-run "$@" touch ran
+    one_says 1 "$pattern"
+    check "  and it ran" test -e ran
+    rm -f ran
+    gives "  with --strict it does not run" 2 mpit-run --strict "$@" touch ran
+    says err "$pattern"
+    check "  it did not" test ! -e ran
+}
+runs_or_not "an output directory that cannot be made" "output directory /proc/mpit/run cannot be used: .*" \
+    --output /proc/mpit/run
+one_says 1 "cannot be used"
+runs_or_not "an output directory that is a file" "output directory plain cannot be used: Not a directory" --output plain
+gives "a name that is none" 2 mpit-run --output "" touch ran
+says err "is no name for an output directory"
 mkdir taken && touch taken/host.1.mpit
-gives "an output directory with a run in it" 2 mpit-run --output taken touch ran
-says err "taken holds a recorded run already"
-gives "a summary that cannot be written" 2 mpit-run --summary no/such/dir/x.json touch ran
-says err "summary cannot be written to no/such/dir/x.json"
-gives "a summary that cannot be written, into a directory that is not there" 2 \
-    mpit-run --output made/for/nothing --summary no/such/dir/x.json touch ran
+runs_or_not "an output directory with a run in it" "taken/? holds a recorded run already" --output taken/
+check "  the other one was not needed" test ! -e taken.1
+mkdir taken.1
+gives "  the next free number is taken" 0 mpit-run --output taken sh -c 'echo "$MPIT_OUTPUT"'
+says out "^$work/taken\.2$"
+(cd taken && mpit-run --output . sh -c 'echo "$MPIT_OUTPUT"') >out 2>err </dev/null
+says out "^$work/taken\.2$"
+runs_or_not "a summary that cannot be written" "summary cannot be written to no/such/dir/x.json" --summary no/such/dir/x.json
+runs_or_not "a summary that cannot be written, into a directory that is not there" "summary cannot be written" \
+    --output made/for/nothing --summary no/such/dir/x.json
 check "  nothing was made" test ! -e made
-gives "a summary that is a directory" 2 mpit-run --output made --summary . touch ran
-says err "summary cannot be written to .: Is a directory"
+runs_or_not "a summary that is a directory" "summary cannot be written to .: Is a directory" --output made --summary .
 check "  nothing was made" test ! -e made
-check "  the command was run in none of these cases" test ! -e ran
 gives "a summary in the output directory that is to be made" 0 mpit-run --output made/run --summary made/run/x.json true
 check "  which was not needed" test ! -e made
 mkdir -p used/otf2
-gives "an archive that is there already" 2 mpit-run --otf2 --output used true
-says err "used/otf2 exists already"
+gives "an archive that is there already" 0 mpit-run --otf2 --output used sh -c 'echo "$MPIT_OUTPUT"'
+says err "used has an archive in it already: this run goes to used\.1"
+says out "^$work/used\.1$"
+gives "  with --strict" 2 mpit-run --strict --otf2 --output used true
+if unshare -m true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    gives "a file system without a free inode" 0 unshare -m sh -c 'mkdir full && mount -t tmpfs -o size=4k,nr_inodes=2 none full &&
+        touch full/last && mpit-run --output full/run echo ran'
+    says out "^ran$"
+    one_says 1 "full/run cannot be used: No space left on device; the program runs unrecorded"
+    # shellcheck disable=SC2016
+    gives "a working directory that is read only" 0 unshare -m sh -c 'mkdir -p fixed && mount -t tmpfs -o ro none fixed &&
+        cd fixed && mpit-run echo ran'
+    says out "^ran$"
+    one_says 1 "cannot be used: Read-only file system; --output names another one; the program runs unrecorded"
+else
+    echo "# skipped: file systems that are full, which need a mount namespace"
+fi
+for named in "$work/a place" "$work/a:place"; do # as if mpit was installed there
+    mkdir -p "$named/bin" "$named/lib" && cp "$build/bin/mpit-run" "$named/bin" && cp "$build"/lib/libmpit-*.so "$named/lib"
+    gives "libraries at $named" 0 "$named/bin/mpit-run" echo ran
+    one_says 1 "cannot be preloaded: its path has a space or a colon in it; the program runs unrecorded"
+    says out "^ran$"
+    rm "$named"/lib/*
+    gives "  and when they are missing" 7 "$named/bin/mpit-run" sh -c 'exit 7'
+    one_says 1 "but this mpit was built for no MPI: there is no .*; the program runs unrecorded"
+done
 
 echo "# mpit-run: programs that are no MPI programs"
 gives "ls" 0 mpit-run ls ring.c
@@ -235,6 +277,24 @@ assert sum(c['send_count'] for c in job['communicators']) == 2
 assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     gives "summary to standard output" 0 mpit-run --summary - --output text-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     says out "Sent messages by size"
+    gives "summary to a file that cannot be written" 0 mpit-run --quiet --summary no/dir/x.json --output lost-$mpi \
+        mpirun.$mpi -n 2 ./ring-$mpi
+    says err "summary cannot be written to no/dir/x.json: No such file or directory; here it is"
+    says err "Sent messages by size"
+    gives "the same directory once more, as in a job that is queued again" 0 mpit-run --output text-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    one_says 1 "note: the output directory text-$mpi holds a recorded run already: this run goes to text-$mpi.1"
+    one_says 1 "recorded in text-$mpi.1;"
+    gives "  each is there" 0 mpit-dump text-$mpi.1
+    if unshare -m true 2>/dev/null; then # the files of three processes have no room there
+        tight="mkdir -p tight && mount -t tmpfs -o size=100k none tight &&
+            mpit-run --output tight/run mpirun.$mpi -n 3 ./ring-$mpi"
+        gives "on a disk of 100 KB, each process by itself" 0 env MPIT_REDUCE=0 unshare -m sh -c "$tight"
+        lost=$(sed -nE 's/.*not recorded: at least ([0-9]+) event records, cause disk_full$/\1/p' err)
+        check "  each of 9 calls, and what goes with them, is told to be lost ($lost)" test "${lost:-0}" -ge 9 -a "${lost:-0}" -le 40
+        gives "  all together" 0 unshare -m sh -c "$tight"
+        says err "^  ranks      3; 3 threads in MPI; [69] calls"
+        says_not err "not recorded"
+    fi
     gives "two jobs in one run" 0 mpit-run --output two-$mpi sh -c "mpirun.$mpi -n 2 ./ring-$mpi; mpirun.$mpi -n 1 ./ring-$mpi"
     says err "job 2 of 2"
     timeout 120 mpit-run --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
@@ -251,17 +311,17 @@ if has openmpi && has mpich; then
     gives "  the other way round" 0 mpit-run --output alone-2 mpirun.mpich -n 2 ./ring-openmpi
     says err "MPICH's launcher started 2 processes, but the program is linked to Open MPI"
     script both "mpirun.openmpi -n 1 true" "mpirun.mpich -n 1 true"
-    gives "a script with both" 2 mpit-run ./both
-    says err "cannot tell which MPI './both' runs"
-    says err "--mpi"
+    gives "a script with both is not recorded" 0 mpit-run ./both
+    one_says 1 "cannot tell which MPI './both' runs.*--mpi decides.*; the program runs unrecorded"
+    gives "  nor run with --strict" 2 mpit-run --strict ./both
     gives "  --mpi decides" 0 mpit-run --mpi mpich ./both
 fi
 printf 'int MPI_Init(void) { return 0; }\n' >strange.c
 printf 'int MPI_Init(void);\nint main(void) { return MPI_Init(); }\n' >caller.c
 cc -shared -fPIC -Wl,-soname,libmpi.so.77 strange.c -o libmpi.so.77
 cc caller.c ./libmpi.so.77 -Wl,-rpath,"$work" -o odd
-gives "an MPI of an unknown kind" 2 mpit-run ./odd
-says err "\./odd loads .*libmpi\.so\.77, an MPI of an unknown kind"
+gives "an MPI of an unknown kind is not recorded" 0 mpit-run ./odd
+one_says 1 "\./odd loads .*libmpi\.so\.77, an MPI of an unknown kind"
 cc caller.c strange.c -o inside
 gives "a program with MPI linked in" 0 mpit-run ./inside
 says err "no MPI process recorded: ./inside has MPI linked in"

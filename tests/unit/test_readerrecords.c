@@ -222,6 +222,22 @@ static void damage_many(unsigned mutations, unsigned most, unsigned *read, unsig
     }
 }
 
+static void names_in_tables_are_cleaned(void **state)
+{
+    (void)state;
+    struct call_record *calls = object(header()->calls);
+    struct variable_record *variables = object(header()->variables);
+    strcpy(calls[3].name, "M\x1b[31m\n\x9b!");
+    strcpy(variables[2].unit, "s\x1b");
+    assert_int_equal(run_reader_open(&reader, damaged_path), 0);
+    assert_string_equal(run_reader_call_name(&reader, 3), "M?[31m?"
+                                                          "?!");
+    assert_string_equal(reader.variables[2].unit, "s?");
+    assert_string_equal(run_reader_call_name(&reader, 4), calls[4].name);
+    assert_int_equal(reader.variables[3].count, variables[3].count);
+    run_reader_close(&reader);
+}
+
 static void random_damage_is_an_error_or_a_reading(void **state)
 {
     (void)state;
@@ -243,6 +259,7 @@ int main(void)
         TEST(instruments_are_read_with_their_names),
         TEST(tally_block_is_checked),
         TEST(lists_that_run_in_circles_are_errors),
+        TEST(names_in_tables_are_cleaned),
         TEST(random_damage_is_an_error_or_a_reading),
     };
     return cmocka_run_group_tests(tests, file_setup, file_teardown);

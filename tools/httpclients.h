@@ -1,0 +1,45 @@
+/*
+ * The connections of an HTTP server, so that no client keeps others out.
+ *
+ * A connection is ended when it is older than CLIENT_SECONDS, whatever it sends. A peer (an address, of a Unix socket a
+ * user) has at most CLIENT_PEER_MOST of them, and there are at most CLIENT_MOST: a new one ends the oldest. So a client
+ * that asks and reads at once is served, however many others hold connections.
+ */
+#ifndef MPIT_TOOLS_HTTPCLIENTS_H
+#define MPIT_TOOLS_HTTPCLIENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CLIENT_SECONDS = 20, CLIENT_PEER_MOST = 32, CLIENT_MOST = 96 };
+
+struct sockaddr;
+
+struct http_peer {
+    int family;
+    unsigned char address[16];
+};
+
+struct http_client {
+    int socket;
+    bool ended; /* by us; it goes soon */
+    uint64_t begin_ns;
+    struct http_peer peer;
+    struct http_client *next; /* a later one */
+};
+
+struct http_clients {
+    struct http_client *first; /* the oldest */
+};
+
+/* Takes a new connection in, and ends others as need be. NULL: no memory; it is served all the same. */
+struct http_client *http_client_add(struct http_clients *clients, int socket, const struct sockaddr *address);
+/* The connection is closed. NULL is nothing. */
+void http_client_remove(struct http_clients *clients, struct http_client *client);
+/* Ends those that are too old. */
+void http_clients_age(struct http_clients *clients);
+/* Milliseconds until the next one is too old, at most `most`. */
+int http_clients_timeout(const struct http_clients *clients, int most);
+
+#endif

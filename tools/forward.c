@@ -47,7 +47,7 @@ static bool begins(const char *text, const char *prefix)
 
 static bool is_ours(const char *variable)
 {
-    return begins(variable, PRELOAD "=") || begins(variable, "MPIT_");
+    return begins(variable, PRELOAD "=") || begins(variable, "MPIT_") || begins(variable, "ASAN_OPTIONS=");
 }
 
 /* Adds one option for each variable that must travel. */

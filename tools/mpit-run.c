@@ -46,7 +46,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "  --papi EVENTS          count events: perf::PAGE-FAULTS,PAPI_TOT_INS\n"
                            "  --summary FILE         the summary as text, or as JSON if it ends in .json\n"
                            "  --quiet                show no summary\n"
-                           "  --mpi NAME             openmpi or mpich, where that cannot be found out\n"
+                           "  --mpi NAME             openmpi or mpich, where a program loads MPI only when it runs\n"
                            "  --help, --version\n"
                            "\n"
                            "Exit status: the command's; 2: cannot record; 126, 127: COMMAND cannot be run\n"
@@ -57,7 +57,7 @@ struct request {
     bool trace, otf2, quiet, no_compact, fabric, os;
     bool behind;      /* the launcher: mpit-run is one of several (launched.h), */
     bool silent;      /* and the first of them speaks */
-    enum mpi_abi abi; /* ABI_NONE: to be found out */
+    enum mpi_abi abi; /* ABI_NONE: none is named */
     char **words;
 };
 
@@ -178,50 +178,24 @@ static void command_check(const char *word)
         errx(126, "%s: %s", word, strerror(problem));
 }
 
-/* Nothing tells: the only MPI that mpit was built for, else the one whose mpirun the user would get. */
-static enum mpi_abi abi_fall_back(void)
+/* What the command's environment gets in LD_PRELOAD; ends mpit-run where there is nothing. */
+static void preload_choose(const struct request *request, char preload[2 * PATH_MAX])
 {
-    char path[PATH_MAX];
-    enum mpi_abi installed = ABI_NONE;
-    int count = 0;
-    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
-        if (installed_library((enum mpi_abi)abi, path) && count++ == 0)
-            installed = (enum mpi_abi)abi;
-    if (count == 1)
-        return installed;
-    enum mpi_abi abi = abi_default();
-    return abi == ABI_NONE ? ABI_FIRST : abi;
+    char library[PATH_MAX], sampler[PATH_MAX] = "";
+    if (!installed_preload(library) || ((request->sample || getenv("MPIT_SAMPLE_HZ")) && !installed_sampler(sampler)))
+        errx(EXIT_USAGE, "this mpit is not whole: there is no %s", sampler[0] ? sampler : library);
+    snprintf(preload, 2 * PATH_MAX, "%s%s%s", sampler, sampler[0] ? ":" : "", library);
+    if (strchr(preload, ' ') || strchr(library, ':'))
+        errx(EXIT_USAGE, "%s cannot be preloaded: its path has a space or a colon in it", library);
 }
 
-/* Ends mpit-run when there is no answer, or no library for it. `above`: the MPI whose launcher started mpit-run. */
-static void library_choose(const struct request *request, enum mpi_abi above, struct abi_choice *choice,
-                           char library[PATH_MAX])
+/* It is for programs that load MPI only when they run. */
+static void abi_check(enum mpi_abi abi)
 {
-    char other[PATH_MAX];
-    abi_choose(choice, request->words);
-    if (choice->abi == ABI_NONE)
-        choice->abi = above;
-    if (request->abi == ABI_NONE && choice->contradictory)
-        errx(EXIT_USAGE, "cannot tell which MPI '%s' runs: %s; --mpi decides (%s)", request->words[0], choice->because,
-             mpi_abi_choices());
-    if (request->abi == ABI_NONE && choice->abi == ABI_UNKNOWN)
-        errx(EXIT_USAGE,
-             "%s, an MPI of an unknown kind; --mpi decides if it is one of those that mpit knows after all (%s)",
-             choice->because, mpi_abi_choices());
-    enum mpi_abi abi = request->abi != ABI_NONE  ? request->abi
-                       : choice->abi != ABI_NONE ? choice->abi
-                                                 : abi_fall_back();
-    if (!installed_library(abi, library)) {
-        bool any = false;
-        for (int other_abi = ABI_FIRST; other_abi <= ABI_LAST; other_abi++)
-            any = any || installed_library((enum mpi_abi)other_abi, other);
-        errx(EXIT_USAGE, "%s, but this mpit was built %s: there is no %s",
-             request->abi != ABI_NONE ? "--mpi asks for it" : choice->because, any ? "for another MPI" : "for no MPI",
-             library);
-    }
-    if (strpbrk(library, " :"))
-        errx(EXIT_USAGE, "%s cannot be preloaded: its path has a space or a colon in it", library);
-    choice->abi = abi;
+    char recorder[PATH_MAX];
+    if (abi != ABI_NONE && !installed_library(abi, recorder))
+        errx(EXIT_USAGE, "--mpi asks for it, but this mpit was built without %s: there is no %s", mpi_abi_title(abi),
+             recorder);
 }
 
 /* Several programs in one job: some may be without mpit, so the processes must not wait for each other at the end. */
@@ -257,14 +231,30 @@ static bool apart_set(void)
     return setenv("MPIT_REDUCE", "0", 1) == 0 && setenv("MPIT_PROGRAM_ALIKE", "1", 1) == 0;
 }
 
+/* A program of the address sanitizer wants its runtime to be the first library, and runs without that as well. */
+static bool sanitizer_set(void)
+{
+    static const char option[] = "verify_asan_link_order=0";
+    const char *present = getenv("ASAN_OPTIONS");
+    char *both;
+    if (present && strstr(present, "verify_asan_link_order"))
+        return true;
+    if (asprintf(&both, "%s%s%s", present ? present : "", present && *present ? ":" : "", option) < 0)
+        return false;
+    bool set = setenv("ASAN_OPTIONS", both, 1) == 0;
+    free(both);
+    return set;
+}
+
 static void environment_set(const struct request *request, const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
     char *preload;
     if (asprintf(&preload, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0)
         err(EXIT_USAGE, "no memory");
-    if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("MPIT_OUTPUT", output, 1) != 0 ||
-        (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
+    if (setenv("LD_PRELOAD", preload, 1) != 0 || !sanitizer_set() ||
+        (request->abi != ABI_NONE && setenv("MPIT_MPI", mpi_abi_name(request->abi), 1) != 0) ||
+        setenv("MPIT_OUTPUT", output, 1) != 0 || (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
@@ -290,8 +280,8 @@ static void agent_set(enum launcher_kind kind, char *const launcher[])
 
 static bool variable_is_known(const char *name, size_t bytes)
 {
-    static const char *const others[] = {"MPIT_OUTPUT",       "MPIT_REDUCE",     "MPIT_DISABLE",
-                                         "MPIT_SAMPLE_RANKS", "MPIT_FORK_AGENT", "MPIT_PROGRAM_ALIKE"};
+    static const char *const others[] = {"MPIT_OUTPUT",     "MPIT_REDUCE",        "MPIT_DISABLE", "MPIT_SAMPLE_RANKS",
+                                         "MPIT_FORK_AGENT", "MPIT_PROGRAM_ALIKE", "MPIT_MPI"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strlen(others[i]) == bytes && strncmp(name, others[i], bytes) == 0)
             return true;
@@ -325,7 +315,7 @@ static void environment_check(void)
 static bool is_below_another(void)
 {
     const char *preload = getenv("LD_PRELOAD");
-    return preload && strstr(preload, "libmpit-");
+    return preload && strstr(preload, "libmpit.so");
 }
 
 static const char *output_of_environment(void)
@@ -435,7 +425,7 @@ int main(int argc, char *argv[])
     struct request request = request_read(argc, argv);
     struct launched launched;
     struct abi_choice choice;
-    char library[PATH_MAX];
+    char library[2 * PATH_MAX];
     enum launcher_kind kind;
     command_check(request.words[0]);
     size_t launcher = launcher_word(request.words, &kind);
@@ -449,7 +439,9 @@ int main(int argc, char *argv[])
         policy_explain(&request);
     if (!request.output)
         request.output = output_of_environment();
-    library_choose(&request, place ? place->abi : ABI_NONE, &choice, library);
+    preload_choose(&request, library);
+    abi_check(request.abi);
+    abi_choose(&choice, request.words);
     below_choose(&request, &choice);
     struct output_dir output;
     output_dir_make(&output, request.output, request.otf2 && !request.silent, request.silent ? NULL : request.summary,
@@ -464,9 +456,8 @@ int main(int argc, char *argv[])
 
     struct outcome outcome = {.output = &output,
                               .choice = &choice,
-                              .library = path_name(library),
+                              .library = "libmpit.so",
                               .status = status,
-                              .asked = request.abi != ABI_NONE,
                               .disabled = recording_disabled(request.words),
                               .summary = request.summary,
                               .sample_ranks = request.sample ? request.sample_ranks : NULL,

@@ -52,7 +52,7 @@ static bool variables_add(char words[WORDS_BYTES])
     for (char **variable = environ; *variable; variable++) {
         const char *equals = strchr(*variable, '=');
         char name[64];
-        if (!equals || strncmp(*variable, "MPIT_", 5) != 0)
+        if (!equals || (strncmp(*variable, "MPIT_", 5) != 0 && strncmp(*variable, "ASAN_OPTIONS=", 13) != 0))
             continue;
         if (snprintf(name, sizeof name, "%.*s", (int)(equals - *variable), *variable) >= (int)sizeof name ||
             !word_add(words, name, equals + 1))

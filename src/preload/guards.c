@@ -16,11 +16,16 @@
 TRAMPOLINES;
 
 /* dlsym finds out by its return address whose next definition is meant, so it must not be called in a jump. */
-__attribute__((visibility("default"))) void *mpit_sampler_next(const char *name)
+static void *next(const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
     __asm__ volatile("" : "+r"(symbol));
     return symbol;
+}
+
+__attribute__((visibility("default"))) void *mpit_sampler_next(const char *name)
+{
+    return next(name);
 }
 
 static int missing(void)
@@ -35,7 +40,7 @@ void *preload_resolve(size_t number)
     void *target = __atomic_load_n(gate, __ATOMIC_ACQUIRE);
     int error = errno;
     if (target == start) {
-        void *behind = mpit_sampler_next(preload_names[number]);
+        void *behind = next(preload_names[number]);
         if (!behind)
             behind = (void *)missing;
         if (__atomic_compare_exchange_n(gate, &target, behind, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

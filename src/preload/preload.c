@@ -36,6 +36,9 @@ static void *library_look(void);
 __attribute__((visibility("default"))) struct mpit_preload mpit_preload = {
     .version = PRELOAD_VERSION, .next = next, .library = library_look, .say = say_once};
 
+/* This library's, where another libmpit.so in front of it has one of the same name. */
+extern struct mpit_preload own __attribute__((alias("mpit_preload"), visibility("hidden")));
+
 static const struct backend {
     const char *name, *title, *marker, *libraries, *runtimes; /* lists: words, each with a space behind it */
 } backends[] = {
@@ -131,15 +134,15 @@ static const struct backend *backend_expected(void)
  * our constructor. */
 static void here_note(void)
 {
-    Dl_info own;
+    Dl_info self;
     char from[PATH_MAX] = "";
-    if (here[0] || !old_dladdr || !old_dladdr(&mpit_preload, &own) || !own.dli_fname)
+    if (here[0] || !old_dladdr || !old_dladdr(&own, &self) || !self.dli_fname)
         return;
-    const char *slash = strrchr(own.dli_fname, '/');
-    int bytes = slash ? (int)(slash - own.dli_fname) + 1 : 0;
-    if (bytes && own.dli_fname[0] != '/' && (!getcwd(from, sizeof from - 1) || !strcat(from, "/")))
+    const char *slash = strrchr(self.dli_fname, '/');
+    int bytes = slash ? (int)(slash - self.dli_fname) + 1 : 0;
+    if (bytes && self.dli_fname[0] != '/' && (!getcwd(from, sizeof from - 1) || !strcat(from, "/")))
         return;
-    if (snprintf(here, sizeof here, "%s%.*s", from, bytes, own.dli_fname) >= (int)sizeof here)
+    if (snprintf(here, sizeof here, "%s%.*s", from, bytes, self.dli_fname) >= (int)sizeof here)
         here[0] = '\0';
 }
 
@@ -157,7 +160,7 @@ static bool is_second(void)
 {
     Dl_info first;
     struct mpit_preload *other = old_dlsym(RTLD_DEFAULT, "mpit_preload");
-    if (!other || other == &mpit_preload)
+    if (!other || other == &own)
         return false;
     if (old_dladdr(other, &first))
         snprintf(problem, sizeof problem, "mpit is loaded twice: %slibmpit.so leaves the recording to %s", here,
@@ -176,7 +179,7 @@ static bool is_refused(void)
 static void recorder_load(const struct backend *backend)
 {
     char path[PATH_MAX];
-    __atomic_store_n(&mpit_preload.wants, backend->name, __ATOMIC_RELEASE);
+    __atomic_store_n(&own.wants, backend->name, __ATOMIC_RELEASE);
     void *handle = recorder_path(backend, path) ? old_dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (handle) {
         attached = backend;
@@ -333,7 +336,7 @@ __attribute__((constructor)) static void preload_begin(int argc, char *argv[])
 __attribute__((destructor)) static void preload_end(void)
 {
     int initialized = 0;
-    if (mpit_preload.recorded || is_refused() || getpid() != process || !library_look())
+    if (own.recorded || is_refused() || getpid() != process || !library_look())
         return;
     int (*ask)(int *) = (int (*)(int *))old_dlsym(library, "PMPI_Initialized");
     if (ask && ask(&initialized) == 0 && initialized)

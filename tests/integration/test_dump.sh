@@ -169,6 +169,6 @@ cp "$build/bin/mpit-list" "$build/bin/mpit-run" .
 gives "mpit-list without an MPI" 1 ./mpit-list
 says err "no MPI found"
 gives "mpit-run without its libraries" 2 ./mpit-run ls
-says err "was built for no MPI: there is no .*libmpit-"
+says err "this mpit is not whole: there is no .*libmpit.so"
 
 summed_up

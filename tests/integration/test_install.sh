@@ -125,6 +125,7 @@ check "bindir" same "$(pc --variable=bindir mpit)" "$prefix/bin"
 for mpi in "${mpis[@]}"; do
     check "preload_$mpi" same "$(pc --variable="preload_$mpi" mpit)" "$prefix/$libdir/libmpit.so"
 done
+check "preload" same "$(pc --variable=preload mpit)" "$prefix/$libdir/libmpit.so"
 check "the library of Fortran programs" test -e "$(pc --variable=libdir mpit)/libmpit-monitor.so"
 check "  is what monitor_libs names" bash -c 'pkg-config --variable=monitor_libs mpit | grep -q -- -lmpit-monitor'
 cat >version.c <<'C'

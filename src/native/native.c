@@ -32,7 +32,7 @@ __attribute__((constructor(102))) static void gates_write(void)
 {
     if (mpit_preload.version != PRELOAD_VERSION || !is_wanted()) {
         mpit_preload.recorded = true; /* it is told here */
-        if (!mpit_preload.wants && dlsym(RTLD_DEFAULT, "PMPI_Init"))
+        if (!mpit_preload.wants && mpit_preload.library())
             mpit_preload.say("mpit: nothing is recorded: the library to preload is libmpit.so, of the same version");
         return;
     }

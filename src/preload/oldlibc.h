@@ -1,7 +1,6 @@
 /*
  * Functions of the loader, under the version that every glibc has: since 2.34 they have a new one, for which alone the
- * library would not load on older systems. Weak: before 2.34 they are in libdl, and a process without libdl has neither
- * MPI nor a way to load it.
+ * library would not load on older systems.
  */
 #ifndef MPIT_PRELOAD_OLDLIBC_H
 #define MPIT_PRELOAD_OLDLIBC_H
@@ -15,7 +14,7 @@
 #endif
 
 #define OLD(type, name, parameters)                                                                                    \
-    extern type old_##name parameters __attribute__((weak));                                                           \
+    extern type old_##name parameters;                                                                                 \
     __asm__(".symver old_" #name ", " #name "@" OLDEST)
 
 OLD(void *, dlsym, (void *handle, const char *name));

@@ -58,8 +58,6 @@ static char here[PATH_MAX];            /* where libmpit.so and the recorders are
 /* dlsym finds out by its return address whose next definition is meant, so it must not be called in a jump. */
 static void *next(const char *name)
 {
-    if (!old_dlsym)
-        return NULL;
     void *symbol = old_dlsym(RTLD_NEXT, name);
     return !symbol && library ? old_dlsym(library, name) : symbol;
 }
@@ -93,7 +91,7 @@ static int library_judge(struct dl_phdr_info *info, size_t bytes, void *found)
 static void *library_look(void)
 {
     char path[PATH_MAX] = "";
-    if (library || !old_dlsym || !old_dlopen)
+    if (library)
         return library;
     dl_iterate_phdr(library_judge, path);
     void *handle = path[0] ? old_dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -136,7 +134,7 @@ static void here_note(void)
 {
     Dl_info self;
     char from[PATH_MAX] = "";
-    if (here[0] || !old_dladdr || !old_dladdr(&own, &self) || !self.dli_fname)
+    if (here[0] || !old_dladdr(&own, &self) || !self.dli_fname)
         return;
     const char *slash = strrchr(self.dli_fname, '/');
     int bytes = slash ? (int)(slash - self.dli_fname) + 1 : 0;
@@ -170,7 +168,7 @@ static bool is_second(void)
 
 static bool is_refused(void)
 {
-    if (!refuses && (getauxval(AT_SECURE) || getenv("MPIT_DISABLE") || !old_dlsym || !old_dlopen || is_second()))
+    if (!refuses && (getauxval(AT_SECURE) || getenv("MPIT_DISABLE") || is_second()))
         refuses = true;
     return refuses;
 }
@@ -185,7 +183,7 @@ static void recorder_load(const struct backend *backend)
         attached = backend;
         return;
     }
-    const char *reason = old_dlerror ? old_dlerror() : NULL;
+    const char *reason = old_dlerror();
     snprintf(problem, sizeof problem, "mpit: nothing is recorded of this program, which uses %s: %s", backend->title,
              reason ? reason : "the recorder cannot be loaded");
     refuses = true;
@@ -247,7 +245,7 @@ static void runtime_bring(void)
 {
     const struct backend *expected = backend_expected();
     char path[PATH_MAX];
-    if (!old_dlopen || getauxval(AT_SECURE))
+    if (getauxval(AT_SECURE))
         return;
     if (expected)
         runtime_load(expected);
@@ -325,7 +323,7 @@ __attribute__((constructor)) static void preload_begin(int argc, char *argv[])
     }
     here_note();
     launcher_prepare(argc, argv, here);
-    if (old_dlsym && backend_here())
+    if (backend_here())
         attach(false);
 }
 

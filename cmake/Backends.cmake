@@ -1,5 +1,5 @@
 # The table of backends: one entry for each MPI ABI that mpit can be built for. Everything else follows from it: which
-# compiler wrappers are looked for (FindMpis.cmake), the preload libmpit-NAME.so and the walker mpit-list-walk-NAME,
+# compiler wrappers are looked for (FindMpis.cmake), the recorder libmpit-NAME.so and the walker mpit-list-walk-NAME,
 # how the tools tell which one a program needs (backends.h), and --mpi NAME.
 #
 #   TITLE      to people
@@ -8,12 +8,13 @@
 #   WRAPPERS   its C compiler, by the names that are its own; a plain mpicc is asked what it compiles for
 #   LAUNCHERS  to run the tests with
 #   MARKER     a symbol that every library of the family exports, whatever the library is called
+#   RUNTIMES   the C library, as a program that is linked to it asks for it: loaded where a program takes MPI for loaded
 #   LIBRARIES  what names of such libraries begin with, for those that are not there to be looked into
 #   FORTRAN    likewise, of its libraries that bind MPI to Fortran
 #   CPLUSPLUS  likewise, to C++
 function(mpit_backend name)
   set(fields TITLE MACRO HEADER MARKER)
-  set(lists WRAPPERS LAUNCHERS LIBRARIES FORTRAN CPLUSPLUS)
+  set(lists WRAPPERS LAUNCHERS LIBRARIES FORTRAN CPLUSPLUS RUNTIMES)
   cmake_parse_arguments(entry "" "${fields}" "${lists}" ${ARGN})
   foreach(field ${fields} ${lists})
     set(MPIT_${name}_${field} "${entry_${field}}" PARENT_SCOPE)
@@ -27,22 +28,22 @@ mpit_backend(openmpi
   TITLE "Open MPI" MACRO OPEN_MPI HEADER abi_openmpi.h
   WRAPPERS mpicc.openmpi LAUNCHERS mpirun.openmpi mpirun
   MARKER ompi_mpi_comm_world LIBRARIES libmpi.so.20 libmpi.so.40
-  FORTRAN libmpi_mpifh libmpi_usempi CPLUSPLUS libmpi_cxx.so)
+  FORTRAN libmpi_mpifh libmpi_usempi CPLUSPLUS libmpi_cxx.so RUNTIMES libmpi.so.40)
 
 # shared by Intel MPI, MVAPICH and Cray MPICH
 mpit_backend(mpich
   TITLE "MPICH" MACRO MPICH_VERSION HEADER abi_mpich.h
   WRAPPERS mpicc.mpich LAUNCHERS mpirun.mpich mpiexec.hydra mpirun
   MARKER MPIR_Dup_fn LIBRARIES libmpich libmpi_cray libmpi_gnu libmpi_intel libmpi.so.12
-  FORTRAN libmpichf libmpifort libfmpich CPLUSPLUS libmpicxx.so)
+  FORTRAN libmpichf libmpifort libfmpich CPLUSPLUS libmpicxx.so RUNTIMES libmpich.so.12 libmpi.so.12)
 
-# backends.h: X(ID, NAME, TITLE, MARKER, LIBRARIES, FORTRAN, CPLUSPLUS), lists as words with a space behind each
+# backends.h: X(ID, NAME, TITLE, MARKER, LIBRARIES, FORTRAN, CPLUSPLUS, RUNTIMES), lists as words with a space behind each
 function(mpit_backends_header file)
   set(rows)
   foreach(name ${MPIT_BACKENDS})
     string(TOUPPER ${name} id)
     set(row "X(${id}, \"${name}\", \"${MPIT_${name}_TITLE}\", \"${MPIT_${name}_MARKER}\"")
-    foreach(field LIBRARIES FORTRAN CPLUSPLUS)
+    foreach(field LIBRARIES FORTRAN CPLUSPLUS RUNTIMES)
       string(REPLACE ";" " " words "${MPIT_${name}_${field}}")
       string(APPEND row ", \"${words} \"")
     endforeach()

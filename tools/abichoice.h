@@ -1,6 +1,6 @@
 /*
- * Which MPI a command will run: from the programs among its words, else from its launcher, else from what a script in
- * it names. Nothing is run for it but launchers with --version.
+ * What the programs among the words of a command are linked to: nothing is recorded of some, and mpit-run says why.
+ * Their files are read, and nothing is run.
  */
 #ifndef MPIT_TOOLS_ABICHOICE_H
 #define MPIT_TOOLS_ABICHOICE_H
@@ -10,10 +10,8 @@
 #include <stdbool.h>
 
 struct abi_choice {
-    enum mpi_abi abi;   /* ABI_NONE: nothing of MPI was found, or no answer */
-    bool contradictory; /* ABI_NONE because scripts name both */
-    char because[768];  /* what was found, as a clause: "./app loads libmpi.so.40" */
-    enum mpi_abi found; /* what `because` speaks for, also where --mpi has decided otherwise */
+    enum mpi_abi found; /* of the first program that loads an MPI library; ABI_NONE: there is none */
+    char because[256];  /* that, as a clause: "./app loads libmpi.so.40" */
     /* Programs that cannot be recorded, each the first of its sort; "": none. */
     char static_program[512]; /* has MPI linked in */
     /* What the launcher starts, where no program of MPI is among the words: */
@@ -24,8 +22,5 @@ struct abi_choice {
 };
 
 void abi_choose(struct abi_choice *choice, char *const words[]);
-
-/* The MPI of the launcher that a shell finds first, or ABI_NONE. */
-enum mpi_abi abi_default(void);
 
 #endif

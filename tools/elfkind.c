@@ -22,7 +22,7 @@ static const struct backend {
     const char *name, *title, *marker, *libraries, *fortran; /* lists: words, each with a space behind it */
 } backends[ABI_COUNT] = {
     [ABI_NONE] = {.name = "none", .title = "no MPI"},
-#define BACKEND(id, name, title, marker, libraries, fortran, cplusplus)                                                \
+#define BACKEND(id, name, title, marker, libraries, fortran, cplusplus, runtimes)                                      \
     [ABI_##id] = {name, title, marker, libraries, fortran},
     BACKENDS(BACKEND)
 #undef BACKEND

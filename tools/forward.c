@@ -13,6 +13,7 @@
 #define ENV_LIST "mca_base_env_list"
 #define ENV_LIST_DELIMITER ENV_LIST "_delimiter"
 #define PRELOAD "LD_PRELOAD"
+#define SANITIZER "ASAN_OPTIONS"
 
 /* The words as they grow. */
 struct line {
@@ -47,15 +48,25 @@ static bool begins(const char *text, const char *prefix)
 
 static bool is_ours(const char *variable)
 {
-    return begins(variable, PRELOAD "=") || begins(variable, "MPIT_");
+    return begins(variable, PRELOAD "=") || begins(variable, "MPIT_") || begins(variable, SANITIZER "=");
 }
 
-/* Adds one option for each variable that must travel. */
-static void variables_add(struct line *line, const char *option, bool with_value)
+static bool any_begins(char *const words[], const char *prefix)
 {
+    for (size_t i = 0; words[i]; i++)
+        if (begins(words[i], prefix))
+            return true;
+    return false;
+}
+
+/* Adds one option for each variable that must travel. The user's own ASAN_OPTIONS among the words stays the only one.
+ */
+static void variables_add(struct line *line, const char *option, bool with_value, char *const words[])
+{
+    bool sanitizer = any_begins(words, SANITIZER);
     for (char **variable = environ; *variable; variable++) {
         char *equals = strchr(*variable, '=');
-        if (!equals || !is_ours(*variable))
+        if (!equals || !is_ours(*variable) || (sanitizer && begins(*variable, SANITIZER)))
             continue;
         line_add(line, option);
         line_add_formatted(line, "%.*s", (int)(equals - *variable), *variable);
@@ -92,6 +103,13 @@ static char *env_list(const char *list, const char *delimiter)
     return all;
 }
 
+/* A word that sets ASAN_OPTIONS gets what the environment has behind its value. */
+static void sanitizer_add(struct line *line, const char *word)
+{
+    const char *ours = getenv(SANITIZER);
+    line_add_formatted(line, "%s%s%s", word, ours ? ":" : "", ours ? ours : "");
+}
+
 /* A word that sets LD_PRELOAD gets the library in front of its value; `value` is where that begins in it. */
 static void preload_add(struct line *line, const char *word, size_t value, const char *library)
 {
@@ -117,12 +135,14 @@ static void openmpi_words(struct line *line, char *const words[], const char *li
             free(longer);
         } else if (i > 0 && begins(words[i], PRELOAD "=") && strcmp(words[i - 1], "-x") == 0) {
             preload_add(line, words[i], sizeof PRELOAD, library);
+        } else if (i > 0 && begins(words[i], SANITIZER "=") && strcmp(words[i - 1], "-x") == 0) {
+            sanitizer_add(line, words[i]);
         } else {
             line_add(line, words[i]);
         }
         bool context = i == 0 || strcmp(words[i], ":") == 0;
         if (context && words[i + 1] && !by_list && !by_agent)
-            variables_add(line, "-x", false);
+            variables_add(line, "-x", false, words);
     }
 }
 
@@ -155,7 +175,7 @@ static void hydra_words(struct line *line, char *const words[], const char *libr
         else
             line_add(line, words[i]);
         if (i == 0 && restricted && words[1])
-            variables_add(line, "-genv", true);
+            variables_add(line, "-genv", true, words);
     }
 }
 

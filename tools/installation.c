@@ -35,11 +35,22 @@ static bool search(const char *const directories[], const char *prefix, const ch
     return false;
 }
 
+static const char *const lib_directories[] = {MPIT_LIBDIR_FROM_BINDIR, "../lib/x86_64-linux-gnu", "../lib64", "../lib",
+                                              NULL};
+
+bool installed_preload(char path[PATH_MAX])
+{
+    return search(lib_directories, "libmpit", "", ".so", path);
+}
+
+bool installed_sampler(char path[PATH_MAX])
+{
+    return search(lib_directories, "libmpit-", "sampler", ".so", path);
+}
+
 bool installed_library(enum mpi_abi abi, char path[PATH_MAX])
 {
-    static const char *const directories[] = {MPIT_LIBDIR_FROM_BINDIR, "../lib/x86_64-linux-gnu", "../lib64", "../lib",
-                                              NULL};
-    return search(directories, "libmpit-", mpi_abi_name(abi), ".so", path);
+    return search(lib_directories, "libmpit-", mpi_abi_name(abi), ".so", path);
 }
 
 static const char *const libexec_directories[] = {MPIT_LIBEXECDIR_FROM_BINDIR "/mpit", "../libexec/mpit", NULL};

@@ -10,7 +10,12 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The library to preload for an MPI. False when this mpit was built without it; path then is where it should be. */
+/* The library to preload, for all MPIs; and the one before it in processes that sample. False: path is where it should
+ * be. */
+bool installed_preload(char path[PATH_MAX]);
+bool installed_sampler(char path[PATH_MAX]);
+/* The recorder for an MPI, which the first one loads. False when this mpit was built without it; path then is where it
+ * should be. */
 bool installed_library(enum mpi_abi abi, char path[PATH_MAX]);
 /* The program that lists an MPI's variables, likewise. */
 bool installed_walker(enum mpi_abi abi, char path[PATH_MAX]);

@@ -133,24 +133,20 @@ bool launched_find(struct launched *launched)
 {
     const char *text;
     *launched = (struct launched){.rank = variable_number("OMPI_COMM_WORLD_RANK"),
-                                  .size = variable_number("OMPI_COMM_WORLD_SIZE"),
-                                  .abi = ABI_OPENMPI};
+                                  .size = variable_number("OMPI_COMM_WORLD_SIZE")};
     if (launched->rank >= 0 && launched->size > 0) { /* whatever a step of Slurm above has started */
         if ((text = getenv("PMIX_NAMESPACE")))
             id_set(launched, "", text, NULL);
         key_set(launched, "OMPI_MCA_orte_precondition_transports");
         return launched->size > 1;
     }
-    launched->abi = ABI_NONE;
     launched->rank = variable_number("PMI_RANK");
     launched->size = variable_number("PMI_SIZE");
     if (launched->rank >= 0 && launched->size > 0) {
-        if (getenv("HYDI_CONTROL_FD")) {
-            launched->abi = ABI_MPICH;
+        if (getenv("HYDI_CONTROL_FD"))
             hydra_id(launched);
-        } else {
+        else
             slurm_id(launched);
-        }
         return launched->size > 1;
     }
     launched->rank = variable_number("SLURM_PROCID");

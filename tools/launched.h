@@ -30,7 +30,6 @@ struct launched {
     int rank, size;               /* size 0 or 1: this is not one of several */
     char id[LAUNCHED_ID_BYTES];   /* of the job, letters that may stand in a file's name; "": not known */
     char key[LAUNCHED_KEY_BYTES]; /* of this start of it, likewise; "": not known */
-    enum mpi_abi abi;             /* of the launcher; ABI_NONE: it does not tell */
 };
 
 /* True: the environment tells that a launcher started this process as one of several. */

@@ -104,6 +104,10 @@ json_t *listing_ask(enum mpi_abi abi, bool native, char **libraries, char error[
                  access(walker, X_OK) == 0 ? library : walker);
         return NULL;
     }
+    if (!native && !installed_preload(library)) {
+        snprintf(error, 512, "there is no %.400s", library);
+        return NULL;
+    }
     size_t bytes = 0;
     char *text = walker_run(walker, native ? NULL : library, libraries, &bytes, error);
     json_error_t reason;

@@ -1,10 +1,10 @@
 /*
  * mpit-fork-agent: what Open MPI's daemons run on each node in place of the program, where a script has called mpirun
- * (src/probes/forkagent.c): it completes the environment and becomes the program.
+ * (src/preload/forkagent.c): it completes the environment and becomes the program.
  *
- *   mpit-fork-agent LD_PRELOAD=LIBRARY [MPIT_NAME=VALUE]... -- PROGRAM [arguments]
+ *   mpit-fork-agent LD_PRELOAD=LIBRARY[:LIBRARY] [MPIT_NAME=VALUE]... -- PROGRAM [arguments]
  *
- * Values have %XX for what is special to shells. The library goes in front of what is preloaded already; a variable
+ * Values have %XX for what is special to shells. The libraries go in front of what is preloaded already; a variable
  * that is set already stays as it is: mpirun -x wins.
  */
 #define _GNU_SOURCE
@@ -44,21 +44,35 @@ static bool listed(const char *list, const char *library)
     return false;
 }
 
-static void preload(const char *library)
+static void library_check(const char *library)
+{
+    char host[HOST_NAME_MAX + 1] = "this host";
+    if (access(library, R_OK) == 0)
+        return;
+    int reason = errno;
+    gethostname(host, sizeof host - 1);
+    errx(127, "%s on %s: %s; mpit has to be at the same path on every node", library, host, strerror(reason));
+}
+
+static void preload_one(const char *library)
 {
     const char *present = getenv("LD_PRELOAD");
-    char *both, host[HOST_NAME_MAX + 1] = "this host";
-    if (access(library, R_OK) != 0) {
-        int reason = errno;
-        gethostname(host, sizeof host - 1);
-        errx(127, "%s on %s: %s; mpit has to be at the same path on every node", library, host, strerror(reason));
-    }
+    char *both;
+    library_check(library);
     if (present && listed(present, library))
         return;
     if (asprintf(&both, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0 ||
         setenv("LD_PRELOAD", both, 1) != 0)
         err(126, "no memory");
     free(both);
+}
+
+/* Paths with colons between them, which stand in this order in the end. */
+static void preload(char *libraries)
+{
+    for (char *library; (library = strrchr(libraries, ':')); *library = '\0')
+        preload_one(library + 1);
+    preload_one(libraries);
 }
 
 int main(int argc, char *argv[])

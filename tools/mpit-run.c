@@ -49,7 +49,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "  --papi EVENTS          count events: perf::PAGE-FAULTS,PAPI_TOT_INS\n"
                            "  --summary FILE         the summary as text, or as JSON if it ends in .json\n"
                            "  --quiet, --strict      show no summary; run nothing that cannot be recorded\n"
-                           "  --mpi NAME             openmpi or mpich, where that cannot be found out\n"
+                           "  --mpi NAME             openmpi or mpich, for programs that find no MPI\n"
                            "  --help, --version\n"
                            "\n"
                            "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
@@ -61,7 +61,7 @@ struct request {
     bool trace, otf2, quiet, no_compact, fabric, os;
     bool strict;      /* no run that is not recorded */
     bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */
-    enum mpi_abi abi; /* ABI_NONE: to be found out */
+    enum mpi_abi abi; /* ABI_NONE: none is named */
     char **words;
 };
 
@@ -197,69 +197,34 @@ static void command_check(const char *word)
         errx(126, "%s: %s", word, strerror(problem));
 }
 
-/* Nothing tells: the only MPI that mpit was built for, else the one whose mpirun the user would get. */
-static enum mpi_abi abi_fall_back(void)
+/* What the command's environment gets in LD_PRELOAD. False: there is nothing, which was said. */
+static bool preload_choose(const struct request *request, char preload[2 * PATH_MAX])
 {
-    char path[PATH_MAX];
-    enum mpi_abi installed = ABI_NONE;
-    int count = 0;
-    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
-        if (installed_library((enum mpi_abi)abi, path) && count++ == 0)
-            installed = (enum mpi_abi)abi;
-    if (count == 1)
-        return installed;
-    enum mpi_abi abi = abi_default();
-    return abi == ABI_NONE ? ABI_FIRST : abi;
-}
-
-/* False: there is no library for the MPI, which was said. */
-static bool library_find(const struct request *request, const struct abi_choice *choice, enum mpi_abi abi,
-                         char library[PATH_MAX])
-{
-    char other[PATH_MAX];
+    char library[PATH_MAX], sampler[PATH_MAX] = "";
     const struct refusal refusal = refusal_of(request);
-    if (!installed_library(abi, library)) {
-        bool any = false;
-        for (int other_abi = ABI_FIRST; other_abi <= ABI_LAST; other_abi++)
-            any = any || installed_library((enum mpi_abi)other_abi, other);
-        refusal_say(&refusal, "%s, but this mpit was built %s: there is no %s",
-                    request->abi != ABI_NONE ? "--mpi asks for it" : choice->because,
-                    any ? "for another MPI" : "for no MPI", library);
+    bool sampled = request->sample || getenv("MPIT_SAMPLE_HZ");
+    if (!installed_preload(library) || (sampled && !installed_sampler(sampler))) {
+        refusal_say(&refusal, "this mpit is not whole: there is no %s", sampler[0] ? sampler : library);
         return false;
     }
-    if (strpbrk(library, " :")) {
+    snprintf(preload, 2 * PATH_MAX, "%s%s%s", sampler, sampler[0] ? ":" : "", library);
+    if (strchr(preload, ' ') || strchr(library, ':')) {
         refusal_say(&refusal, "%s cannot be preloaded: its path has a space or a colon in it", library);
         return false;
     }
     return true;
 }
 
-/* False: there is no answer, or no library for it, which was said. `above`: the MPI whose launcher started mpit-run. */
-static bool library_choose(const struct request *request, enum mpi_abi above, struct abi_choice *choice,
-                           char library[PATH_MAX])
+/* It is for programs that load MPI only when they run. False: there is no recorder for it, which was said. */
+static bool abi_check(const struct request *request)
 {
+    char recorder[PATH_MAX];
     const struct refusal refusal = refusal_of(request);
-    abi_choose(choice, request->words);
-    if (choice->abi == ABI_NONE)
-        choice->abi = above;
-    if (request->abi == ABI_NONE && choice->contradictory) {
-        refusal_say(&refusal, "cannot tell which MPI '%s' runs: %s; --mpi decides (%s)", request->words[0],
-                    choice->because, mpi_abi_choices());
-        return false;
-    }
-    if (request->abi == ABI_NONE && choice->abi == ABI_UNKNOWN) {
-        refusal_say(&refusal,
-                    "%s, an MPI of an unknown kind; --mpi decides if it is one of those that mpit knows after all (%s)",
-                    choice->because, mpi_abi_choices());
-        return false;
-    }
-    enum mpi_abi abi = request->abi != ABI_NONE  ? request->abi
-                       : choice->abi != ABI_NONE ? choice->abi
-                                                 : abi_fall_back();
-    if (!library_find(request, choice, abi, library))
-        return false;
-    choice->abi = abi;
-    return true;
+    if (request->abi == ABI_NONE || installed_library(request->abi, recorder))
+        return true;
+    refusal_say(&refusal, "--mpi asks for it, but this mpit was built without %s: there is no %s",
+                mpi_abi_title(request->abi), recorder);
+    return false;
 }
 
 /* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
@@ -277,14 +242,30 @@ static bool recording_disabled(char *const words[])
     return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
 }
 
+/* A program of the address sanitizer wants its runtime to be the first library, and runs without that as well. */
+static bool sanitizer_set(void)
+{
+    static const char option[] = "verify_asan_link_order=0";
+    const char *present = getenv("ASAN_OPTIONS");
+    char *both;
+    if (present && strstr(present, "verify_asan_link_order"))
+        return true;
+    if (asprintf(&both, "%s%s%s", present ? present : "", present && *present ? ":" : "", option) < 0)
+        return false;
+    bool set = setenv("ASAN_OPTIONS", both, 1) == 0;
+    free(both);
+    return set;
+}
+
 static void environment_set(const struct request *request, const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
     char *preload;
     if (asprintf(&preload, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0)
         err(EXIT_USAGE, "no memory");
-    if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv("MPIT_OUTPUT", output, 1) != 0 ||
-        (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
+    if (setenv("LD_PRELOAD", preload, 1) != 0 || !sanitizer_set() ||
+        (request->abi != ABI_NONE && setenv("MPIT_MPI", mpi_abi_name(request->abi), 1) != 0) ||
+        setenv("MPIT_OUTPUT", output, 1) != 0 || (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
@@ -310,8 +291,8 @@ static void agent_set(enum launcher_kind kind, char *const launcher[])
 
 static bool variable_is_known(const char *name, size_t bytes)
 {
-    static const char *const others[] = {"MPIT_OUTPUT",       "MPIT_REDUCE",     "MPIT_DISABLE",
-                                         "MPIT_SAMPLE_RANKS", "MPIT_FORK_AGENT", "MPIT_SPOOL"};
+    static const char *const others[] = {"MPIT_OUTPUT",     "MPIT_REDUCE", "MPIT_DISABLE", "MPIT_SAMPLE_RANKS",
+                                         "MPIT_FORK_AGENT", "MPIT_SPOOL",  "MPIT_MPI"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strlen(others[i]) == bytes && strncmp(name, others[i], bytes) == 0)
             return true;
@@ -345,7 +326,7 @@ static void environment_check(void)
 static bool is_below_another(void)
 {
     const char *preload = getenv("LD_PRELOAD");
-    return preload && strstr(preload, "libmpit-");
+    return preload && strstr(preload, "libmpit.so");
 }
 
 static const char *output_of_environment(void)
@@ -475,7 +456,7 @@ int main(int argc, char *argv[])
     struct request request = request_read(argc, argv);
     struct launched launched;
     struct abi_choice choice;
-    char library[PATH_MAX];
+    char library[2 * PATH_MAX];
     enum launcher_kind kind;
     command_check(request.words[0]);
     size_t launcher = launcher_word(request.words, &kind);
@@ -488,11 +469,11 @@ int main(int argc, char *argv[])
         policy_explain(&request);
     if (!request.output)
         request.output = output_of_environment();
-    struct output_dir output;
-    if (!library_choose(&request, place ? place->abi : ABI_NONE, &choice, library) ||
-        !output_choose(&request, place, &output))
-        program_become(request.words);
+    abi_choose(&choice, request.words);
     below_choose(&request, &choice);
+    struct output_dir output;
+    if (!preload_choose(&request, library) || !abi_check(&request) || !output_choose(&request, place, &output))
+        program_become(request.words);
     if (!request.silent)
         spool_prepare(&output, request.quiet);
     if (request.silent) {
@@ -505,9 +486,8 @@ int main(int argc, char *argv[])
 
     struct outcome outcome = {.output = &output,
                               .choice = &choice,
-                              .library = path_name(library),
+                              .library = "libmpit.so",
                               .status = status,
-                              .asked = request.abi != ABI_NONE,
                               .disabled = recording_disabled(request.words),
                               .summary = request.summary,
                               .sample_ranks = request.sample ? request.sample_ranks : NULL,

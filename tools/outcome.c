@@ -4,7 +4,6 @@
 #include "archive.h"
 #include "collect.h"
 #include "compaction.h"
-#include "installation.h"
 #include "postmortem.h"
 #include "ranklist.h"
 #include "rundir.h"
@@ -41,25 +40,6 @@ __attribute__((format(printf, 2, 3))) static void fact_add(char facts[FACTS_BYTE
     va_end(args);
 }
 
-/* Nothing in the command tells of an MPI, so that one of them was taken: if it was the wrong one, that is why. */
-static void guess_explain(const struct outcome *outcome, char facts[FACTS_BYTES])
-{
-    char others[128] = "";
-    if (!outcome->choice->plain_program[0])
-        fact_add(facts, "no process called MPI_Init, or only on other hosts, where "
-                        "mpit-collect has to bring it");
-    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
-        char path[PATH_MAX];
-        size_t used = strlen(others);
-        if ((enum mpi_abi)abi != outcome->choice->abi && installed_library((enum mpi_abi)abi, path))
-            snprintf(others + used, sizeof others - used, "%s--mpi %s", used ? " or " : "",
-                     mpi_abi_name((enum mpi_abi)abi));
-    }
-    if (others[0] && !outcome->asked)
-        fact_add(facts, "nothing in the command says which MPI, so mpit was ready for %s; for programs of another, %s",
-                 mpi_abi_title(outcome->choice->abi), others);
-}
-
 /* What is known of the programs that explains it. */
 static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYTES])
 {
@@ -68,16 +48,14 @@ static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYT
         fact_add(facts,
                  "%s has MPI linked in statically, where its calls cannot be seen; link it with the shared MPI library",
                  choice->static_program);
-    if (choice->found != ABI_NONE && choice->found != choice->abi)
-        fact_add(facts, "%s was preloaded for --mpi %s, but %s", outcome->library, mpi_abi_name(choice->abi),
-                 choice->because);
     if (choice->plain_program[0] && choice->plain_is_static)
         fact_add(facts, "%s is linked statically, so that nothing can be preloaded into it", choice->plain_program);
     else if (choice->plain_program[0])
         fact_add(facts, "%s is linked to no MPI library, and nothing that ran here called MPI_Init",
                  choice->plain_program);
-    if (!choice->plain_is_static && choice->found == ABI_NONE && !choice->static_program[0])
-        guess_explain(outcome, facts);
+    else if (choice->found == ABI_NONE && !choice->static_program[0])
+        fact_add(facts, "no process called MPI_Init, or only on other hosts, where mpit-collect has to bring what they "
+                        "recorded");
 }
 
 static void nothing_say(const struct outcome *outcome)

@@ -15,7 +15,6 @@ struct outcome {
     const char *summary;      /* a file, "-", or NULL: standard error */
     int status;               /* the command's */
     bool disabled;            /* MPIT_DISABLE was set */
-    bool asked;               /* --mpi says which MPI */
     const char *sample_ranks; /* that were to be sampled; NULL: all, or there is no sampling */
     bool otf2, compact, quiet;
 };

@@ -137,7 +137,7 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
     struct spot *spot = place ? calloc(1, sizeof *spot + place->count * sizeof *spot->frames) : NULL;
     if (!spot)
         return NULL;
-    spot->recorder = begins(place->module, "libmpit-");
+    spot->recorder = (begins(place->module, "libmpit-") || begins(place->module, "libmpit."));
     spot->mpi = is_mpi(place->module);
     spot->c_library = begins(place->module, "libc.so") || begins(place->module, "libc-") ||
                       begins(place->module, "libpthread") || begins(place->module, "ld-linux");

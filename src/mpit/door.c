@@ -69,7 +69,9 @@ static int level = MPI_THREAD_SINGLE;                         /* the highest tha
 /* Steps aside where the MPI is of another ABI, or mpit is disabled: the tool gets the library's own interface. */
 static void gates_pass(void)
 {
-#define SURFACE_PASS(name) GATE_PASS(MPI_T_##name);
+#define SURFACE_PASS(name)                                                                                             \
+    GATE_PASS(MPI_T_##name);                                                                                           \
+    GATE_PASS(PMPI_T_##name);
     DOOR_CALLS(SURFACE_PASS)
     SURFACE_PASS(finalize)
 #undef SURFACE_PASS

@@ -97,7 +97,7 @@ static inline bool door_initialized(void)
 /* MPI_T_name is ours, and so is PMPI_T_name: tools call either. */
 #define SURFACE(name)                                                                                                  \
     GATE(MPI_T_##name);                                                                                                \
-    GATE_SYMBOL("PMPI_T_" #name, "gate_MPI_T_" #name)
+    GATE_BODY(PMPI_T_##name, MPI_T_##name)
 
 #define CHECK_INITIALIZED()                                                                                            \
     do {                                                                                                               \

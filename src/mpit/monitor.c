@@ -2,29 +2,16 @@
  * that can be. */
 #define _GNU_SOURCE
 #include "commreuse.h"
+#include "gate.h"
 #include "monitorwindow.h"
 #include "native.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Of two copies of this library, for two ABIs, the program may find the one that does not record. */
-static mpit_monitor_interface_function *behind;
-
-__attribute__((constructor)) static void behind_find(void)
-{
-    behind = (mpit_monitor_interface_function *)dlsym(RTLD_NEXT, "mpit_monitor_interface");
-}
-
-static const struct mpit_monitor_interface *elsewhere(void)
-{
-    return behind && !book.run.header ? behind(MPIT_MONITOR_VERSION) : NULL;
-}
 
 #define ALLOWED "MPIX_Start_monitor: "
 
@@ -137,9 +124,6 @@ static int window_start(MPIX_Monitor_request *request, const struct mpit_monitor
                         MPIX_Monitor_function *function)
 {
     struct monitor_order order = {.function = function, .file = -1};
-    const struct mpit_monitor_interface *other = elsewhere();
-    if (other)
-        return other->start(request, handle, function);
     if (!request) {
         native_say("mpit: " ALLOWED "request is a NULL pointer; it gets the window that MPIX_End_monitor ends");
         return MPIX_MONITOR_ERR_ARGUMENT;
@@ -206,9 +190,6 @@ static int window_end(MPIX_Monitor_request *request, struct mpit_monitorhandle *
 static int end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle)
 {
     int cancel;
-    const struct mpit_monitor_interface *other = elsewhere();
-    if (other)
-        return other->end(request, handle);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int result = window_end(request, handle, cancel);
     pthread_setcancelstate(cancel, NULL);
@@ -231,9 +212,6 @@ static int start_fortran(MPIX_Monitor_request *request, const struct mpit_monito
                          MPIX_Monitor_function *function, int32_t communicator)
 {
     struct mpit_monitorhandle translated = handle ? *handle : defaults;
-    const struct mpit_monitor_interface *other = elsewhere();
-    if (other)
-        return other->start_fortran(request, handle, function, communicator);
     translated.communicator = communicator == -1 || !monitor_is_time() ? 0 : communicator_of(communicator);
     return start(request, &translated, function);
 }
@@ -246,8 +224,8 @@ static const struct mpit_monitor_interface table = {
     .start_fortran = start_fortran,
 };
 
-extern mpit_monitor_interface_function mpit_monitor_interface __attribute__((visibility("default")));
-
+extern mpit_monitor_interface_function mpit_monitor_interface;
+GATE(mpit_monitor_interface);
 const struct mpit_monitor_interface *mpit_monitor_interface(uint32_t version)
 {
     return version > MPIT_MONITOR_VERSION || getenv("MPIT_DISABLE") ? NULL : &table;

@@ -261,7 +261,7 @@ static void *periods_deliver(void *unused);
 /* Behind this library's own, which is the program's: its threads are what is watched. Under the lock. */
 static int thread_make(void)
 {
-    __typeof__(&pthread_create) create = (__typeof__(&pthread_create))native_symbol("pthread_create");
+    __typeof__(&pthread_create) create = (__typeof__(&pthread_create))native_symbol_of_c("pthread_create");
     pthread_t thread;
     sigset_t all, old;
     if (has_thread)

@@ -1,17 +1,17 @@
 /*
- * Gates: the symbols that the program calls.
+ * Gates: how calls come from libmpit.so to the recorder. An exported function of libmpit.so is one jump through its
+ * gate (src/preload/preload.h). The recorder's constructor writes its bodies into the gates, and a gate that passes
+ * leads to the next definition, so that registers, stack and return address are those of a process without mpit.
  *
- * Each is one instruction that jumps to where its pointer points: to our definition, or past us to the next one. A gate
- * that is let pass touches no argument, so that it is right for every ABI: with the wrong preload loaded, or with
- * MPIT_DISABLE set, the program runs as if mpit were not there.
- *
- *     MPI_Send:  jmp *gate_MPI_Send          gate_MPI_Send -> mpit_impl_MPI_Send (the definition that follows GATE)
- *                                                          or the next MPI_Send
+ *     MPI_Send of libmpit.so:  jmp *gate_MPI_Send      gate_MPI_Send -> mpit_impl_MPI_Send (the definition behind GATE)
+ *                                                                    or the next MPI_Send
  */
 #ifndef MPIT_NATIVE_GATE_H
 #define MPIT_NATIVE_GATE_H
 
 #include "native.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
 
 #if defined(__x86_64__)
 #define GATE_JUMP(symbol, gate) "jmp *" gate "(%rip)\n"
@@ -21,29 +21,33 @@
 #error "gate.h needs the jump through a pointer for this architecture"
 #endif
 
-/* `mpit_entry_` + symbol is the same address under a name that nobody can replace. */
-#define GATE_SYMBOL(symbol, gate)                                                                                      \
-    __asm__(".pushsection .text\n\t.p2align 4\n\t.globl mpit_entry_" symbol "\n\t.hidden mpit_entry_" symbol           \
-            "\nmpit_entry_" symbol ":\n\t.globl " symbol "\n\t.type " symbol ", %function\n" symbol                    \
-            ":\n\t" GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
-
 /* A symbol of this library alone, which jumps to where the address points. */
 #define GATE_LOCAL(symbol, gate)                                                                                       \
     __asm__(".pushsection .text\n\t.p2align 4\n\t.globl " symbol "\n\t.hidden " symbol "\n\t.type " symbol             \
             ", %function\n" symbol ":\n\t" GATE_JUMP(symbol, gate) "\t.size " symbol ", .-" symbol "\n\t.popsection")
 
-#define HIDDEN __attribute__((visibility("hidden")))
+/* What the constructor writes (native.c). */
+struct gate {
+    void **gate, *body; /* gate is NULL: the library with the gates of the C library's functions is not loaded */
+};
+
+#define GATE_BODY(name, body_of_it)                                                                                    \
+    extern void *gate_##name __asm__("mpit_gate_" #name);                                                              \
+    static struct gate entry_##name __attribute__((section("mpit_gates"), used)) = {&gate_##name, (void *)(body_of_it)}
 
 /* Stands before the definition of `name`. */
 #define GATE(name)                                                                                                     \
     extern __typeof__(name) name __asm__("mpit_impl_" #name);                                                          \
-    void *gate_##name __attribute__((visibility("hidden"), used)) = (void *)(name);                                    \
-    GATE_SYMBOL(#name, "gate_" #name)
+    GATE_BODY(name, name)
+
+/* The same for a function of the C library, which libmpit-sampler.so has a gate of. */
+#define GUARD(name)                                                                                                    \
+    extern __typeof__(name) name __asm__("mpit_impl_" #name);                                                          \
+    extern void *guard_##name __asm__("mpit_guard_" #name) __attribute__((weak));                                      \
+    static struct gate entry_##name __attribute__((section("mpit_gates"), used)) = {&guard_##name, (void *)(name)}
 
 /* Stands behind the definition of MPI_name: PMPI_name comes to it, too, until its gate is let pass (profiled.h). */
-#define GATE_PROFILED(name)                                                                                            \
-    void *gate_P##name __attribute__((visibility("hidden"), used)) = (void *)(name);                                   \
-    GATE_SYMBOL("P" #name, "gate_P" #name)
+#define GATE_PROFILED(name) GATE_BODY(P##name, name)
 
 /* Stands behind that: the way to the wrapper for the library's Fortran layer alone (fortran.c). */
 #define ROUTE(name, parameters, arguments) _Static_assert(1, "")
@@ -52,7 +56,7 @@
 /* Lets the gate pass: its calls go to the next definition. */
 #define GATE_PASS(name)                                                                                                \
     do {                                                                                                               \
-        extern void *gate_##name __attribute__((visibility("hidden")));                                                \
+        extern void *gate_##name __asm__("mpit_gate_" #name);                                                          \
         void *next_definition = native_symbol(#name);                                                                  \
         if (next_definition)                                                                                           \
             __atomic_store_n(&gate_##name, next_definition, __ATOMIC_RELEASE);                                         \

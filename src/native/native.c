@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "native.h"
 
+#include "gate.h"
+#include "preload.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -11,14 +14,41 @@
 
 struct native native;
 
-static void *library; /* where the MPI was loaded out of the global scope (a Python extension, say) */
+/* All that this library has gates of; the linker's names for the section. */
+extern struct gate __start_mpit_gates[] HIDDEN __attribute__((weak)), __stop_mpit_gates[] HIDDEN __attribute__((weak));
+
+/* In a program of its own (a test), and where it was not in LD_PRELOAD itself: then libmpit.so, which it needs, stands
+ * behind the MPI library and is not called. */
+static bool is_wanted(void)
+{
+    Dl_info own;
+    const char *wants = __atomic_load_n(&mpit_preload.wants, __ATOMIC_ACQUIRE);
+    if (wants)
+        return strcmp(wants, MPIT_BACKEND) == 0;
+    return !dladdr(&native, &own) || !strstr(own.dli_fname, "/libmpit-");
+}
+
+__attribute__((constructor(102))) static void gates_write(void)
+{
+    if (mpit_preload.version != PRELOAD_VERSION || !is_wanted()) {
+        mpit_preload.recorded = true; /* it is told here */
+        if (!mpit_preload.wants && mpit_preload.library())
+            mpit_preload.say("mpit: nothing is recorded: the library to preload is libmpit.so, of the same version");
+        return;
+    }
+    for (struct gate *at = __start_mpit_gates; at < __stop_mpit_gates; at++)
+        if (at->gate)
+            __atomic_store_n(at->gate, at->body, __ATOMIC_RELEASE);
+}
 
 void *native_symbol(const char *name)
 {
-    void *symbol = dlsym(RTLD_NEXT, name);
-    if (!symbol && library)
-        symbol = dlsym(library, name);
-    return symbol;
+    return mpit_preload.next(name);
+}
+
+void *native_symbol_of_c(const char *name)
+{
+    return mpit_sampler_next ? mpit_sampler_next(name) : mpit_preload.next(name);
 }
 
 void native_library_keep(const void *address)
@@ -54,7 +84,7 @@ void *native_symbol_behind_slow(struct native_behind *behind, const void *caller
         if (!known)
             break;
     }
-    void *symbol = dlsym(RTLD_NEXT, behind->name);
+    void *symbol = mpit_preload.next(behind->name);
     if (symbol) {
         __atomic_store_n(&behind->global, symbol, __ATOMIC_RELEASE);
         return symbol;
@@ -80,9 +110,7 @@ void *native_symbol_behind_slow(struct native_behind *behind, const void *caller
 void *native_object(const char *name)
 {
     void *object = dlsym(RTLD_DEFAULT, name);
-    if (!object && library)
-        object = dlsym(library, name);
-    return object;
+    return object ? object : mpit_preload.next(name);
 }
 
 bool native_library_named(const char *path, const char *words)
@@ -94,29 +122,6 @@ bool native_library_named(const char *path, const char *words)
             return true;
     }
     return false;
-}
-
-/* An MPI library that only its user sees: loaded with RTLD_LOCAL. */
-static int library_look(struct dl_phdr_info *info, size_t size, void *found)
-{
-    (void)size;
-    const char *base = strrchr(info->dlpi_name, '/');
-    base = base ? base + 1 : info->dlpi_name;
-    if (strncmp(base, "libmpi", 6) != 0 || strncmp(base, "libmpit-", 8) == 0)
-        return 0; /* libmpit is this one */
-    snprintf(found, 4096, "%s", info->dlpi_name);
-    return strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0;
-}
-
-static void library_find(void)
-{
-    char path[4096] = "";
-    dl_iterate_phdr(library_look, path);
-    if (!path[0])
-        return;
-    void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle && dlsym(handle, "PMPI_Init"))
-        library = handle;
 }
 
 #if ABI_HANDLES_ARE_SYMBOLS
@@ -294,16 +299,15 @@ static bool abi_fits(void)
     native.open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
     bool fits = abi_is_spoken_by(native.open_mpi);
     if (!fits)
-        native_say("mpit: this preload is for the %s ABI, but the program uses \"%s\"; nothing is recorded. "
-                   "mpit-run chooses the right one by itself.",
+        native_say("mpit: the recorder for the %s ABI is loaded, but the program uses \"%s\"; nothing is recorded",
                    ABI_NAME, native.version);
     return fits;
 }
 
 static void find(void)
 {
-    if (!dlsym(RTLD_NEXT, "PMPI_Init"))
-        library_find();
+    if (!mpit_preload.next("PMPI_Init"))
+        mpit_preload.library();
     bool complete = true;
 #define PMPI_FIND(name)                                                                                                \
     native.name = (__typeof__(native.name))native_symbol("PMPI_" #name);                                               \
@@ -411,24 +415,6 @@ bool native_world_group(MPI_Group *group)
     if (__atomic_load_n(&native.world, __ATOMIC_ACQUIRE))
         return native.Comm_group(native.comm_world, group) == MPI_SUCCESS;
     return session_world_group(group);
-}
-
-bool native_used_unseen(void)
-{
-    if (native.mismatch)
-        return false; /* that was said */
-    if (!library)
-        library_find();
-    if (!library)
-        return false;
-    int length = 0, initialized = 0;
-    static char version[sizeof native.version];
-    __typeof__(native.Get_library_version) version_get =
-        (__typeof__(version_get))dlsym(library, "PMPI_Get_library_version");
-    __typeof__(native.Initialized) initialized_get = (__typeof__(initialized_get))dlsym(library, "PMPI_Initialized");
-    return version_get && initialized_get && version_get(version, &length) == MPI_SUCCESS &&
-           abi_is_spoken_by(strncmp(version, "Open MPI", 8) == 0) && initialized_get(&initialized) == MPI_SUCCESS &&
-           initialized;
 }
 
 bool native_between(void)

@@ -100,6 +100,9 @@ bool native_find(void);
 /* The definition of the function `name` behind this library's own, or NULL. */
 void *native_symbol(const char *name);
 
+/* The same of a function of the C library: behind the guards in front of it, where there are any. */
+void *native_symbol_of_c(const char *name);
+
 /*
  * The same for a function that whoever calls with this return address would have called without this library: of a
  * library that MPI is built on, and that only those may see which need it. There may be several of them, each with its
@@ -136,9 +139,6 @@ bool native_library_named(const char *path, const char *words);
 
 /* A data object of the library, or NULL. */
 void *native_object(const char *name);
-
-/* An MPI library of this ABI is initialized. At the end of a process in which MPI_Init has not come by. */
-bool native_used_unseen(void);
 
 /* MPI is initialized, and its end has not begun: its objects may be looked at. Async-signal-safe. */
 bool native_between(void);

@@ -15,7 +15,8 @@
 
 static struct stat output; /* where lines go to, as the program found it */
 
-__attribute__((constructor)) static void output_note(void)
+/* Before any of ours that may say something. */
+__attribute__((constructor(101))) static void output_note(void)
 {
     if (fstat(STDERR_FILENO, &output) != 0)
         output = (struct stat){0};

@@ -5,6 +5,8 @@
 #ifndef MPIT_PROBES_BEHIND_H
 #define MPIT_PROBES_BEHIND_H
 
+#include "native.h"
+
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +17,7 @@
 static inline bool behind_is_the_c_library(const void *function)
 {
     Dl_info own, found;
-    const void *known = dlsym(RTLD_NEXT, "gnu_get_libc_version");
+    const void *known = native_symbol_of_c("gnu_get_libc_version");
     return !known || !function || !dladdr(known, &own) || !dladdr(function, &found) || found.dli_fbase == own.dli_fbase;
 }
 
@@ -23,8 +25,8 @@ static inline bool behind_is_the_c_library(const void *function)
 #define PASS_OTHERS(name)                                                                                              \
     do {                                                                                                               \
         void *behind = (void *)(uintptr_t)behind_##name();                                                             \
-        if (!behind_is_the_c_library(behind))                                                                          \
-            __atomic_store_n(&gate_##name, behind, __ATOMIC_RELEASE);                                                  \
+        if (&guard_##name && !behind_is_the_c_library(behind))                                                         \
+            __atomic_store_n(&guard_##name, behind, __ATOMIC_RELEASE);                                                 \
     } while (0)
 
 #define BEHIND(name)                                                                                                   \
@@ -33,7 +35,7 @@ static inline bool behind_is_the_c_library(const void *function)
     {                                                                                                                  \
         __typeof__(&name) behind = __atomic_load_n(&next_##name, __ATOMIC_RELAXED);                                    \
         if (__builtin_expect(!behind, 0)) {                                                                            \
-            behind = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                                                       \
+            behind = (__typeof__(&name))native_symbol_of_c(#name);                                                     \
             __atomic_store_n(&next_##name, behind, __ATOMIC_RELAXED);                                                  \
         }                                                                                                              \
         return behind;                                                                                                 \

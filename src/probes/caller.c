@@ -19,7 +19,7 @@ struct search {
 /* Those of every backend: a library of one ABI may be the Fortran layer of another. */
 static bool is_fortran(const char *path)
 {
-#define FORTRAN(id, name, title, marker, libraries, fortran, cplusplus) fortran
+#define FORTRAN(id, name, title, marker, libraries, fortran, cplusplus, runtimes) fortran
     return native_library_named(path, BACKENDS(FORTRAN));
 #undef FORTRAN
 }

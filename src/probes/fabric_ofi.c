@@ -7,10 +7,10 @@
  * Providers lie above providers (rxm above tcp), and open those below while they are opened themselves: what is opened
  * inside of such a call is theirs and stays as it is, and so does all that comes of it. What is seen is the outermost.
  */
-#include "copy.h"
 #include "fabric_tables.h"
 #include "gate.h"
 #include "polling.h"
+#include "preload.h"
 #include "recorder.h"
 
 /* The calls in progress of this thread that open something. */
@@ -426,8 +426,6 @@ bool stall_fabric_here(void)
     return RELAXED_LOAD(&seen);
 }
 
-/* Of two copies of this library the one that records looks, and the other's tables would be between it and the object.
- */
 GATE(fi_fabric);
 int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
@@ -442,7 +440,7 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *con
     opening++;
     int result = behind(attr, fabric, context);
     opening--;
-    if (result != 0 || !outermost || !copy_records())
+    if (result != 0 || !outermost || !mpit_preload.recorded)
         return result;
     struct fabric_kind_of kind = {
         .provider = fabric_provider(attr && attr->prov_name && attr->prov_name[0] ? attr->prov_name : "libfabric")};

@@ -512,14 +512,14 @@ static unsigned progress_watched(ucp_worker_h worker)
  * gate leads to our definition. */
 #define GATE_TURN(name, behind, on)                                                                                    \
     do {                                                                                                               \
-        extern void *gate_##name __attribute__((visibility("hidden")));                                                \
+        extern void *gate_##name __asm__("mpit_gate_" #name);                                                          \
         void *global = __atomic_load_n(&(behind).global, __ATOMIC_ACQUIRE);                                            \
         __atomic_store_n(&gate_##name, (on) || !global ? (void *)(name) : global, __ATOMIC_RELEASE);                   \
     } while (0)
 
 void fabric_ucx_switch(bool on)
 {
-    extern void *gate_ucp_worker_progress __attribute__((visibility("hidden")));
+    extern void *gate_ucp_worker_progress __asm__("mpit_gate_ucp_worker_progress");
     extern unsigned progress_usual(ucp_worker_h worker) __asm__("mpit_impl_ucp_worker_progress");
     __atomic_store_n(&gate_ucp_worker_progress, on ? (void *)progress_watched : (void *)progress_usual,
                      __ATOMIC_RELEASE);
@@ -546,7 +546,7 @@ static void ucx_find(void)
     };
     for (size_t i = 0; i < sizeof behind / sizeof behind[0]; i++)
         if (!__atomic_load_n(&behind[i]->global, __ATOMIC_ACQUIRE))
-            __atomic_store_n(&behind[i]->global, dlsym(RTLD_NEXT, behind[i]->name), __ATOMIC_RELEASE);
+            __atomic_store_n(&behind[i]->global, native_symbol(behind[i]->name), __ATOMIC_RELEASE);
     if (behind[0]->global)
         native_library_keep(behind[0]->global);
     bool on;
@@ -570,5 +570,4 @@ static ucs_status_t init_watched(unsigned major, unsigned minor, const ucp_param
     return behind(major, minor, params, config, context);
 }
 
-void *gate_ucp_init_version __attribute__((visibility("hidden"), used)) = (void *)init_watched;
-GATE_SYMBOL("ucp_init_version", "gate_ucp_init_version");
+GATE_BODY(ucp_init_version, init_watched);

@@ -1,7 +1,11 @@
 #define _GNU_SOURCE
 #include "instruments.h"
 
+#include "gate.h"
+
 #include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +17,38 @@ struct region_frame {
     uint64_t begin; /* 0: recording had not begun, or was over */
 };
 
-static __thread struct {
+struct region_stack {
     uint32_t depth, over;
     struct region_frame frames[REGION_DEPTH_MAX];
-} stack __attribute__((tls_model("initial-exec")));
+};
+
+/* Made for the thread's first region: a library that is loaded late has little thread-local storage. */
+static __thread struct region_stack *region_stack __attribute__((tls_model("initial-exec")));
+static pthread_key_t region_stack_key;
+
+static void region_stack_free(void *stack)
+{
+    region_stack = NULL;
+    free(stack);
+}
+
+static void region_stack_key_make(void)
+{
+    if (pthread_key_create(&region_stack_key, region_stack_free) != 0)
+        region_stack_key = PTHREAD_KEYS_MAX;
+}
+
+/* NULL: there is no memory. */
+static struct region_stack *region_stack_make(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, region_stack_key_make);
+    struct region_stack *made = calloc(1, sizeof *made);
+    if (made && pthread_setspecific(region_stack_key, made) == 0)
+        return region_stack = made;
+    free(made);
+    return NULL;
+}
 
 /* NULL where nothing is recorded: before MPI_Init, after MPI_Finalize, in a child of fork. */
 static struct log *log_recording(void)
@@ -144,22 +176,26 @@ static void timer_add(struct mpit_cell *cell, uint64_t begin)
 
 static void region_enter(struct mpit_cell *cell)
 {
-    if (__builtin_expect(stack.depth == REGION_DEPTH_MAX, 0)) {
-        stack.over++;
+    struct region_stack *stack = region_stack;
+    if (__builtin_expect(!stack, 0) && !(stack = region_stack_make()))
+        return;
+    if (__builtin_expect(stack->depth == REGION_DEPTH_MAX, 0)) {
+        stack->over++;
         if (log_recording())
             run_lost(&book.run, LOSS_REGION_DEPTH, 1);
         return;
     }
-    struct region_frame *frame = &stack.frames[stack.depth];
+    struct region_frame *frame = &stack->frames[stack->depth];
     frame->cell = cell;
     frame->begin = log_recording() ? clock_now() : 0;
-    stack.depth++;
+    stack->depth++;
 }
 
 static bool region_is_open(const struct mpit_cell *cell)
 {
-    for (uint32_t i = 0; i < stack.depth; i++)
-        if (stack.frames[i].cell == cell)
+    const struct region_stack *stack = region_stack;
+    for (uint32_t i = 0; stack && i < stack->depth; i++)
+        if (stack->frames[i].cell == cell)
             return true;
     return false;
 }
@@ -196,8 +232,9 @@ static void region_leave(struct mpit_cell *cell)
 {
     static bool told;
     const struct instrument_instance *instance = cell->instance;
-    if (__builtin_expect(stack.over != 0, 0)) {
-        stack.over--;
+    struct region_stack *stack = region_stack;
+    if (__builtin_expect(stack && stack->over != 0, 0)) {
+        stack->over--;
         return;
     }
     if (!region_is_open(cell)) {
@@ -209,7 +246,7 @@ static void region_leave(struct mpit_cell *cell)
     struct log *log = log_recording();
     uint64_t now = log ? clock_now() : 0;
     for (bool found = false; !found;) {
-        struct region_frame frame = stack.frames[--stack.depth];
+        struct region_frame frame = stack->frames[--stack->depth];
         found = frame.cell == cell;
         if (log && frame.begin && instance->record)
             region_record(log, &frame, now);
@@ -420,8 +457,8 @@ static void prepare(void)
     pthread_atfork(instrument_lock, instrument_unlock, instrument_unlock);
 }
 
-extern mpit_interface_function mpit_instrument_interface __attribute__((visibility("default")));
-
+extern mpit_interface_function mpit_instrument_interface;
+GATE(mpit_instrument_interface);
 const struct mpit_interface *mpit_instrument_interface(uint32_t version)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -6,6 +6,7 @@
 #include "gate.h"
 #include "next.h"
 #include "pcontrol.h"
+#include "preload.h"
 #include "recorder.h"
 #include "switchboard.h"
 
@@ -19,16 +20,16 @@ static struct {
     __typeof__(&MPI_Finalize) Finalize;
 } real;
 
-/* Does the program reach another definition than ours? An entry that is only referred to (the program's own stub for a
- * function whose address it takes) is none. */
-static bool is_replaced(const char *name, const char *entry)
+/* Does the program reach another definition than that of libmpit.so? An entry that is only referred to (the program's
+ * own stub for a function whose address it takes) is none. */
+static bool is_replaced(const char *name)
 {
     void *first = dlsym(RTLD_DEFAULT, name);
-    Dl_info where;
+    Dl_info where, front;
     const ElfW(Sym) *symbol = NULL;
-    if (!first || first == (const void *)entry)
+    if (!first || !dladdr1(first, &where, (void **)&symbol, RTLD_DL_SYMENT) || !dladdr(&mpit_preload, &front))
         return false;
-    return dladdr1(first, &where, (void **)&symbol, RTLD_DL_SYMENT) && (!symbol || symbol->st_shndx != SHN_UNDEF);
+    return where.dli_fbase != front.dli_fbase && (!symbol || symbol->st_shndx != SHN_UNDEF);
 }
 
 static bool is_library(void *next, void *profiled)
@@ -36,9 +37,6 @@ static bool is_library(void *next, void *profiled)
     Dl_info a, b;
     return next && profiled && dladdr(next, &a) && dladdr(profiled, &b) && a.dli_fbase == b.dli_fbase;
 }
-
-#define ENTRY(name) mpit_entry_##name
-extern char ENTRY(MPI_Init)[] HIDDEN, ENTRY(MPI_Init_thread)[] HIDDEN;
 
 enum rule { PASS, WHERE_REPLACED, ALL };
 
@@ -50,7 +48,7 @@ static void decide(enum rule rule)
         char profiled_name[64] = "P";
         strncat(profiled_name, w->name, sizeof profiled_name - 2);
         w->profiled = native_symbol(profiled_name);
-        bool wanted = rule == ALL || (rule == WHERE_REPLACED && is_replaced(w->name, w->entry));
+        bool wanted = rule == ALL || (rule == WHERE_REPLACED && is_replaced(w->name));
         w->way = !w->profiled                                  ? PROFILED_LEFT
                  : rule == PASS                                ? PROFILED_PASS
                  : wanted && is_library(*w->next, w->profiled) ? PROFILED_WRAPPER
@@ -84,7 +82,7 @@ static bool is_caller_library(const void *return_address)
     Dl_info where;
     if (!dladdr(return_address, &where) || !where.dli_fname)
         return false;
-#define LAYER(id, name, title, marker, libraries, fortran, cplusplus) cplusplus
+#define LAYER(id, name, title, marker, libraries, fortran, cplusplus, runtimes) cplusplus
     return native_library_named(where.dli_fname, BACKENDS(LAYER) "libmpi.so libmpich.so ");
 #undef LAYER
 }
@@ -97,8 +95,7 @@ static bool init_enter(struct probe *probe, enum call kind, const void *caller)
     bool fortran = caller_is_fortran(caller);
     if ((!fortran && is_caller_library(caller)) || !recorder_start(probe, kind))
         return false;
-    if (probe->log && !fortran && !is_replaced("MPI_Init", ENTRY(MPI_Init)) &&
-        !is_replaced("MPI_Init_thread", ENTRY(MPI_Init_thread)))
+    if (probe->log && !fortran && !is_replaced("MPI_Init") && !is_replaced("MPI_Init_thread"))
         decide(ALL);
     return true;
 }

@@ -5,7 +5,6 @@
 #include "communicator.h"
 #include "commreuse.h"
 #include "fabric.h"
-#include "copy.h"
 #include "counters.h"
 #include "environment.h"
 #include "handover.h"
@@ -14,6 +13,7 @@
 #include "next.h"
 #include "opening.h"
 #include "pcontrol.h"
+#include "preload.h"
 #include "request.h"
 #include "runguard.h"
 #include "sampler.h"
@@ -48,16 +48,13 @@ const char *recorder_directory(void)
     return opened.directory[0] ? opened.directory : NULL;
 }
 
-bool recorder_came_by(void)
-{
-    return started || copy_any_records();
-}
-
 /* False: this process takes no part (other ABI, MPIT_DISABLE). */
 static bool takes_part(void)
 {
-    if (native.present && !getenv("MPIT_DISABLE") && !copy_is_second())
+    if (native.present && !getenv("MPIT_DISABLE")) {
+        mpit_preload.recorded = true;
         return true;
+    }
     next_pass();
     return false;
 }
@@ -218,12 +215,13 @@ void recorder_start_below(void)
     uint64_t wanted = 0;
     char problem[KNOB_PROBLEM_BYTES];
     if (__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !getenv("MPIT_FABRIC") || getenv("MPIT_DISABLE") ||
-        !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch ||
-        copy_is_second())
+        !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch)
         return;
     pthread_mutex_lock(&lifetime);
-    if (!started)
+    if (!started) {
+        mpit_preload.recorded = true;
         below_begin();
+    }
     pthread_mutex_unlock(&lifetime);
 }
 

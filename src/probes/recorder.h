@@ -40,7 +40,5 @@ void recorder_aborting(struct probe *probe);
 
 /* The run directory, or NULL. */
 const char *recorder_directory(void);
-/* MPI_Init has come by. */
-bool recorder_came_by(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "log.h"
 #include "moment.h"
 #include "native.h"
+#include "preload.h"
 #include "ranklist.h"
 #include "samples.h"
 #include "shield.h"
@@ -410,12 +411,19 @@ static void timer_stop(struct sampled *thread)
     __atomic_store_n(&thread->sampler, NULL, __ATOMIC_RELEASE);
 }
 
+bool sampler_is_guarded(void)
+{
+    return mpit_sampler_next != NULL;
+}
+
 static bool signal_take(void)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
     static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     if (sampler_signal)
         return true;
+    if (!sampler_is_guarded())
+        return false;
     sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         sigdelset(&action.sa_mask, kept[i]);
@@ -499,11 +507,16 @@ void sampler_thread_end(void)
     lock_give(cancel);
 }
 
-/* False: there is no file that samples could go into. */
+/* There is a file that samples can go into, and the signal is kept from the program. */
+static bool is_possible(void)
+{
+    return run_has_file(&book.run) && sampler_is_guarded();
+}
+
 static bool rate_set(uint64_t hz)
 {
     int cancel = lock_take();
-    bool good = !hz || !running || run_has_file(&book.run);
+    bool good = !hz || !running || is_possible();
     if (good) {
         rate = hz;
         timers_set();
@@ -521,7 +534,7 @@ static const char *ranks_asked(void)
 bool sampler_begin(void)
 {
     const char *ranks = ranks_asked();
-    bool possible = run_has_file(&book.run);
+    bool possible = is_possible();
     int cancel = lock_take();
     running = true;
     chosen = !ranks || rank_list_has(ranks, run_rank(book.run.header));

@@ -42,8 +42,10 @@ extern LIBRARY_LOCAL __thread struct sampled sampled_self __attribute__((tls_mod
 extern LIBRARY_LOCAL int sampler_signal; /* 0 until threads have been sampled, or where they are not going to be */
 extern LIBRARY_LOCAL bool shield_always; /* threads may be sampled at any time: system calls are shielded always */
 
+/* libmpit-sampler.so is loaded: without it the signal would cut short what the program waits in. */
+bool sampler_is_guarded(void);
 /* The run begins: samples as mpit_sample_hz has it, if this rank is one of MPIT_SAMPLE_RANKS. False: there is no file
- * that they could go into. */
+ * that they could go into, or no guard. */
 bool sampler_begin(void);
 /* The rank is known. */
 void sampler_ranked(int rank);

@@ -129,7 +129,7 @@ BEHIND(__read_chk)
 BEHIND(__recv_chk)
 BEHIND(__recvfrom_chk)
 
-GATE(select);
+GUARD(select);
 int select(int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout)
 {
     int result;
@@ -147,7 +147,7 @@ static bool is_zero(const struct timespec *time)
 }
 
 /* These have a mask for the time of the wait. */
-GATE(pselect);
+GUARD(pselect);
 int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const struct timespec *timeout,
             const sigset_t *mask)
 {
@@ -161,7 +161,7 @@ int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const struct
     return result;
 }
 
-GATE(ppoll);
+GUARD(ppoll);
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
 {
     sigset_t copy;
@@ -174,7 +174,7 @@ int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, cons
     return result;
 }
 
-GATE(epoll_pwait);
+GUARD(epoll_pwait);
 int epoll_pwait(int epfd, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
 {
     sigset_t copy;
@@ -187,7 +187,7 @@ int epoll_pwait(int epfd, struct epoll_event *events, int most, int timeout, con
     return result;
 }
 
-GATE(clock_nanosleep);
+GUARD(clock_nanosleep);
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
 {
     int result;
@@ -195,7 +195,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, str
     return result;
 }
 
-GATE(sleep);
+GUARD(sleep);
 unsigned sleep(unsigned seconds)
 {
     unsigned result;
@@ -203,7 +203,7 @@ unsigned sleep(unsigned seconds)
     return result;
 }
 
-GATE(thrd_sleep);
+GUARD(thrd_sleep);
 int thrd_sleep(const struct timespec *time, struct timespec *rest)
 {
     int result;
@@ -211,81 +211,81 @@ int thrd_sleep(const struct timespec *time, struct timespec *rest)
     return result;
 }
 
-GATE(semop);
+GUARD(semop);
 int semop(int id, struct sembuf *operations, size_t count)
 {
     SHIELDED_CALL(int, shield_up(), behind_semop()(id, operations, count));
 }
 
-GATE(semtimedop);
+GUARD(semtimedop);
 int semtimedop(int id, struct sembuf *operations, size_t count, const struct timespec *timeout)
 {
     SHIELDED_CALL(int, shield_up(), behind_semtimedop()(id, operations, count, timeout));
 }
 
-GATE(msgsnd);
+GUARD(msgsnd);
 int msgsnd(int id, const void *message, size_t bytes, int flags)
 {
     SHIELDED_CALL(int, shield_up(), behind_msgsnd()(id, message, bytes, flags));
 }
 
-GATE(msgrcv);
+GUARD(msgrcv);
 ssize_t msgrcv(int id, void *message, size_t bytes, long type, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_msgrcv()(id, message, bytes, type, flags));
 }
 
 /* With a timeout of the socket's these are not restarted, and a write may end with a part of the data. */
-GATE(accept);
+GUARD(accept);
 int accept(int fd, __SOCKADDR_ARG address, socklen_t *bytes)
 {
     SHIELDED_CALL(int, shield_up_for(fd, 0), behind_accept()(fd, address, bytes));
 }
 
-GATE(accept4);
+GUARD(accept4);
 int accept4(int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags)
 {
     SHIELDED_CALL(int, shield_up_for(fd, 0), behind_accept4()(fd, address, bytes, flags));
 }
 
-GATE(connect);
+GUARD(connect);
 int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t bytes)
 {
     SHIELDED_CALL(int, shield_up_for(fd, 0), behind_connect()(fd, address, bytes));
 }
 
-GATE(write);
+GUARD(write);
 ssize_t write(int fd, const void *data, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_write()(fd, data, bytes));
 }
 
-GATE(sem_timedwait);
+GUARD(sem_timedwait);
 int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
 {
     SHIELDED_CALL(int, shield_up(), behind_sem_timedwait()(semaphore, until));
 }
 
-GATE(sem_clockwait);
+GUARD(sem_clockwait);
 int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct timespec *restrict until)
 {
     SHIELDED_CALL(int, shield_up(), behind_sem_clockwait()(semaphore, clock, until));
 }
 
 /* From a socket with a timeout. */
-GATE(read);
+GUARD(read);
 ssize_t read(int fd, void *data, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_read()(fd, data, bytes));
 }
 
-GATE(__read_chk);
+GUARD(__read_chk);
 ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind___read_chk()(fd, data, bytes, room));
 }
 
-GATE(__recv_chk);
+GUARD(__recv_chk);
 ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags)
 {
     ssize_t result;
@@ -295,7 +295,7 @@ ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags)
     return result;
 }
 
-GATE(__recvfrom_chk);
+GUARD(__recvfrom_chk);
 ssize_t __recvfrom_chk(int fd, void *data, size_t bytes, size_t room, int flags, __SOCKADDR_ARG from,
                        socklen_t *from_bytes)
 {
@@ -306,13 +306,13 @@ ssize_t __recvfrom_chk(int fd, void *data, size_t bytes, size_t room, int flags,
     return result;
 }
 
-GATE(recvmmsg);
+GUARD(recvmmsg);
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
 {
     SHIELDED_CALL(int, shield_up_for(fd, flags), behind_recvmmsg()(fd, messages, count, flags, timeout));
 }
 
-GATE(__poll_chk);
+GUARD(__poll_chk);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes)
 {
     int result;
@@ -323,7 +323,7 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes)
     return result;
 }
 
-GATE(__ppoll_chk);
+GUARD(__ppoll_chk);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t bytes)
 {
     sigset_t copy;
@@ -336,7 +336,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout
     return result;
 }
 
-GATE(epoll_pwait2);
+GUARD(epoll_pwait2);
 int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct timespec *timeout, const sigset_t *mask)
 {
     sigset_t copy;
@@ -349,82 +349,82 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct ti
     return result;
 }
 
-GATE(aio_suspend);
+GUARD(aio_suspend);
 int aio_suspend(const struct aiocb *const list[], int count, const struct timespec *restrict timeout)
 {
     SHIELDED_CALL(int, shield_up(), behind_aio_suspend()(list, count, timeout));
 }
 
-GATE(sendmmsg);
+GUARD(sendmmsg);
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
     SHIELDED_CALL(int, shield_up_for(fd, flags), behind_sendmmsg()(fd, messages, count, flags));
 }
 
 /* At -1, the place of the file itself, they are readv and writev. */
-GATE(preadv2);
+GUARD(preadv2);
 ssize_t preadv2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_preadv2()(fd, pieces, count, offset, flags));
 }
 
-GATE(pwritev2);
+GUARD(pwritev2);
 ssize_t pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_pwritev2()(fd, pieces, count, offset, flags));
 }
 
-GATE(preadv64v2);
+GUARD(preadv64v2);
 ssize_t preadv64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_preadv64v2()(fd, pieces, count, offset, flags));
 }
 
-GATE(pwritev64v2);
+GUARD(pwritev64v2);
 ssize_t pwritev64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_pwritev64v2()(fd, pieces, count, offset, flags));
 }
 
 /* What moves data in pieces ends behind the piece in which the signal came. */
-GATE(sendfile);
+GUARD(sendfile);
 ssize_t sendfile(int to, int from, off_t *offset, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_sendfile()(to, from, offset, bytes));
 }
 
-GATE(sendfile64);
+GUARD(sendfile64);
 ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_sendfile64()(to, from, offset, bytes));
 }
 
-GATE(splice);
+GUARD(splice);
 ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_splice()(from, from_offset, to, to_offset, bytes, flags));
 }
 
-GATE(tee);
+GUARD(tee);
 ssize_t tee(int from, int to, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_tee()(from, to, bytes, flags));
 }
 
-GATE(vmsplice);
+GUARD(vmsplice);
 ssize_t vmsplice(int fd, const struct iovec *pieces, size_t count, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_vmsplice()(fd, pieces, count, flags));
 }
 
-GATE(copy_file_range);
+GUARD(copy_file_range);
 ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_copy_file_range()(from, from_offset, to, to_offset, bytes, flags));
 }
 
 /* Up to 256 bytes come whole, whatever signal there is: getrandom(2). */
-GATE(getrandom);
+GUARD(getrandom);
 ssize_t getrandom(void *data, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, bytes > 256 && shield_up(), behind_getrandom()(data, bytes, flags));

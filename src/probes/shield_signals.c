@@ -33,13 +33,13 @@ BEHIND(signalfd)
 extern sighandler_t __sysv_signal(int number, sighandler_t handler); /* signal() of programs in strict C */
 
 /* They end when a handler has run, which must be one of the program's. */
-GATE(pause);
+GUARD(pause);
 int pause(void)
 {
     SHIELDED_CALL(int, shield_up(), behind_pause()());
 }
 
-GATE(sigsuspend);
+GUARD(sigsuspend);
 int sigsuspend(const sigset_t *mask)
 {
     sigset_t copy;
@@ -47,20 +47,20 @@ int sigsuspend(const sigset_t *mask)
 }
 
 /* It waits under the thread's mask without that one signal. */
-GATE(__xpg_sigpause);
+GUARD(__xpg_sigpause);
 int __xpg_sigpause(int number)
 {
     SHIELDED_CALL(int, shield_up(), behind___xpg_sigpause()(number));
 }
 
-GATE(sigwait);
+GUARD(sigwait);
 int sigwait(const sigset_t *restrict set, int *restrict number)
 {
     sigset_t copy;
     return behind_sigwait()(shield_without(set, &copy), number);
 }
 
-GATE(sigwaitinfo);
+GUARD(sigwaitinfo);
 int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
     sigset_t copy;
@@ -69,7 +69,7 @@ int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
     return result;
 }
 
-GATE(sigtimedwait);
+GUARD(sigtimedwait);
 int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
 {
     sigset_t copy;
@@ -78,14 +78,14 @@ int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const s
     return result;
 }
 
-GATE(pthread_sigmask);
+GUARD(pthread_sigmask);
 int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
     sigset_t copy;
     return behind_pthread_sigmask()(how, how == SIG_UNBLOCK ? set : shield_without(set, &copy), old);
 }
 
-GATE(sigprocmask);
+GUARD(sigprocmask);
 int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
     sigset_t copy;
@@ -104,7 +104,7 @@ static bool is_samplers(int number)
     return number && number == __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
 }
 
-GATE(sigaction);
+GUARD(sigaction);
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old)
 {
     if (!is_samplers(number))
@@ -139,37 +139,37 @@ static sighandler_t wish(sighandler_t handler)
     return before;
 }
 
-GATE(signal);
+GUARD(signal);
 sighandler_t signal(int number, sighandler_t handler)
 {
     return is_samplers(number) ? wish(handler) : behind_signal()(number, handler);
 }
 
-GATE(sysv_signal);
+GUARD(sysv_signal);
 sighandler_t sysv_signal(int number, sighandler_t handler)
 {
     return is_samplers(number) ? wish(handler) : behind_sysv_signal()(number, handler);
 }
 
-GATE(__sysv_signal);
+GUARD(__sysv_signal);
 sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
     return is_samplers(number) ? wish(handler) : behind___sysv_signal()(number, handler);
 }
 
-GATE(sigset);
+GUARD(sigset);
 sighandler_t sigset(int number, sighandler_t handler)
 {
     return is_samplers(number) ? wish(handler) : behind_sigset()(number, handler);
 }
 
-GATE(sigignore);
+GUARD(sigignore);
 int sigignore(int number)
 {
     return is_samplers(number) ? (wish(SIG_IGN), 0) : behind_sigignore()(number);
 }
 
-GATE(signalfd);
+GUARD(signalfd);
 int signalfd(int fd, const sigset_t *set, int flags)
 {
     sigset_t copy;

@@ -149,7 +149,7 @@ static struct start *start_make(const void *routine, void *argument)
             free(start);                                                                                               \
     } while (0)
 
-GATE(pthread_create);
+GUARD(pthread_create);
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*routine)(void *),
                    void *restrict argument)
 {
@@ -163,7 +163,7 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
 }
 
 /* The C library's own does not come to pthread_create. */
-GATE(thrd_create);
+GUARD(thrd_create);
 int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 {
     int error;
@@ -175,7 +175,7 @@ int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     return error;
 }
 
-GATE(pthread_attr_setsigmask_np);
+GUARD(pthread_attr_setsigmask_np);
 int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
 {
     sigset_t copy;
@@ -188,7 +188,7 @@ __attribute__((constructor)) static void others_pass(void)
     PASS_OTHERS(thrd_create);
 }
 
-GATE(dlclose);
+GUARD(dlclose);
 int dlclose(void *handle)
 {
     int result = behind_dlclose()(handle);

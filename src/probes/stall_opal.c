@@ -13,9 +13,9 @@
  *
  * Only where one thread at a time calls MPI: of several that poll, one may meet none of the eighth polls.
  */
-#include "copy.h"
 #include "gate.h"
 #include "polling.h"
+#include "preload.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -89,14 +89,14 @@ static progress_function relay_of(progress_function function, bool add)
     return relay;
 }
 
-/* Its place stays its own: another thread may be in the relay. Where this copy of the library does not record, nothing
+/* Its place stays its own: another thread may be in the relay. Where nothing is recorded, nothing
  * is asked; what has a relay keeps it. */
 static int pass_on(struct native_behind *call, const void *caller, progress_function function, bool adds)
 {
     int (*behind)(progress_function) = (int (*)(progress_function))native_symbol_behind(call, caller);
     if (!behind) /* it is nowhere: a weak reference, which finds this one */
         return -1;
-    return behind(function ? relay_of(function, adds && copy_records()) : NULL);
+    return behind(function ? relay_of(function, adds && mpit_preload.recorded) : NULL);
 }
 
 GATE(opal_progress_register);
@@ -217,7 +217,7 @@ void stall_opal_rest(bool may)
     }
     int (*behind)(progress_function) = (int (*)(progress_function))native_symbol(add_low.name);
     stall_rest.end = rest_end;
-    if (!watch.able && behind && native_symbol_known(&progress) && copy_records())
+    if (!watch.able && behind && native_symbol_known(&progress) && mpit_preload.recorded)
         watch.able = behind(eighth) == 0;
 }
 

@@ -20,7 +20,7 @@ BEHIND(epoll_wait)
 BEHIND(nanosleep)
 BEHIND(usleep)
 
-GATE(sched_yield);
+GUARD(sched_yield);
 int sched_yield(void)
 {
     int result;
@@ -29,7 +29,7 @@ int sched_yield(void)
 }
 
 /* With a timeout of 0 they only look. */
-GATE(poll);
+GUARD(poll);
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     int result;
@@ -41,7 +41,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout)
     return result;
 }
 
-GATE(epoll_wait);
+GUARD(epoll_wait);
 int epoll_wait(int epfd, struct epoll_event *events, int most, int timeout)
 {
     int result;
@@ -51,7 +51,7 @@ int epoll_wait(int epfd, struct epoll_event *events, int most, int timeout)
     return result;
 }
 
-GATE(nanosleep);
+GUARD(nanosleep);
 int nanosleep(const struct timespec *time, struct timespec *rest)
 {
     int result;
@@ -59,7 +59,7 @@ int nanosleep(const struct timespec *time, struct timespec *rest)
     return result;
 }
 
-GATE(usleep);
+GUARD(usleep);
 int usleep(useconds_t time)
 {
     int result;

@@ -37,7 +37,6 @@ struct wrapped {
     bool keeps; /* of a call that is not recorded something is needed later */
     bool local;
     struct bodies bodies;
-    const char *entry;     /* where the symbol leads that programs call */
     void **gate_profiled;  /* of PMPI_name */
     void *route;           /* the way of PMPI_name where only the Fortran layer gets to the wrapper */
     void *const *next;     /* the next definition of the symbol */
@@ -63,13 +62,13 @@ bool switchboard_records(void);
 void switchboard_set(void);
 
 /* How the generated list is put together (wrappers.c). */
-#define WRAPPED_DECLARE(name) extern char mpit_entry_##name[] HIDDEN, route_##name[] HIDDEN
+#define WRAPPED_DECLARE(name) extern char route_##name[] HIDDEN
 #define WRAPPED_LIST struct wrapped wrapped[]
 #define WRAPPED_END const size_t wrapped_count = sizeof wrapped / sizeof wrapped[0]
 #define WRAPPED(kind, name, timed, counted, general, keeps, local)                                                     \
     {                                                                                                                  \
 #name, kind, keeps, local,                                                                                     \
-            {&gate_##name, (void *)(timed), (void *)(counted), (void *)(general) }, mpit_entry_##name, &gate_P##name,  \
+            {&gate_##name, (void *)(timed), (void *)(counted), (void *)(general) }, &gate_P##name,                     \
              (void *)route_##name, (void *const *)(void *)&next.name, NULL, PROFILED_LEFT                              \
     }
 

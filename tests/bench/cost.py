@@ -58,7 +58,7 @@ class Bench:
     def __init__(self, build, mpi):
         self.build, self.mpi = os.path.abspath(build), mpi
         self.program = f"{self.build}/tests/callcost-{mpi}"
-        self.library = f"{self.build}/lib/libmpit-{mpi}.so"
+        self.library = f"{self.build}/lib/libmpit.so"
         self.launcher = f"mpirun.{mpi}" if shutil.which(f"mpirun.{mpi}") else "mpirun"
         self.work = tempfile.mkdtemp(prefix="mpit-bench-")
 

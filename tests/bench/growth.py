@@ -41,7 +41,7 @@ def environment(extra):
 class Bench:
     def __init__(self, build, mpi):
         self.program = f"{build}/tests/growth-{mpi}"
-        self.library = f"{build}/lib/libmpit-{mpi}.so"
+        self.library = f"{build}/lib/libmpit.so"
         self.marks = f"{build}/tests/libmarks-{mpi}.so"
         launcher = f"mpirun.{mpi}" if shutil.which(f"mpirun.{mpi}") else "mpirun"
         self.launcher = [launcher] + (["--oversubscribe"] if mpi == "openmpi" else [])

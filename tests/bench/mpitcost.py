@@ -22,7 +22,7 @@ def run(build, mpi, recorded, calls):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MPIT_") and k != "LD_PRELOAD"}
     env.update(SETTINGS)
     if recorded:
-        env["LD_PRELOAD"] = f"{build}/lib/libmpit-{mpi}.so"
+        env["LD_PRELOAD"] = f"{build}/lib/libmpit.so"
     out = subprocess.run([f"{build}/tests/mpitcost-{mpi}", str(calls)], env=env, capture_output=True, text=True,
                          check=True, preexec_fn=lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})).stdout
     rows = (line.split("\t") for line in out.splitlines() if line.count("\t") == 3)

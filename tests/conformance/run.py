@@ -39,7 +39,7 @@ class Column:
     def __init__(self, build, mpi, recorded):
         self.mpi, self.recorded = mpi, recorded
         self.program = os.path.join(build, "tests", f"conformance-{mpi}")
-        self.library = os.path.join(build, "lib", f"libmpit-{mpi}.so")
+        self.library = os.path.join(build, "lib", "libmpit.so")
         self.title = TITLES[mpi] + (" + mpit" if recorded else "")
         self.launcher = shutil.which(f"mpirun.{mpi}") or shutil.which("mpirun")
 

@@ -29,7 +29,7 @@ class Bench:
         self.build, self.mpi = os.path.abspath(build), mpi
         self.dump = self.build + "/bin/mpit-dump"
         self.run_tool = self.build + "/bin/mpit-run"
-        self.library = "%s/lib/libmpit-%s.so" % (self.build, mpi)
+        self.library = "%s/lib/libmpit.so" % self.build
         self.program = "%s/tests/crash-%s" % (self.build, mpi)
         self.work = tempfile.mkdtemp(prefix="mpit-crash.")
         self.passed = self.failed = 0

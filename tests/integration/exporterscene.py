@@ -61,7 +61,7 @@ class Job:
         if files:
             command = [f"{BUILD}/bin/mpit-run", "--quiet", "--output", self.run, *launch, *program]
         else:
-            command = [*launch, "env", f"LD_PRELOAD={BUILD}/lib/libmpit-{MPI}.so", *program]
+            command = [*launch, "env", f"LD_PRELOAD={BUILD}/lib/libmpit.so", *program]
         with open(f"{self.directory}/said", "w") as said:
             self.process = started(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         self.done(0)

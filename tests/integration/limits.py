@@ -39,7 +39,7 @@ def environment(settings):
     """That of a single process which is recorded."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
     kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C", MPIT_OUTPUT=RUN,
-                LD_PRELOAD="%s/lib/libmpit-%s.so" % (BUILD, MPI))
+                LD_PRELOAD="%s/lib/libmpit.so" % BUILD)
     kept.update(settings)
     return kept
 
@@ -114,7 +114,7 @@ def disks():
 
 def quotas():
     """The user may have no more bytes there."""
-    preload = "%s/lib/libmpit-%s.so:%s/tests/quota.so" % (BUILD, MPI, BUILD)
+    preload = "%s/lib/libmpit.so:%s/tests/quota.so" % (BUILD, BUILD)
     for name, settings in (("a quota while a trace is appended", {"QUOTA": "900000"}),
                            ("a quota that a trace in a ring meets", {"QUOTA": "1500000", "MPIT_TRACE_POLICY": "ring"}),
                            ("a quota before a buffer is there", {"QUOTA": "300000"}),
@@ -219,7 +219,7 @@ def hidden_limits():
     """A limit on the size of files that falls between a look at it and the write (hiddenlimit.c), here behind the last looks
     of a run: of the trace's, of its cut, of the summary's. Without the library's care the signal ends the program."""
     counted = WORK + "/looks"
-    preload = "%s/lib/libmpit-%s.so:%s/tests/hiddenlimit.so" % (BUILD, MPI, BUILD)
+    preload = "%s/lib/libmpit.so:%s/tests/hiddenlimit.so" % (BUILD, BUILD)
     for settings in ({}, {"MPIT_TRACE": "1"},
                      {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring", "MPIT_TRACE_LIMIT_BYTES": "400000"}):
         def tried(hidden):

@@ -42,7 +42,7 @@ library() { ldconfig -p | sed -n "s|.*[[:space:]]$1 .*=> ||p" | head -n 1; }
 
 any=
 for mpi in openmpi mpich; do
-    mpit=$build/lib/libmpit-$mpi.so tool=$build/tests/libtallytool-$mpi.so program=$build/tests/threads-$mpi
+    mpit=$build/lib/libmpit.so tool=$build/tests/libtallytool-$mpi.so program=$build/tests/threads-$mpi
     [ -e "$mpit" ] || continue
     any=yes
     counts "a tool preloaded before" $mpi "$tool:$mpit" "$program" --tool
@@ -53,9 +53,9 @@ for mpi in openmpi mpich; do
     cp "$mpit" "$work/libother.so"
     counts "mpit twice" $mpi "$mpit:$mpit" "$program"
     counts "mpit and a copy of it" $mpi "$mpit:$work/libother.so" "$program"
-    says "$mpi: mpit and a copy of it" 2 "mpit is loaded twice"
-    both=("$build"/lib/libmpit-*.so)
-    counts "the libraries of all MPIs" $mpi "$(IFS=: && echo "${both[*]}")" "$program"
+    says "$mpi: mpit and a copy of it" 1 "mpit is loaded twice"
+    recorders=("$build"/lib/libmpit-*.so)
+    counts "mpit and all recorders" $mpi "$mpit:$(IFS=: && echo "${recorders[*]}")" "$program"
 
     for name in libjemalloc.so.2 libtcmalloc.so.4 libasan.so.8; do
         other=$(library $name)

@@ -43,7 +43,7 @@ for mpi in openmpi mpich; do
     for trace in 0 1; do
         name="$mpi, trace $trace" run=$work/$mpi-$trace
         # shellcheck disable=SC2086
-        if MPIT_TRACE=$trace MPIT_OUTPUT=$run launch $mpi $ranks env LD_PRELOAD="$build/lib/libmpit-$mpi.so" \
+        if MPIT_TRACE=$trace MPIT_OUTPUT=$run launch $mpi $ranks env LD_PRELOAD="$build/lib/libmpit.so" \
             "$build/tests/children-$mpi" $cases >"$work/out" 2>"$work/err" </dev/null; then ok "$name: runs"; else
             not_ok "$name: runs" "$work/err"
         fi

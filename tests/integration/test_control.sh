@@ -47,7 +47,7 @@ for mpi in openmpi mpich; do
         fi
         gives "$name: which is sound" 0 sound "$run/otf2"
         gives "$name: the summary counts everything" 0 mpit-dump --json "$run"
-        record='' gives "$name: nowhere to write" 0 launch $mpi $ranks env LD_PRELOAD="$build/lib/libmpit-$mpi.so" \
+        record='' gives "$name: nowhere to write" 0 launch $mpi $ranks env LD_PRELOAD="$build/lib/libmpit.so" \
             "$build/tests/control-$mpi" nowhere
     done
 done

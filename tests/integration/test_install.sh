@@ -62,7 +62,7 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter l
     share/bash-completion/completions/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter} share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
-    include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
+    include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit.so" "$libdir/libmpit-sampler.so" "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
     share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc share/mpit/examples/halo.c share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml)
@@ -105,7 +105,7 @@ for mpi in "${mpis[@]}"; do
         "mpirun.$mpi" -n 2 "$build/tests/heat-$mpi" --rows 32 --columns 32 --steps 10
     check "  preloads the installed library" same \
         "$(moved/bin/mpit-run --output "env-$mpi" --quiet --mpi "$mpi" printenv LD_PRELOAD 2>/dev/null)" \
-        "$prefix/$libdir/libmpit-$mpi.so"
+        "$prefix/$libdir/libmpit.so"
     check "  with a summary" grep -q 'MPI_Waitall' "$mpi.txt"
     check "  and an archive" test -s "run-$mpi/otf2/traces.otf2"
     check "  mpit-dump verifies it" moved/bin/mpit-dump --verify "run-$mpi"
@@ -123,8 +123,9 @@ check "the version" same "$(pkg-config --modversion mpit)" "$version"
 check "the version as a variable" same "$(pkg-config --variable=version mpit)" "$version"
 check "bindir" same "$(pc --variable=bindir mpit)" "$prefix/bin"
 for mpi in "${mpis[@]}"; do
-    check "preload_$mpi" same "$(pc --variable="preload_$mpi" mpit)" "$prefix/$libdir/libmpit-$mpi.so"
+    check "preload_$mpi" same "$(pc --variable="preload_$mpi" mpit)" "$prefix/$libdir/libmpit.so"
 done
+check "preload" same "$(pc --variable=preload mpit)" "$prefix/$libdir/libmpit.so"
 check "the library of Fortran programs" test -e "$(pc --variable=libdir mpit)/libmpit-monitor.so"
 check "  is what monitor_libs names" bash -c 'pkg-config --variable=monitor_libs mpit | grep -q -- -lmpit-monitor'
 cat >version.c <<'C'
@@ -182,7 +183,7 @@ cp check.log configured
 check "  mpit_VERSION" grep -qx -- "-- version $version" configured
 check "  mpit_RUN" grep -qx -- "-- run $prefix/bin/mpit-run" configured
 for mpi in "${mpis[@]}"; do
-    check "  mpit_PRELOAD_$mpi" grep -qx -- "-- preload $mpi $prefix/$libdir/libmpit-$mpi.so" configured
+    check "  mpit_PRELOAD_$mpi" grep -qx -- "-- preload $mpi $prefix/$libdir/libmpit.so" configured
 done
 check "  mpit::headers" cmake --build with
 check "  the version in it" same "$(with/version)" "$version $version"

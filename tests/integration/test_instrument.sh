@@ -108,7 +108,7 @@ for mpi in openmpi mpich; do
     any=yes
     record='' check "$mpi: nothing happens without mpit" launch $mpi 2 "$program" "$plugin" absent
     record='' check "$mpi: nothing happens with MPIT_DISABLE" env MPIT_DISABLE=1 \
-        LD_PRELOAD="$build/lib/libmpit-$mpi.so" timeout 60 "$program" "$plugin" absent
+        LD_PRELOAD="$build/lib/libmpit.so" timeout 60 "$program" "$plugin" absent
     record="$build/bin/mpit-run --quiet --otf2 --output $work/check-$mpi" check "$mpi: what the header promises, in MPI_T" \
         launch $mpi 2 "$program" "$plugin"
     says "  bad use is said with its reason" '"check_count" of .* has registered one of this name and class'

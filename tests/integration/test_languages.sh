@@ -50,7 +50,7 @@ run() {
 
 # orders MPI LANGUAGE: with a tool that defines some functions, preloaded before and behind mpit
 orders() {
-    local mpi=$1 mpit=$build/lib/libmpit-$1.so tool=$build/tests/umq_example-$1.so order run
+    local mpi=$1 mpit=$build/lib/libmpit.so tool=$build/tests/umq_example-$1.so order run
     for order in "$tool:$mpit" "$mpit:$tool"; do
         run=$work/order-$mpi-$2-$(basename "$order")
         name="$2-$mpi, ${order##*/} behind the other"

@@ -13,7 +13,7 @@ mpi=openmpi
 [ -x "$build/tests/heat-$mpi" ] || mpi=mpich
 export MPIT_FLIGHT_EVENTS=64
 # not with mpit-run, which would make the file compact
-MPIT_REDUCE=0 MPIT_TRACE=1 MPIT_OUTPUT=$work/one launch $mpi 1 env LD_PRELOAD="$build/lib/libmpit-$mpi.so" \
+MPIT_REDUCE=0 MPIT_TRACE=1 MPIT_OUTPUT=$work/one launch $mpi 1 env LD_PRELOAD="$build/lib/libmpit.so" \
     "$build/tests/heat-$mpi" --rows 8 --columns 8 --steps 2 --every 1 >"$work/out" 2>&1 </dev/null || not_ok "a run to be copied" "$work/out"
 run_file=("$work"/one/*.mpit)
 

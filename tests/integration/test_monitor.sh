@@ -94,7 +94,7 @@ for mpi in openmpi mpich; do
     [ -x "$program" ] || continue
     any=yes
     record='' runs "$mpi: without mpit nothing monitors" $mpi "$program" absent
-    MPIT_DISABLE=1 record="env LD_PRELOAD=$build/lib/libmpit-$mpi.so" runs "$mpi: nor when it is disabled" $mpi \
+    MPIT_DISABLE=1 record="env LD_PRELOAD=$build/lib/libmpit.so" runs "$mpi: nor when it is disabled" $mpi \
         "$program" absent
     for mode in single threads; do
         record="$build/bin/mpit-run --quiet --trace --output $work/run" runs "$mpi, $mode: reports are right" $mpi \

@@ -136,7 +136,7 @@ programs_started() {
     check "  two run files of each host" files 2
     rm -rf "$run"
     gives "$mpi: what daemons and programs have" 0 "${record[@]}" "${mpirun[@]}" -n 4 bash -c "$seen"
-    everywhere "\[\]:\[[^:]*/libmpit-$mpi\.so${preload:+:$preload}\]:"
+    everywhere "\[\]:\[[^:]*/libmpit\.so${preload:+:$preload}\]:"
     says out "^mpit-b:.*:0$"
 }
 
@@ -161,7 +161,7 @@ scripts_started() {
     rm -rf "$run"
     script job "${mpirun[*]} -n 4 bash -c '$seen'"
     gives "$mpi: what daemons and programs of a script have" 0 "${record[@]}" ./job
-    everywhere "\[\]:\[[^:]*/libmpit-$mpi\.so${preload:+:$preload}\]:"
+    everywhere "\[\]:\[[^:]*/libmpit\.so${preload:+:$preload}\]:"
     says out "^mpit-b:.*:0$"
 }
 
@@ -227,11 +227,11 @@ openmpi_ways() {
     for way in "-x MINE=word" "--mca mca_base_env_list MINE=word" "--tune $work/tuned"; do
         script job "${mpirun[*]} $way -n 4 bash -c '$seen'"
         gives "a script with ${way%% /*}" 0 "${record[@]}" ./job
-        everywhere "\[(word|tuned)\]:\[[^:]*/libmpit-openmpi\.so\]"
+        everywhere "\[(word|tuned)\]:\[[^:]*/libmpit\.so\]"
     done
     script job "${mpirun[*]} -x LD_PRELOAD=libm.so.6 -n 4 bash -c '$seen'"
     gives "a script that preloads a library of its own" 0 "${record[@]}" ./job
-    everywhere "\[\]:\[[^:]*/libmpit-openmpi\.so:libm\.so\.6\]"
+    everywhere "\[\]:\[[^:]*/libmpit\.so:libm\.so\.6\]"
     script job "${mpirun[*]} -x MPIT_TRACE=1 -n 4 ${heat[*]}"
     gives "a script with -x MPIT_TRACE=1" 0 "${record[@]}" ./job
     check "  two run files of each host" files 2
@@ -239,7 +239,7 @@ openmpi_ways() {
     script own 'export MINE=agent' 'exec "$@"'
     script job "${mpirun[*]} -n 4 bash -c '$seen'"
     gives "a fork agent of the user's" 0 env OMPI_MCA_orte_fork_agent="$work/own" "${record[@]}" ./job
-    everywhere "\[agent\]:\[[^:]*/libmpit-openmpi\.so\]"
+    everywhere "\[agent\]:\[[^:]*/libmpit\.so\]"
     script job "${mpirun[*]} --mca orte_fork_agent $work/own -n 4 ${heat[*]}"
     gives "a fork agent on the line, with which mpit does not reach the other host" 0 "${record[@]}" ./job
     check "  prints the same" diff "$work/native" "$work/out"
@@ -263,7 +263,7 @@ openmpi_without_library() {
     hosts_on mpit-b mount -t tmpfs tmpfs "$build/lib"
     gives "a script, and a host without mpit" 0 "${record[@]}" ./job
     says out "^ended with ([1-9]|[1-9][0-9]|12[0-35-9])$"
-    says err "libmpit-openmpi.so on mpit-b: No such file or directory; mpit has to be at the same path on every node"
+    says err "libmpit.so on mpit-b: No such file or directory; mpit has to be at the same path on every node"
     hosts_on mpit-b umount "$build/lib"
     rm -rf "$run"
     cp "$(command -v printenv)" prterun

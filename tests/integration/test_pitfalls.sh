@@ -16,7 +16,7 @@ for mpi in openmpi mpich; do
             [ $case = no-context-left ] && ranks=2
             [ $case = many-communicators ] && bound=MPIT_BUFFER_LIMIT_BYTES=1048576
             if launch $mpi $ranks env $bound ${output:+MPIT_OUTPUT="$output" MPIT_TRACE=1} \
-                LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/pitfalls-$mpi" $case >out 2>err </dev/null &&
+                LD_PRELOAD="$build/lib/libmpit.so" "$build/tests/pitfalls-$mpi" $case >out 2>err </dev/null &&
                 [ "$(grep -o right out | wc -l)" = $ranks ]; then
                 ok "$mpi: $case${output:+, with a trace}"
             else
@@ -26,7 +26,7 @@ for mpi in openmpi mpich; do
         done
     done
     launch $mpi 2 "$build/tests/pitfalls-$mpi" numbers >native 2>err </dev/null
-    launch $mpi 2 env MPIT_OUTPUT="$work/run-$mpi-numbers" LD_PRELOAD="$build/lib/libmpit-$mpi.so" \
+    launch $mpi 2 env MPIT_OUTPUT="$work/run-$mpi-numbers" LD_PRELOAD="$build/lib/libmpit.so" \
         "$build/tests/pitfalls-$mpi" numbers >out 2>>err </dev/null
     numbers=$(grep -o 'communicator [-0-9]*' out | sort)
     if [ "$(wc -l <<<"$numbers")" = 6 ] && [ "$numbers" = "$(grep -o 'communicator [-0-9]*' native | sort)" ]; then
@@ -38,7 +38,7 @@ for mpi in openmpi mpich; do
     # without a launcher, which would read it
     mkfifo "$work/pipe-$mpi"
     exec 9<>"$work/pipe-$mpi"
-    if timeout --kill-after=5 60 env LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/pitfalls-$mpi" full-stderr \
+    if timeout --kill-after=5 60 env LD_PRELOAD="$build/lib/libmpit.so" "$build/tests/pitfalls-$mpi" full-stderr \
         >out 2>&9 </dev/null && grep -qx right out; then
         ok "$mpi: stderr is a full pipe"
     else
@@ -47,7 +47,7 @@ for mpi in openmpi mpich; do
     exec 9>&-
     # a tool in front that is called as Open MPI's and MPICH's libraries are
     cp "$build/tests/umq_example-$mpi.so" "$work/libmpiP.so"
-    launch $mpi 1 env MPIT_OUTPUT="$work/tool-$mpi" LD_PRELOAD="$work/libmpiP.so:$build/lib/libmpit-$mpi.so" \
+    launch $mpi 1 env MPIT_OUTPUT="$work/tool-$mpi" LD_PRELOAD="$work/libmpiP.so:$build/lib/libmpit.so" \
         "$build/tests/callcost-$mpi" self 100 >out 2>err </dev/null
     if "$build/bin/mpit-dump" "$work/tool-$mpi" >out 2>>err && grep -q 'MPI_Isend' out; then
         ok "$mpi: a tool named libmpiP.so in front"

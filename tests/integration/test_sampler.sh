@@ -75,7 +75,7 @@ assert len(mains) == 2 and said.count("samples") == 2'
     fi
 
     # shellcheck disable=SC2086
-    if MPIT_SAMPLE_HZ=100 $two env LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/sampled-$mpi" rate \
+    if MPIT_SAMPLE_HZ=100 $two env LD_PRELOAD="$build/lib/libmpit-sampler.so:$build/lib/libmpit.so" "$build/tests/sampled-$mpi" rate \
         >"$work/out" 2>"$work/err" && [ "$(grep -c 'mpit_sample_hz 0$' "$work/out")" = 2 ] &&
         [ "$(grep -c 'MPIT_SAMPLE_HZ needs MPIT_OUTPUT' "$work/err")" = 1 ]; then
         ok "$mpi: without a directory there are no samples; it is said, and mpit_sample_hz is 0"

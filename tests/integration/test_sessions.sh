@@ -33,7 +33,7 @@ for mpi in openmpi mpich; do
         check "$mpi, $mode: the end is told from the other" \
             test "$(grep -c "$badly" "$work/text")" = "$([ $mode = killed ] && echo 1 || echo 0)"
     done
-    record="env LD_PRELOAD=$build/lib/libmpit-$mpi.so MPIT_OUTPUT=$work/$mpi-setting MPIT_FLIGHT_EVENTS=x" \
+    record="env LD_PRELOAD=$build/lib/libmpit.so MPIT_OUTPUT=$work/$mpi-setting MPIT_FLIGHT_EVENTS=x" \
         launch $mpi 3 "$program" exit >"$work/out" 2>"$work/err"
     check "$mpi: without a world, one of three processes names a bad setting" \
         test "$(grep -c MPIT_FLIGHT_EVENTS "$work/err")" = 1

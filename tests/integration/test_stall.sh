@@ -9,11 +9,13 @@ PATH=$build/bin:$PATH
 declare -A ways=([ob1]="--mca pml ob1" [tcp]="--mca pml ob1 --mca btl tcp,self" [ofi]="--mca pml cm --mca mtl ofi"
     [ucx]="--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any")
 
-# recorded NAME RUN PROGRAM...: under mpit-run with a trace; each line of the program's that is not ok fails
+# recorded NAME RUN PROGRAM...: under mpit-run with a trace; each line of the program's that is not ok fails. With $guarded what
+# a poll does in the C library is seen, too: sockets move a message on, and Open MPI's yield gives the processor to the other
 recorded() {
     local name=$1 run=$2
     shift 2
-    timeout 200 mpit-run --quiet --trace --output "$run" "$@" >"$work/out" 2>"$work/err" </dev/null
+    # shellcheck disable=SC2086
+    timeout 200 mpit-run --quiet --trace ${guarded:-} --output "$run" "$@" >"$work/out" 2>"$work/err" </dev/null
     local status=$?
     if [ $status -ne 0 ] && grep -q "No components were able to be opened\|PML ucx cannot be selected\|unable to" "$work/err"; then
         ok "$name: this way is not there"
@@ -56,9 +58,12 @@ for mpi in openmpi mpich; do
     names=mpich
     [ $mpi = openmpi ] && names="ob1 tcp ucx ofi"
     for way in $names; do
+        guarded=
+        [[ $way != ob1 && $way != tcp ]] || guarded="--sample 0"
         # shellcheck disable=SC2086
         recorded "$way" "$work/$way" mpirun.$mpi ${ways[$way]:-} -n 2 "$build/tests/stall-$mpi" 50 && told "$work/$way" "$way"
     done
+    guarded=
     recorded "$mpi: threads" "$work/threads-$mpi" mpirun.$mpi -n 2 "$build/tests/stallthreads-$mpi" 100
     recorded "$mpi: sampled" "$work/sampled-$mpi" mpirun.$mpi -n 2 "$build/tests/collector-$mpi" 200
 done

@@ -9,7 +9,7 @@ build=$(cd "${1:?usage: test_surface.sh BUILD_DIR}" && pwd) || exit 2
 # one MPI RANKS ORDER [OPTION...]: options of the launcher
 one() {
     local mpi=$1 ranks=$2 order=$3 name="$1, $2 processes: $3${4:+ (${*:4})}"
-    if LD_PRELOAD=$build/lib/libmpit-$mpi.so timeout --kill-after=10 120 "mpirun.$mpi" "${@:4}" -n "$ranks" \
+    if LD_PRELOAD=$build/lib/libmpit.so timeout --kill-after=10 120 "mpirun.$mpi" "${@:4}" -n "$ranks" \
         "$build/tests/surface-$mpi" "$order" >"$work/out" 2>&1 </dev/null; then
         ok "$name: $(sed -n '$p' "$work/out")"
     else

@@ -41,7 +41,7 @@ bytes() { cat "$1"/*.mpit | wc -c; }
 
 any=
 for mpi in openmpi mpich; do
-    program=$build/tests/threads-$mpi mpit=$build/lib/libmpit-$mpi.so
+    program=$build/tests/threads-$mpi mpit=$build/lib/libmpit.so
     [ -x "$program" ] || continue
     any=yes
 

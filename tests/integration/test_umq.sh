@@ -35,7 +35,7 @@ sees() {
 }
 
 for mpi in openmpi mpich; do
-    mpit=$build/lib/libmpit-$mpi.so example=$build/tests/umq_example-$mpi.so
+    mpit=$build/lib/libmpit.so example=$build/tests/umq_example-$mpi.so
     [ -e "$mpit" ] || continue
     for ranks in 2 3; do
         if record="mpit-run --quiet --output $work/umq-$mpi-$ranks" launch $mpi $ranks "$build/tests/umq-$mpi" \

@@ -20,7 +20,7 @@ export UCX_MEM_EVENTS=no
 
 any=
 for mpi in openmpi mpich; do
-    mpit=$build/lib/libmpit-$mpi.so
+    mpit=$build/lib/libmpit.so
     [ -e "$mpit" ] || continue
     any=yes
     for name in "$@"; do

@@ -85,7 +85,7 @@ def run(args, build, mpi):
     folder = tempfile.mkdtemp(prefix=f"{mpi}-", dir=args.keep)
     environment = dict(os.environ, MPIT_OUTPUT=folder, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_rmaps_base_oversubscribe="1")
-    words = [f"mpirun.{mpi}", "-n", str(args.ranks), "env", f"LD_PRELOAD={build}/lib/libmpit-{mpi}.so", "valgrind", "-q",
+    words = [f"mpirun.{mpi}", "-n", str(args.ranks), "env", f"LD_PRELOAD={build}/lib/libmpit.so", "valgrind", "-q",
              "--fair-sched=yes", "--tool=helgrind", "--num-callers=30", "--fullpath-after=", f"--log-file={folder}/%p.log",
              f"{build}/tests/threads-{mpi}", *args.case.split()]
     with open(f"{folder}/output", "wb") as output:

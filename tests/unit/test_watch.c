@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "copy.h"
 #include "fakeopal.h"
 #include "polling.h"
+#include "preload.h"
 
 #include <string.h>
 
@@ -17,11 +17,6 @@ static struct log own;
 static struct thread_record record;
 static uint64_t since = 1000;
 static int asked, finds, finds_socket;
-
-bool copy_records(void)
-{
-    return true;
-}
 
 static int component(void)
 {
@@ -84,6 +79,7 @@ static int setup(void **state)
     own.state = &record.state;
     own.stall.patience = PATIENCE_LEAST;
     thread_log = &own;
+    mpit_preload.recorded = true;
     return opal_progress_register(component);
 }
 

@@ -14,17 +14,15 @@
  * they are told not to.
  */
 #define _GNU_SOURCE
-#include "native.h"
+#include "forkagent.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#if ABI_LAUNCHER_IS_ORTE
 
 #define PARAMETER "orte_fork_agent"
 enum { WORDS_BYTES = 16384 }; /* a command line to another node may not be of any length */
@@ -54,7 +52,7 @@ static bool variables_add(char words[WORDS_BYTES])
     for (char **variable = environ; *variable; variable++) {
         const char *equals = strchr(*variable, '=');
         char name[64];
-        if (!equals || strncmp(*variable, "MPIT_", 5) != 0)
+        if (!equals || (strncmp(*variable, "MPIT_", 5) != 0 && strncmp(*variable, "ASAN_OPTIONS=", 13) != 0))
             continue;
         if (snprintf(name, sizeof name, "%.*s", (int)(equals - *variable), *variable) >= (int)sizeof name ||
             !word_add(words, name, equals + 1))
@@ -76,24 +74,25 @@ static bool agent_of_user_add(char words[WORDS_BYTES], const char *agent)
            (int)(WORDS_BYTES - used);
 }
 
-static bool agent_set(const char *agent, int argc, char *argv[])
+static bool agent_set(const char *agent, const char *preload, int argc, char *argv[])
 {
     char words[WORDS_BYTES];
-    Dl_info own;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], PARAMETER) == 0) /* it would win over the environment */
             return false;
     for (const char *c = agent; *c; c++)
         if (!is_plain(*c))
             return false;
-    return snprintf(words, sizeof words, "%s", agent) < (int)sizeof words && dladdr((void *)agent_set, &own) &&
-           word_add(words, "LD_PRELOAD", own.dli_fname) && variables_add(words) && agent_of_user_add(words, agent) &&
-           setenv("OMPI_MCA_" PARAMETER, words, 1) == 0;
+    return snprintf(words, sizeof words, "%s", agent) < (int)sizeof words && word_add(words, "LD_PRELOAD", preload) &&
+           variables_add(words) && agent_of_user_add(words, agent) && setenv("OMPI_MCA_" PARAMETER, words, 1) == 0;
 }
 
-/* Before main of every process that the library is loaded into; it does something in Open MPI's launchers alone. */
-__attribute__((constructor)) static void launcher_prepare(int argc, char *argv[])
+void launcher_prepare(int argc, char *argv[], const char *here)
 {
+    const char *samples = getenv("MPIT_SAMPLE_HZ");
+    char preload[2 * PATH_MAX + 64];
+    snprintf(preload, sizeof preload, "%s%s%slibmpit.so", samples ? here : "", samples ? "libmpit-sampler.so:" : "",
+             here);
     const char *agent = getenv("MPIT_FORK_AGENT");
     char path[4096];
     ssize_t bytes = agent && *agent ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
@@ -104,8 +103,6 @@ __attribute__((constructor)) static void launcher_prepare(int argc, char *argv[]
     bool known = strcmp(name, "orterun") == 0;
     if (!known && strcmp(name, "prterun") != 0) /* that of Open MPI 5, which has other parameters */
         return;
-    if (!known || !agent_set(agent, argc, argv))
+    if (!known || !agent_set(agent, preload, argc, argv))
         setenv("MPIT_REDUCE", "0", 1);
 }
-
-#endif

@@ -498,6 +498,7 @@ void request_told(struct log *log, uint64_t handle, uint64_t begin)
 {
     log->told_handle = handle;
     log->told_at = begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may keep the call out */
+    comm_told(log, handle);
     log->told_events = cell_load(&log->own.tally.cells->events);
 }
 

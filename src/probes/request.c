@@ -466,6 +466,20 @@ bool request_look(uint64_t handle, struct request *copy)
     return request != NULL;
 }
 
+bool request_look_comm(uint64_t handle, struct request *copy, struct request_more *more)
+{
+    struct holding held = shard_lock(hash_of(handle));
+    const struct request *request = behind_find(handle);
+    bool makes = request && request->posted.type == REQUEST_COMM;
+    if (makes) {
+        *copy = *request;
+        *more = *request_more(request);
+        request_more(request)->newcomm = native.comm_null;
+    }
+    shard_unlock(held);
+    return makes;
+}
+
 uint64_t request_begin(uint64_t handle)
 {
     const struct front_place *place = handle ? front_oldest(handle) : NULL;

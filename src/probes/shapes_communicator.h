@@ -77,11 +77,10 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
         return result;                                                                                                 \
     } while (0)
 
-/* Is *newcomm there until the request completes? Not where it belongs to the library's Fortran layer (fortran.c). */
-#define IDUP_HANDLE_STAYS true
-
+/* Both MPIs set the new handle before they return. The handle is kept, not the program's variable, which may go away
+ * while the request is under way. */
 static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                              MPI_Comm *newcomm, bool stays, const MPI_Request *request)
+                              const MPI_Comm *newcomm, const MPI_Request *request)
 {
     view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
@@ -90,8 +89,7 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
         struct request_more *more = request_more(made);
-        more->held = stays ? native.comm_null : *newcomm;
-        more->newcomm = stays ? newcomm : &more->held;
+        more->newcomm = *newcomm;
         more->number = number;
         request_keep(probe, made, abi_handle_of_request(*request));
     }
@@ -107,7 +105,7 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
         int result = (*next.name)call;                                                                                 \
-        idup_leave(&probe, kind, comm, view, result, newcomm, IDUP_HANDLE_STAYS, request);                             \
+        idup_leave(&probe, kind, comm, view, result, newcomm, request);                                                \
         return result;                                                                                                 \
     } while (0)
 

@@ -92,7 +92,8 @@ static inline bool run_phase_is_end(uint32_t phase)
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
     X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
-    X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */
+    X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */                     \
+    X(REENTERED, "reentered")                 /* a signal handler called MPI while it had interrupted the recorder */
 
 enum loss_cause {
 #define LOSS_ENUM(id, name) LOSS_##id,

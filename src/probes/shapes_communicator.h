@@ -44,10 +44,11 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         view_settle(&probe, result, comm, &view);                                                                      \
         comm_made_leave(&probe, kind, view, result,                                                                    \
                         (struct comm_origin){.operation = #detail, .from = comm, ORIGIN_##detail}, newcomm);           \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -57,10 +58,11 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         comm_made_leave(&probe, kind, NULL, result,                                                                    \
                         (struct comm_origin){.operation = #detail, .from = native.comm_null, ORIGIN_##detail},         \
                         newcomm);                                                                                      \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -70,10 +72,11 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         if (result == MPI_SUCCESS)                                                                                     \
             comm_parent_add();                                                                                         \
         call_leave(&probe, kind, result);                                                                              \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -104,8 +107,9 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         idup_leave(&probe, kind, comm, view, result, newcomm, request);                                                \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -137,9 +141,10 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
             book_comm_retire(view->comm); /* before the library can give the handle to another one */                  \
         struct view *outer = probe.log->freeing;                                                                       \
         probe.log->freeing = view ? view : outer;                                                                      \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         probe.log->freeing = outer;                                                                                    \
         comm_free_leave(&probe, kind, view, result);                                                                   \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -158,8 +163,9 @@ static inline void comm_name_leave(struct probe *probe, enum call kind, MPI_Comm
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         comm_name_leave(&probe, kind, comm, text, result);                                                             \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

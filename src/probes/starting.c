@@ -96,12 +96,16 @@ static void started_record(struct completion *c, struct request *request)
 void starting_announce(enum call kind, int count, const MPI_Request *requests)
 {
     struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
-    for (int i = 0; log && requests && i < count; i++) {
+    uintptr_t outer;
+    if (!log || !log_in(log, stack_entered(), &outer))
+        return;
+    for (int i = 0; requests && i < count; i++) {
         uint64_t handle = abi_handle_of_request(requests[i]);
         struct request request;
         if (request_look(handle, &request) && request.posted.type == REQUEST_COLL)
             raise_begin(log, request_view(log, &request), request.posted.kind);
     }
+    log_out(log, outer);
 }
 
 /* Open MPI starts a persistent request whose last message is not quite gone as a new one, under a new handle. */

@@ -15,7 +15,8 @@
  * Posting, taking and putting back are O(1); of a ring, where the variable is looked for, in the long run. Under
  * MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few instructions, or such a search; else there is no lock. A
  * completion call takes its requests out before it calls MPI (so that a handle that the library uses again at once
- * cannot be mistaken) and puts back those that did not complete.
+ * cannot be mistaken) and puts back those that did not complete. Persistent requests stay in the table
+ * (persistence.h), so that another thread can start them meanwhile.
  *
  * A request takes 56 bytes and its bucket 4 to 8, so that a million fit into the default of mpit_buffer_limit_bytes.
  * Requests lie in slabs, which are kept for ever and used again; links are their numbers.

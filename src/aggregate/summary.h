@@ -135,7 +135,7 @@ struct summary {
     char filter[FILTER_BYTES];         /* mpit_filter */
     uint64_t threads;
     uint64_t events; /* records of all kinds; what is MPI's is in `calls` */
-    uint64_t lost[LOSS_COUNT];
+    uint64_t lost[LOSS_PLACES]; /* by enum loss_cause */
     struct summary_call calls[CALL_COUNT];
     struct summary_comm *comms; /* sorted by name */
     size_t comm_count;

@@ -78,13 +78,29 @@ static void *array_copy(const char *from, size_t count, size_t element)
 
 enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_OBJECTS = 6, FLAT_VERSION_WITH_FABRIC /* and counters */, FLAT_VERSION_WITH_ROWS /* and origin */ };
 
+/* Up to version 7 there were places for the causes of that time alone. */
+enum { LOSSES_ONCE = 8, LOSS_GAP_BYTES = (LOSS_PLACES - LOSSES_ONCE) * sizeof(uint64_t) };
+
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
-           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
-           : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
-           : header->version < FLAT_VERSION_WITH_ROWS    ? offsetof(struct summary, origin)
-                                                         : sizeof(struct summary);
+    if (header->version >= FLAT_VERSION_WITH_ROWS)
+        return sizeof(struct summary);
+    size_t bytes = header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
+                   : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
+                   : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
+                                                                 : offsetof(struct summary, origin);
+    return bytes - LOSS_GAP_BYTES;
+}
+
+static void body_copy(struct summary *summary, const struct flat_header *header, const char *body)
+{
+    size_t bytes = flat_summary_bytes(header), first = offsetof(struct summary, lost) + LOSSES_ONCE * sizeof(uint64_t);
+    if (header->version >= FLAT_VERSION_WITH_ROWS) {
+        memcpy(summary, body, bytes);
+        return;
+    }
+    memcpy(summary, body, first);
+    memcpy((char *)summary + first + LOSS_GAP_BYTES, body + first, bytes - first);
 }
 
 static size_t flat_comm_bytes(const struct flat_header *header)
@@ -210,7 +226,7 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     const char *body = (const char *)data + flat_header_bytes(&header);
-    memcpy(summary, body, flat_summary_bytes(&header));
+    body_copy(summary, &header, body);
     if (header.version == 3)
         later_insert(summary);
     if (header.version < FLAT_VERSION_WITH_OBJECTS)

@@ -93,13 +93,15 @@ static inline bool run_phase_is_end(uint32_t phase)
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
     X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
     X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */                     \
-    X(SPOOL_FULL, "spool_full")               /* mpit_spool_limit_bytes reached */
+    X(SPOOL_FULL, "spool_full")               /* mpit_spool_limit_bytes reached */                                     \
+    X(REENTERED, "reentered")                 /* a signal handler called MPI while it had interrupted the recorder */
 
 enum loss_cause {
 #define LOSS_ENUM(id, name) LOSS_##id,
     LOSS_CAUSES(LOSS_ENUM)
 #undef LOSS_ENUM
-        LOSS_COUNT
+        LOSS_COUNT,
+    LOSS_PLACES = 16 /* room for causes in files */
 };
 
 enum { FILTER_BYTES = 2048 };
@@ -128,7 +130,7 @@ struct run_header {
     uint64_t variables, variable_count;
     uint64_t calls, call_count;
     uint64_t first_instrument;
-    uint64_t lost[16]; /* by enum loss_cause */
+    uint64_t lost[LOSS_PLACES]; /* by enum loss_cause */
     char mpi[64];      /* the MPI library's own words */
     char host[64];
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
@@ -271,7 +273,7 @@ struct clock_syncs {
 };
 
 _Static_assert(sizeof(struct run_header) <= RUN_PAGE_BYTES, "the header is one page");
-_Static_assert(LOSS_COUNT <= 16, "header.lost has a place for each cause");
+_Static_assert(LOSS_COUNT <= LOSS_PLACES, "header.lost has a place for each cause");
 
 enum chunk_kind {
     CHUNK_ARENA = 1,

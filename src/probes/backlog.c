@@ -76,6 +76,19 @@ void backlog_begin(struct log *log)
     limit_set(log, at);
 }
 
+void backlog_repair(struct log *log)
+{
+    uint64_t events = cell_load(&log->own.tally.cells->events);
+    uint32_t capacity = log->chunk->capacity, at = (uint32_t)(events % capacity);
+    if (at == 0 && events && __atomic_load_n(&log->chunk->turned, __ATOMIC_RELAXED) != events)
+        at = capacity;
+    log->cursor = place_of(log, at);
+    if (log->cursor == log->limit)
+        backlog_turn(log);
+    else
+        limit_set(log, at);
+}
+
 /* Does the trace want the block, or so much as is there of it? */
 static bool block_is_wanted(const struct log *log)
 {

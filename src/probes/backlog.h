@@ -33,6 +33,9 @@ struct backlog {
 
 /* The log has a buffer, and its cursor is set: sets its limit. */
 void backlog_begin(struct log *log);
+/* A signal handler has left the recorder by a jump: the cursor goes to where the count of events says. What was being
+ * written is lost. */
+void backlog_repair(struct log *log);
 /* The cursor is at the limit: moves on. */
 void backlog_turn(struct log *log);
 

@@ -1,6 +1,7 @@
 #include "completion.h"
 
 #include "ending.h"
+#include "persistence.h"
 #include "raising.h"
 #include "shapes.h"
 
@@ -151,7 +152,7 @@ bool completion_enter_free(struct completion *c, enum call kind, MPI_Request *ha
         return false;
     uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
     bool some = handle && *handle != native.request_null;
-    struct request *taken = some ? request_take(c->probe.log, saved, handle) : NULL;
+    struct request *taken = some ? request_remove(c->probe.log, saved, handle) : NULL;
     partitioned_forget(saved);
     completion_set_one(c, kind, handle, saved, taken);
     return true;
@@ -169,8 +170,8 @@ HOT bool single_ended(struct probe *probe, enum call kind, struct request *reque
 {
     struct log *log = probe->log;
     struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
-    if (!request || probe->mode || !request->active || request->quiet || request->posted.type == REQUEST_GENERAL ||
-        RELAXED_LOAD(&listeners))
+    if (!request || probe->mode || (request->stays && !request_has_ended(request, status)) || !request->active ||
+        request->quiet || request->posted.type == REQUEST_GENERAL || RELAXED_LOAD(&listeners))
         return false;
     request->active = !request->persistent;
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
@@ -291,7 +292,9 @@ void completion_done(struct completion *c, int index, int result, const MPI_Stat
         run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
         return;
     }
-    if (!request->active) { /* an inactive persistent request completes nothing */
+    const MPI_Status *told = result == MPI_SUCCESS ? status : NULL;
+    if (request->stays ? !request_has_ended(request, told) : !request->active) {
+        /* an inactive persistent request completes nothing */
         request_put_back(request, c->saved[index]);
         return;
     }
@@ -358,7 +361,7 @@ void untaken_put_back(struct completion *c)
 {
     for (int i = 0; c->taken && i < c->count; i++)
         if (c->taken[i])
-            request_put(c->taken[i], c->saved[i]);
+            request_put_back(c->taken[i], c->saved[i]);
 }
 
 /* A test that failed names the request by when it was posted. */
@@ -498,6 +501,7 @@ void request_told(struct log *log, uint64_t handle, uint64_t begin)
 {
     log->told_handle = handle;
     log->told_at = begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may keep the call out */
+    comm_told(log, handle);
     log->told_events = cell_load(&log->own.tally.cells->events);
 }
 

@@ -53,13 +53,25 @@ static void received_fill(struct event *event, const struct request *request, co
     event->kind |= size_flag(event->bytes);
 }
 
+static void comm_made(struct log *log, struct view *parent, MPI_Comm newcomm, uint32_t number, bool quiet)
+{
+    struct comm_origin origin = {.operation = "idup", .number = number, .from = native.comm_null, .equal = true};
+    comm_created(log, parent, &origin, newcomm, quiet);
+}
+
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result)
 {
     struct request_more *more = request->posted.type == REQUEST_COMM ? request_more(request) : NULL;
-    if (more && more->newcomm && !request_failed(status, result)) {
-        struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null};
-        comm_created(log, request_view(log, request), &origin, *more->newcomm, request->quiet);
-    }
+    if (more && !request_failed(status, result))
+        comm_made(log, request_view(log, request), more->newcomm, more->number, request->quiet);
+}
+
+void comm_told(struct log *log, uint64_t handle)
+{
+    struct request request;
+    struct request_more more;
+    if (request_look_comm(handle, &request, &more))
+        comm_made(log, request_view(log, &request), more.newcomm, more.number, request.quiet);
 }
 
 static bool request_has_tag(const struct request *request)

@@ -22,6 +22,9 @@ void gone_record(struct log *log, const struct request *request, unsigned kind);
 /* Takes the communicator in that a request has made, if it makes one and did not fail. Behind all records of the call:
  * a communicator that is made may take the place of one that nothing but a request in front referred to. */
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result);
+/* The same when MPI_Request_get_status has found the request of this handle ended: the program may use and free the
+ * communicator before it completes the request. */
+void comm_told(struct log *log, uint64_t handle);
 
 HOT void timeout_mark(struct event *event, const struct tally *tally)
 {

@@ -25,10 +25,6 @@ void fortran_find(void)
 
 #define next next_profiled
 
-/* What the Fortran layer has the new handle put into is gone when the call returns; it uses the handle at once. */
-#undef IDUP_HANDLE_STAYS
-#define IDUP_HANDLE_STAYS false
-
 #undef GATE
 #define GATE(name) extern __typeof__(name) name __asm__("mpit_fortran_" #name)
 #undef GATE_PROFILED

@@ -144,8 +144,12 @@ static void sample(struct mpit_cell *cell)
 {
     struct log *log = log_recording();
     struct instrument_instance *instance = cell->instance;
-    if (log && is_traced(log) && instance->instrument->kind == INSTRUMENT_VARIABLE && instance->record)
+    uintptr_t outer;
+    if (log && is_traced(log) && instance->instrument->kind == INSTRUMENT_VARIABLE && instance->record &&
+        log_in(log, stack_entered(), &outer)) {
         instance_sample(log, instance, false);
+        log_out(log, outer);
+    }
 }
 
 static void update(struct mpit_cell *cell, enum mpit_operation operation, union mpit_value value)
@@ -154,8 +158,11 @@ static void update(struct mpit_cell *cell, enum mpit_operation operation, union 
     const struct instrument *instrument = instance->instrument;
     instrument_update(cell, operation, value);
     struct log *log = instrument->flags & MPIT_EVERY_UPDATE ? log_recording() : NULL;
-    if (log && is_traced(log) && instance->record)
+    uintptr_t outer;
+    if (log && is_traced(log) && instance->record && log_in(log, stack_entered(), &outer)) {
         metric_commit(log, instance, cell->element, instrument_value(instance, instrument->class, cell->element));
+        log_out(log, outer);
+    }
 }
 
 /* ---- timers and regions
@@ -244,6 +251,9 @@ static void region_leave(struct mpit_cell *cell)
         return;
     }
     struct log *log = log_recording();
+    uintptr_t outer = 0;
+    if (log && !log_in(log, stack_entered(), &outer))
+        log = NULL;
     uint64_t now = log ? clock_now() : 0;
     for (bool found = false; !found;) {
         struct region_frame frame = stack->frames[--stack->depth];
@@ -251,8 +261,10 @@ static void region_leave(struct mpit_cell *cell)
         if (log && frame.begin && instance->record)
             region_record(log, &frame, now);
     }
-    if (log)
-        sample_in_time(log, now);
+    if (!log)
+        return;
+    sample_in_time(log, now);
+    log_out(log, outer);
 }
 
 /* Outside of MPI_Init .. MPI_Finalize a callback must not call MPI. */

@@ -9,6 +9,7 @@
 #include "tracing.h"
 #include "umq.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -32,12 +33,12 @@ static pthread_key_t thread_end_key;
  * stream of one that has ended, since each stream has a buffer. */
 enum { STREAMS_MOST = 64 };
 
-/* A thread ends: its tallies stay, its log waits for the next thread. If it was cancelled inside of a call, or left one
- * by pthread_exit, the next thread is not inside of that. One that returns may be cancelled still, and would not give
- * its log back, nor what it returned. */
-/* What the call kept that was left by a jump, or with its thread. */
+/* What the call kept that was left by a jump, or with its thread. It is no call around the next one. */
 static void call_forget(struct log *log)
 {
+    RELAXED_STORE(&log->below, false);
+    RELAXED_STORE(&log->innermost, 0);
+    __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     stall_forget(log);
     fabric_forget(log);
     log->freeing = NULL;
@@ -45,6 +46,9 @@ static void call_forget(struct log *log)
     log->freeing_object = (struct accessed){0};
 }
 
+/* A thread ends: its tallies stay, its log waits for the next thread. If it was cancelled inside of a call, or left one
+ * by pthread_exit, the next thread is not inside of that. One that returns may be cancelled still, and would not give
+ * its log back, nor what it returned. */
 static void thread_end(void *value)
 {
     struct log *log = value;
@@ -59,6 +63,8 @@ static void thread_end(void *value)
     moment_thread_end(&log->own, now);
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     log->entered = 0;
+    if (log->innermost && !log->below && log->chunk)
+        backlog_repair(log);
     fabric_flush(log);
     call_forget(log);
     log->scratch_lent = 0;
@@ -120,8 +126,12 @@ struct log *log_attach(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static __thread bool attaching, refused;
-    if (attaching || refused || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
+    if (refused || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
         return NULL;
+    if (attaching) {
+        run_lost(&book.run, LOSS_REENTERED, 1);
+        return NULL;
+    }
     attaching = true; /* an allocator that calls MPI must not come back here */
     pthread_once(&once, key_make);
     struct log *log = log_take_idle();
@@ -230,17 +240,36 @@ static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_
     log_commit(log, &more.event);
 }
 
-/* The stack grows downwards: what is really called from inside lies below. */
-void probe_nest(struct probe *probe, struct log *log, uintptr_t here)
+/* A handler on a stack of its own lies anywhere. */
+static bool on_signal_stack(void)
 {
-    if (here >= log->innermost) {
-        probe->outer.call = CALL_NONE;
+    stack_t stack;
+    return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
+
+/* The stack grows downwards: what is really called from inside lies below. */
+bool log_may_nest(struct log *log, uintptr_t here)
+{
+    if (here >= log->innermost && !on_signal_stack()) {
+        if (!log->below && log->chunk)
+            backlog_repair(log);
         call_forget(log);
+        return true;
+    }
+    if (!log->below)
+        run_lost(&book.run, LOSS_REENTERED, 1);
+    return log->below;
+}
+
+/* A callback of mpit's own events runs behind its call's event: then there is none around. */
+void probe_nest(struct probe *probe, struct log *log)
+{
+    if (log->state->call == CALL_NONE) {
+        stall_call_begin(&log->stall);
         return;
     }
     moment_nest(&log->own, log->state->since);
     probe->outer = *log->state;
-    probe->outer_here = log->innermost;
 }
 
 /* A number below n, of a xorshift generator: calls must not be drawn in step with the program's loops. */
@@ -274,20 +303,17 @@ static uint64_t sample_next(struct log *log)
     return n;
 }
 
-void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer, uintptr_t here,
-                      uintptr_t lowest)
+void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
 {
     struct log *log = probe->log;
-    log->entered = 0;
     probe->begin = probe->weight = 0;
     probe->outer.call = CALL_NONE;
     if (probe->mode & MODE_QUIET)
         return; /* whoever calls is where it was */
-    if (log->state->call != CALL_NONE)
-        probe_nest(probe, log, here);
+    if (probe->outer_here)
+        probe_nest(probe, log);
     else
         stall_call_begin(&log->stall);
-    log->innermost = lowest;
     if ((probe->mode & MODE_COUNTERS) && probe->outer.call == CALL_NONE)
         log_call_begins(log);
     probe->weight = sample_next(log);
@@ -393,7 +419,6 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     if (RELAXED_LOAD(&listeners))
         raise_call(log, view, &event, duration, bytes_out);
     if (outer->call != CALL_NONE) {
-        log->innermost = probe->outer_here;
         state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
     } else {
         __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);

@@ -7,6 +7,12 @@
  *                   └──── state ──> what the thread is doing, in the run file
  *
  * Who may run with whom: a log belongs to its thread. `state`, the cells and the events are read by anyone at any time.
+ *
+ * A signal handler of the program may interrupt the recorder and call MPI. The log has a mark for that:
+ *
+ *     innermost == 0                outside of MPI
+ *     innermost != 0, not below     in the recorder: a call that finds this passes, and is counted as lost (reentered)
+ *     innermost != 0, below         in the library: what callbacks and signal handlers call is recorded as nested
  */
 #ifndef MPIT_PROBES_LOG_H
 #define MPIT_PROBES_LOG_H
@@ -47,7 +53,8 @@ struct log {
     uint32_t unkept_count;
     void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
-    uintptr_t innermost;           /* how far down the stack the innermost call's wrapper reaches */
+    uintptr_t innermost;           /* how far down the stack the innermost call's wrapper reaches; 0: in no call */
+    bool below;                    /* that call is in the library, and not in the recorder */
     uintptr_t entered;             /* where a wrapper was called whose call begins in a function of its own; 0: there */
     uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked (0: no */
     uint64_t told_events;          /* clock was read); how many records there were behind it */
@@ -194,7 +201,7 @@ struct probe {
     struct log *log;
     uint64_t begin;
     struct thread_state outer; /* of the call around this one; .call = 0 when there is none */
-    uintptr_t outer_here;      /* where on the stack that call is */
+    uintptr_t outer_here;      /* where on the stack that call is; 0: there is none */
     uint64_t weight;           /* in MODE_UNTIMED: how often its time counts; 0 = it is not timed, and begin is 0 */
     uint8_t mode;              /* enum call_mode */
 };
@@ -231,8 +238,62 @@ HOT void wrapper_entered(void)
         log->entered = stack_entered();
 }
 
-/* There is a call around this one, or one that was left by a jump (longjmp or an exception out of a callback). */
-void probe_nest(struct probe *probe, struct log *log, uintptr_t here);
+/* Neither the compiler nor a signal handler sees accesses to the log on the other side. */
+HOT void log_fence(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+/* The thread's call leaves the recorder: for the program, or (`outer`) for the call around it. */
+HOT void log_out(struct log *log, uintptr_t outer)
+{
+    log_fence();
+    RELAXED_STORE(&log->innermost, outer);
+    if (outer)
+        RELAXED_STORE(&log->below, true);
+}
+
+/* The call of the library: what is called meanwhile finds the log whole. */
+HOT void log_below(struct log *log)
+{
+    log_fence();
+    RELAXED_STORE(&log->below, true);
+}
+
+HOT void log_back(struct log *log)
+{
+    RELAXED_STORE(&log->below, false);
+    log_fence();
+}
+
+#define BELOW(log_, call)                                                                                              \
+    ({                                                                                                                 \
+        struct log *below_log = (log_);                                                                                \
+        log_below(below_log);                                                                                          \
+        __typeof__(call) below_result = (call);                                                                        \
+        log_back(below_log);                                                                                           \
+        below_result;                                                                                                  \
+    })
+
+/* The thread is in a call. False: in the recorder's part of it, which a signal handler has interrupted; counted. If the
+ * call was left by a jump (longjmp or an exception out of a callback or a handler), it is forgotten: then the thread is
+ * in none. `here`: where the wrapper was called. */
+bool log_may_nest(struct log *log, uintptr_t here);
+
+/* Enters the recorder at `here`. *outer: for log_out. False: see log_may_nest. */
+HOT bool log_in(struct log *log, uintptr_t here, uintptr_t *outer)
+{
+    if (__builtin_expect(log->innermost != 0, 0) && !log_may_nest(log, here))
+        return false;
+    *outer = log->innermost;
+    RELAXED_STORE(&log->below, false);
+    RELAXED_STORE(&log->innermost, stack_lowest());
+    log_fence();
+    return true;
+}
+
+/* There is a call around this one: the probe keeps its state. */
+void probe_nest(struct probe *probe, struct log *log);
 
 HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int32_t peer, uint64_t since)
 {
@@ -242,9 +303,8 @@ HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int
     RELAXED_STORE(&state->call, call);
 }
 
-/* Enters a call that has a mode. `here`: where its wrapper was called, `lowest`: how far that reaches. */
-void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer, uintptr_t here,
-                      uintptr_t lowest);
+/* Enters a call that has a mode. */
+void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer);
 
 HOT bool probe_is_quiet(const struct probe *probe)
 {
@@ -257,34 +317,52 @@ HOT uint64_t probe_weight(const struct probe *probe)
     return __builtin_expect(probe->mode == 0, 1) ? 1 : probe->weight;
 }
 
-/* Enters a call: no event, only the thread's state. */
-HOT void probe_begin(struct probe *probe, struct log *log, enum call kind, uint32_t comm, int32_t peer)
-{
-    probe->log = log;
-    probe->mode = RELAXED_LOAD(&call_modes[kind]);
-    if (__builtin_expect(probe->mode != 0, 0)) {
-        probe_begin_mode(probe, kind, comm, peer, log->entered ? log->entered : stack_entered(), stack_lowest());
-        return;
-    }
-    probe->outer.call = log->state->call;
-    if (__builtin_expect(probe->outer.call != CALL_NONE, 0))
-        probe_nest(probe, log, log->entered ? log->entered : stack_entered());
-    else
-        stall_call_begin(&log->stall);
-    log->entered = 0;
-    log->innermost = stack_lowest();
-    probe->begin = clock_now();
-    state_set(log->state, kind, comm, peer, probe->begin);
-}
-
-/* The same for a call on no communicator. False: nothing is recorded. */
-HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+/* Enters the recorder with a call: its log is whole until probe_close, but for the call of the library. False: nothing
+ * is recorded. */
+HOT bool probe_open(struct probe *probe)
 {
     struct log *log = log_get();
     probe->log = log;
     if (__builtin_expect(log == NULL, 0))
         return false;
-    probe_begin(probe, log, kind, comm, peer);
+    uintptr_t here = log->entered ? log->entered : stack_entered();
+    log->entered = 0;
+    if (__builtin_expect(log_in(log, here, &probe->outer_here), 1))
+        return true;
+    probe->log = NULL;
+    return false;
+}
+
+/* The call is recorded, and leaves the recorder. */
+HOT void probe_close(const struct probe *probe)
+{
+    log_out(probe->log, probe->outer_here);
+}
+
+/* Behind probe_open: no event, only the thread's state. */
+HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+{
+    struct log *log = probe->log;
+    probe->mode = RELAXED_LOAD(&call_modes[kind]);
+    if (__builtin_expect(probe->mode != 0, 0)) {
+        probe_begin_mode(probe, kind, comm, peer);
+        return;
+    }
+    probe->outer.call = CALL_NONE;
+    if (__builtin_expect(probe->outer_here != 0, 0))
+        probe_nest(probe, log);
+    else
+        stall_call_begin(&log->stall);
+    probe->begin = clock_now();
+    state_set(log->state, kind, comm, peer, probe->begin);
+}
+
+/* Both, for a call on no communicator. */
+HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+{
+    if (!probe_open(probe))
+        return false;
+    probe_begin(probe, kind, comm, peer);
     return true;
 }
 

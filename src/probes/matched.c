@@ -29,9 +29,9 @@ void mprobed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct vi
 
 bool matched_enter(struct probe *probe, struct matched *matched, enum call kind, const MPI_Message *message)
 {
-    struct log *log = log_get();
-    if (!log)
+    if (!probe_open(probe))
         return false;
+    struct log *log = probe->log;
     *matched = (struct matched){.no_process = is_no_process(message), .peer = PEER_NONE};
     matched->handle = message ? message_key(message) : 0;
     if (message && !matched->no_process && *message != native.message_null)
@@ -42,7 +42,7 @@ bool matched_enter(struct probe *probe, struct matched *matched, enum call kind,
         matched->peer = matched->request->posted.peer;
         matched->tag = matched->request->posted.tag;
     }
-    probe_begin(probe, log, kind, matched->view ? matched->view->slot : 0, matched->peer);
+    probe_begin(probe, kind, matched->view ? matched->view->slot : 0, matched->peer);
     return true;
 }
 

@@ -12,12 +12,11 @@ void partitioned_leave(struct probe *probe, enum call kind, enum request_type ty
 
 bool partition_enter(struct probe *probe, enum call kind, MPI_Request request, struct view **view)
 {
-    struct log *log = log_get();
-    if (!log)
+    if (!probe_open(probe))
         return false;
     struct comm *comm = book_object_find(&book.partitioned, abi_handle_of_request(request));
-    *view = comm ? view_of(&log->own, comm) : NULL;
-    probe_begin(probe, log, kind, *view ? (*view)->slot : 0, PEER_NONE);
+    *view = comm ? view_of(&probe->log->own, comm) : NULL;
+    probe_begin(probe, kind, *view ? (*view)->slot : 0, PEER_NONE);
     return true;
 }
 

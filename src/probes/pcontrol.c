@@ -29,11 +29,13 @@ static void stretch_turn(bool on)
         __atomic_store_n(&header->off_since, now, __ATOMIC_RELEASE);
         __atomic_store_n(&header->off_count, header->off_count + 1, __ATOMIC_RELAXED);
     }
-    if (log) {
+    uintptr_t outer;
+    if (log && log_in(log, stack_entered(), &outer)) {
         struct event event = {.begin = now, .kind = EVENT_SWITCHED, .peer = on};
         if (log->state->call != CALL_NONE)
             event.kind |= EVENT_NESTED;
         log_commit(log, &event);
+        log_out(log, outer);
     }
 }
 

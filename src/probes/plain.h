@@ -2,9 +2,9 @@
  * The plain case of the frequent calls: what nearly every call of nearly every program is, in as few instructions as it
  * can be done.
  *
- *     before the call   the thread has a log and is in no other call; the communicator is that of its last call (or the
- *                       request was posted plainly); threads do not run at once, the clock is the counter
- *     after the call    it succeeded, it did not take long, its peer is a rank, its message is not large
+ *     before the call   the thread has a log and is in no other call (innermost is 0, log.h); the communicator is that
+ * of its last call (or the request was posted plainly); threads do not run at once, the clock is the counter after the
+ * call    it succeeded, it did not take long, its peer is a rank, its message is not large
  *
  * Each body exists twice (`timed`, a constant): with the two clock reads, and for calls that are counted and not timed
  * (mpit_timing), whose begin is 0. A call that is to be timed as one of a sample leaves for the general body.
@@ -30,37 +30,44 @@
 
 HOT bool plain_log(const struct log *log)
 {
-    return __builtin_expect(log != NULL, 1) && __builtin_expect(log->state->call == CALL_NONE, 1);
+    return __builtin_expect(log != NULL, 1) && __builtin_expect(log->innermost == 0, 1);
+}
+
+/* Enters the recorder, until log_out (log.h). What depends on the log is looked at behind that. */
+HOT void plain_in(struct log *log)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("movq %%rsp, %0" : "=m"(log->innermost) : : "memory");
+#else
+    RELAXED_STORE(&log->innermost, stack_lowest());
+    log_fence();
+#endif
+}
+
+/* For the general body after all. */
+HOT void plain_out(struct log *log)
+{
+    log_out(log, 0);
+    wrapper_entered();
 }
 
 /* Not the call that is timed for its lot, and the thread knows how large lots are. */
 HOT bool plain_ready(bool timed, const struct log *log)
 {
-    return plain_log(log) &&
-           (timed ||
-            __builtin_expect(
-                log->sample_wait > 1 && log->sampling == COMPARED_LOAD(&knob_sampling) && log->sampling != 1, 1));
+    return timed ||
+           __builtin_expect(
+               log->sample_wait > 1 && log->sampling == COMPARED_LOAD(&knob_sampling) && log->sampling != 1, 1);
 }
 
+/* Behind plain_in, as what it looks at may be changed by a signal handler before. */
 HOT bool plain_comm(bool timed, const struct log *log, MPI_Comm comm)
 {
     return plain_ready(timed, log) &&
            __builtin_expect(COMPARED_LOAD(&log->own.plain_handle) == abi_handle_of_comm(comm), 1);
 }
 
-/* Where on the stack the call is: in the wrapper's frame, and above whatever the call calls. */
-HOT void plain_innermost(struct log *log)
-{
-#if defined(__x86_64__)
-    __asm__ volatile("movq %%rsp, %0" : "=m"(log->innermost));
-#else
-    log->innermost = stack_lowest();
-#endif
-}
-
 HOT uint64_t plain_begin(bool timed, struct log *log, enum call kind, uint32_t comm, int32_t peer)
 {
-    plain_innermost(log);
     uint64_t begin = timed ? clock_counter() : 0;
     if (!timed)
         log->sample_wait--;
@@ -167,13 +174,17 @@ HOT bool plain_sent(bool timed, struct log *log, uint64_t begin, enum call kind,
 #define PLAIN_SEND(timed, kind, name, detail, large, call, buf, count, type, dest, tag, comm)                          \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
-        if (__builtin_expect(dest < 0, 0) || !plain_comm(timed, log, comm))                                            \
+        if (__builtin_expect(dest < 0, 0) || !plain_log(log))                                                          \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(timed, log, comm))                                                                             \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         uint64_t begin = plain_begin(timed, log, kind, view->slot, dest);                                              \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (!plain_sent(timed, log, begin, kind, view, result, dest, tag, count, type))                                \
             plain_sent_rare(log, begin, kind, comm, view, result, dest, tag, count, type);                             \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -198,15 +209,19 @@ HOT bool plain_received(bool timed, struct log *log, uint64_t begin, enum call k
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
         int32_t peer;                                                                                                  \
-        if (!plain_source(source, &peer) || !plain_comm(timed, log, comm))                                             \
+        if (!plain_source(source, &peer) || !plain_log(log))                                                           \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(timed, log, comm))                                                                             \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         uint64_t begin = plain_begin(timed, log, kind, view->slot, peer);                                              \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (!plain_received(timed, log, begin, kind, view, result, status))                                            \
             plain_received_rare(log, begin, kind, comm, view, result, source, count, type, status);                    \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -251,17 +266,21 @@ HOT bool plain_exchanged(bool timed, struct log *log, uint64_t begin, enum call 
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
         int32_t peer;                                                                                                  \
-        if (__builtin_expect(dest < 0, 0) || !plain_source(source, &peer) || !plain_comm(timed, log, comm))            \
+        if (__builtin_expect(dest < 0, 0) || !plain_source(source, &peer) || !plain_log(log))                          \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(timed, log, comm))                                                                             \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         uint64_t begin = plain_begin(timed, log, kind, view->slot, peer);                                              \
         RELAXED_STORE(&log->state->partner, dest + 1);                                                                 \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (!plain_exchanged(timed, log, begin, kind, view, result, dest, sendtag, sendcount, sendtype, status))       \
             plain_exchanged_rare(log, begin, kind, comm, view, result, dest, sendtag, sendcount, sendtype, source,     \
                                  recvcount, recvtype, status);                                                         \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -324,13 +343,17 @@ HOT bool plain_isent(bool timed, struct log *log, uint64_t begin, enum call kind
 #define PLAIN_ISEND(timed, kind, name, detail, large, call, buf, count, type, dest, tag, comm, request)                \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
-        if (__builtin_expect(dest < 0, 0) || !plain_comm(timed, log, comm))                                            \
+        if (__builtin_expect(dest < 0, 0) || !plain_log(log))                                                          \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(timed, log, comm))                                                                             \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         uint64_t begin = plain_begin(timed, log, kind, view->slot, dest);                                              \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (!plain_isent(timed, log, begin, kind, view, result, dest, tag, count, type, request))                      \
             plain_isent_rare(log, begin, kind, comm, view, result, dest, tag, count, type, request);                   \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -356,13 +379,17 @@ HOT bool plain_ireceive(bool timed, struct log *log, uint64_t begin, enum call k
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         int32_t peer;                                                                                                  \
-        if (!plain_source(source, &peer) || !plain_comm(timed, log, comm))                                             \
+        if (!plain_source(source, &peer) || !plain_log(log))                                                           \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(timed, log, comm))                                                                             \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         uint64_t begin = plain_begin(timed, log, kind, view->slot, peer);                                              \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (!plain_ireceive(timed, log, begin, kind, view, result, peer, tag, count, type, request))                   \
             plain_ireceive_rare(log, begin, kind, comm, view, result, source, tag, count, type, request);              \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -445,18 +472,20 @@ void plain_completed_rare(struct log *log, uint64_t begin, enum call kind, MPI_R
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
-        if (!plain_ready(timed, log) || __builtin_expect(request == NULL, 0))                                          \
+        if (!plain_log(log) || __builtin_expect(request == NULL, 0))                                                   \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
         uint64_t saved = abi_handle_of_request(*request);                                                              \
         struct front_place *place = front_kept(front_place(saved));                                                    \
-        if (__builtin_expect(place->handle != saved, 0)) /* else threads do not run at once: it may stay there */      \
-            return wrapper_entered(), GENERAL(name) call;                                                              \
+        if (!plain_ready(timed, log) || __builtin_expect(place->handle != saved, 0)) /* it may stay there */           \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         uint64_t begin = plain_begin(timed, log, kind, 0, PEER_NONE);                                                  \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (!plain_completed(timed, log, begin, kind, 1, request, saved, place, result, status))                       \
             plain_completed_rare(log, begin, kind, request, saved, result, true, status);                              \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -482,20 +511,22 @@ HOT bool plain_tested(bool timed, struct log *log, uint64_t begin, enum call kin
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
-        if (!plain_ready(timed, log) || __builtin_expect(request == NULL, 0))                                          \
+        if (!plain_log(log) || __builtin_expect(request == NULL, 0))                                                   \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
         uint64_t saved = abi_handle_of_request(*request);                                                              \
         struct front_place *place = front_kept(front_place(saved));                                                    \
-        if (__builtin_expect(place->handle != saved, 0)) /* else threads do not run at once: it may stay there */      \
-            return wrapper_entered(), GENERAL(name) call;                                                              \
+        if (!plain_ready(timed, log) || __builtin_expect(place->handle != saved, 0)) /* it may stay there */           \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         uint64_t begin = plain_begin(timed, log, kind, 0, PEER_NONE);                                                  \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         bool ended = result != MPI_SUCCESS || *flag;                                                                   \
         if (ended ? !plain_completed(timed, log, begin, kind, 1, request, saved, place, result, status)                \
                   : !plain_tested(timed, log, begin, kind, saved, place))                                              \
             plain_completed_rare(log, begin, kind, request, saved, result, ended, status);                             \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -514,18 +545,22 @@ HOT bool plain_collected(bool timed, struct log *log, uint64_t begin, enum call 
 #define PLAIN_COLL_OF(where, timed, kind, name, detail, large, call, comm, ...)                                        \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
-        if (!plain_comm(timed, log, comm) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                          \
+        if (!plain_log(log) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                        \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(timed, log, comm))                                                                             \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         struct coll_bytes bytes = {0, 0};                                                                              \
         uint64_t begin = plain_begin(timed, log, kind, view->slot, PEER_NONE);                                         \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result == MPI_SUCCESS, 1))                                                                \
             bytes = coll_##detail(where(view, comm), large __VA_OPT__(, ) __VA_ARGS__);                                \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
             !plain_collected(timed, log, begin, kind, call_table[kind].op, view, COLL_ROOT_##detail(__VA_ARGS__),      \
                              bytes))                                                                                   \
             plain_collected_rare(log, begin, kind, comm, view, result, COLL_ROOT_##detail(__VA_ARGS__), bytes);        \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 

@@ -189,13 +189,15 @@ bool plain_none_completed(struct log *log, uint64_t begin, enum call kind, int c
         many_save(&many, count, requests);                                                                             \
         if (statuses == MPI_STATUSES_IGNORE)                                                                           \
             statuses = many.statuses;                                                                                  \
+        plain_in(log);                                                                                                 \
         uint64_t begin = plain_begin(true, log, kind, 0, PEER_NONE);                                                   \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
             !((ended) ? plain_all_completed(log, begin, count, requests, many.saved, statuses)                         \
                       : plain_none_completed(log, begin, kind, count)))                                                \
             plain_all_rare(log, begin, kind, count, requests, many.saved, result, result != MPI_SUCCESS || (ended),    \
                            statuses);                                                                                  \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -222,14 +224,16 @@ void plain_any_rare(struct log *log, uint64_t begin, enum call kind, int count, 
         many_save(&many, count, requests);                                                                             \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
+        plain_in(log);                                                                                                 \
         uint64_t begin = plain_begin(true, log, kind, 0, PEER_NONE);                                                   \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         bool over = result != MPI_SUCCESS || (ended);                                                                  \
         if (result != MPI_SUCCESS ||                                                                                   \
             !(over ? index && (unsigned)*index < (unsigned)count &&                                                    \
                          plain_any_completed(log, begin, kind, &requests[*index], many.saved[*index], count, status)   \
                    : plain_none_completed(log, begin, kind, count)))                                                   \
             plain_any_rare(log, begin, kind, count, requests, many.saved, result, over, index, status);                \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -252,11 +256,13 @@ void plain_startall_rare(struct log *log, uint64_t begin, enum call kind, int co
         if (!plain_many(log, count, requests) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                      \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         many_save(&many, count, requests);                                                                             \
+        plain_in(log);                                                                                                 \
         uint64_t begin = plain_begin(true, log, kind, 0, PEER_NONE);                                                   \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
             !plain_all_started(log, begin, kind, count, requests, many.saved))                                         \
             plain_startall_rare(log, begin, kind, count, requests, many.saved, result);                                \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 

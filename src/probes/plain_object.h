@@ -11,10 +11,9 @@
 #include "plain_request.h"
 #include "shapes_object.h"
 
-HOT bool plain_accessed(const struct log *log, const struct objects *objects, const struct accessed_last *last,
-                        uint64_t handle)
+HOT bool plain_accessed(const struct objects *objects, const struct accessed_last *last, uint64_t handle)
 {
-    return plain_log(log) && __builtin_expect(COMPARED_LOAD(&last->plain_handle) == handle, 1) &&
+    return __builtin_expect(COMPARED_LOAD(&last->plain_handle) == handle, 1) &&
            __builtin_expect(accessed_holds(objects, &last->last), 1);
 }
 
@@ -57,17 +56,21 @@ HOT bool plain_object_leave(struct log *log, uint64_t begin, enum fold_shape sha
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         UNUSED uint64_t bytes = 0;                                                                                     \
-        if (!plain_accessed(log, objects, &log->which, OBJECT_HANDLE(what)) || !__builtin_expect(ready, 1))            \
+        if (!plain_log(log))                                                                                           \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_accessed(objects, &log->which, OBJECT_HANDLE(what)) || !__builtin_expect(ready, 1))                 \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->which.last.on.view;                                                                   \
         uint32_t number = log->which.last.on.object.number;                                                            \
         uint64_t begin = plain_begin(true, log, kind, view->slot, to);                                                 \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result != MPI_SUCCESS, 0) || !(left)) {                                                   \
             struct probe probe = PROBE_OF_PLAIN;                                                                       \
             struct accessed on = plain_object(view, number);                                                           \
             rare;                                                                                                      \
         }                                                                                                              \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 

@@ -63,13 +63,17 @@ HOT bool plain_p2p(struct log *log, uint64_t begin, enum call kind, struct view 
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         int32_t peer;                                                                                                  \
-        if (!plain_source(source, &peer) || !plain_comm(true, log, comm))                                              \
+        if (!plain_source(source, &peer) || !plain_log(log))                                                           \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(true, log, comm))                                                                              \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         uint64_t begin = plain_begin(true, log, kind, view->slot, peer);                                               \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result != MPI_SUCCESS, 0) || !plain_p2p(log, begin, kind, view, peer, tag))               \
             plain_probed_rare(log, begin, kind, comm, view, result, source, tag);                                      \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -106,17 +110,21 @@ HOT bool plain_mprobed(struct log *log, uint64_t begin, enum call kind, struct v
         struct log *log = thread_log;                                                                                  \
         MPI_Status own;                                                                                                \
         int32_t peer;                                                                                                  \
-        if (!plain_source(source, &peer) || !plain_comm(true, log, comm))                                              \
+        if (!plain_source(source, &peer) || !plain_log(log))                                                           \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(true, log, comm))                                                                              \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         uint64_t begin = plain_begin(true, log, kind, view->slot, peer);                                               \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
             !plain_mprobed(log, begin, kind, view, peer, tag, found, message, status))                                 \
             plain_mprobed_rare(log, begin, kind, comm, view, result, source, tag, result == MPI_SUCCESS && (found),    \
                                message, status);                                                                       \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -144,12 +152,14 @@ void plain_mreceived_rare(struct log *log, uint64_t begin, enum call kind, struc
         struct view *view = place->posted.view;                                                                        \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
+        plain_in(log);                                                                                                 \
         uint64_t begin = plain_begin(true, log, kind, view->slot, place->posted.peer);                                 \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(place->handle == key, 1) && plain_received(true, log, begin, kind, view, result, status)) \
             front_free(place);                                                                                         \
         else                                                                                                           \
             plain_mreceived_rare(log, begin, kind, view, key, result, count, type, message, status);                   \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -185,18 +195,22 @@ HOT bool plain_icollected(struct log *log, uint64_t begin, enum call kind, unsig
 #define PLAIN_ICOLL_OF(where, kind, name, op_, large, call, comm, request, ...)                                        \
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
-        if (!plain_comm(true, log, comm) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                           \
+        if (!plain_log(log) || __builtin_expect(listened(COLLECTIVE_BEGIN), 0))                                        \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(true, log, comm))                                                                              \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         struct coll_bytes bytes = {0, 0};                                                                              \
         uint64_t begin = plain_begin(true, log, kind, view->slot, PEER_NONE);                                          \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result == MPI_SUCCESS, 1))                                                                \
             bytes = coll_##op_(where(view, comm), large __VA_OPT__(, ) __VA_ARGS__);                                   \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
             !plain_icollected(log, begin, kind, call_table[kind].op, view, COLL_ROOT_##op_(__VA_ARGS__), bytes,        \
                               request))                                                                                \
             plain_icollected_rare(log, begin, kind, comm, view, result, COLL_ROOT_##op_(__VA_ARGS__), bytes, request); \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -270,10 +284,12 @@ HOT bool plain_started(struct log *log, uint64_t begin, enum call kind, const MP
         struct front_place *place = front_kept(front_place(saved));                                                    \
         if (__builtin_expect(place->handle != saved, 0)) /* else threads do not run at once: it may stay there */      \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
         uint64_t begin = plain_begin(true, log, kind, 0, PEER_NONE);                                                   \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (!plain_started(log, begin, kind, request, saved, place, result))                                           \
             plain_started_rare(log, begin, kind, request, saved, result);                                              \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -323,16 +339,20 @@ HOT bool plain_isendreceived(struct log *log, uint64_t begin, enum call kind, st
     do {                                                                                                               \
         struct log *log = thread_log;                                                                                  \
         int32_t peer;                                                                                                  \
-        if (__builtin_expect(dest < 0, 0) || !plain_source(source, &peer) || !plain_comm(true, log, comm))             \
+        if (__builtin_expect(dest < 0, 0) || !plain_source(source, &peer) || !plain_log(log))                          \
             return wrapper_entered(), GENERAL(name) call;                                                              \
+        plain_in(log);                                                                                                 \
+        if (!plain_comm(true, log, comm))                                                                              \
+            return plain_out(log), GENERAL(name) call;                                                                 \
         struct view *view = log->own.last.view;                                                                        \
         uint64_t begin = plain_begin(true, log, kind, view->slot, peer);                                               \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         struct halves halves =                                                                                         \
             halves_of(log, result, dest, sendtag, sendcount, sendtype, source, recvtag, recvcount, recvtype);          \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
             !plain_isendreceived(log, begin, kind, view, &halves, request))                                            \
             plain_isendreceived_rare(log, begin, kind, comm, view, result, halves, request);                           \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 
@@ -355,10 +375,12 @@ void plain_partition_rare(struct log *log, uint64_t begin, enum call kind, struc
                                                 0))                                                                    \
             return wrapper_entered(), GENERAL(name) call;                                                              \
         struct view *view = place->posted.view;                                                                        \
+        plain_in(log);                                                                                                 \
         uint64_t begin = plain_begin(true, log, kind, view->slot, PEER_NONE);                                          \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(log, (*next.name)call);                                                                     \
         if (__builtin_expect(result != MPI_SUCCESS, 0) || !plain_p2p(log, begin, kind, view, PEER_NONE, 0))            \
             plain_partition_rare(log, begin, kind, view, result);                                                      \
+        log_out(log, 0);                                                                                               \
         return result;                                                                                                 \
     } while (0)
 

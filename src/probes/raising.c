@@ -249,7 +249,9 @@ static void raised_deliver(struct log *log)
     uint32_t count = log->raised_count, room = log->raised_room;
     log->raised = NULL;
     log->raised_count = log->raised_room = 0;
+    log_below(log); /* callbacks of the program may call MPI */
     instances_deliver(list, count, context_of(log));
+    log_back(log);
     free(log->raised);
     log->raised = list;
     log->raised_room = room;

@@ -417,6 +417,9 @@ void plain_partition_rare(struct log *log, uint64_t begin, enum call kind, struc
 void collective_announce(enum call kind, MPI_Comm comm)
 {
     struct log *log = log_get();
-    if (log && !(call_modes[kind] & MODE_QUIET))
-        raise_begin(log, comm_view(log, comm), kind);
+    uintptr_t outer;
+    if (!log || (call_modes[kind] & MODE_QUIET) || !log_in(log, stack_entered(), &outer))
+        return;
+    raise_begin(log, comm_view(log, comm), kind);
+    log_out(log, outer);
 }

@@ -159,9 +159,10 @@ bool recorder_start(struct probe *probe, enum call kind)
         return false;
     if (recorder_directory())
         clocks_expect(opened.trace_asked && recording());
-    if (recording())
-        probe_enter(probe, kind, 0, PEER_NONE);
+    bool entered = recording() && probe_enter(probe, kind, 0, PEER_NONE);
     native_hold();
+    if (entered)
+        log_below(probe->log);
     return true;
 }
 
@@ -291,11 +292,12 @@ void recorder_ready(void)
 static struct log *call_show(enum call kind, uint64_t since)
 {
     struct log *log = log_get();
-    if (!log || log->state->call != CALL_NONE)
+    uintptr_t outer;
+    if (!log || log->innermost || !log_in(log, stack_entered(), &outer))
         return NULL;
     stall_call_begin(&log->stall);
-    log->innermost = stack_lowest();
     state_set(log->state, kind, 0, PEER_NONE, since);
+    log_below(log);
     return log;
 }
 
@@ -303,16 +305,22 @@ static void call_hide(struct log *shown)
 {
     if (!shown)
         return;
+    log_back(shown);
     stall_forget(shown);
     RELAXED_STORE(&shown->state->call, CALL_NONE);
+    log_out(shown, 0);
 }
 
 void recorder_started(struct probe *probe, enum call kind, int result)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    native_release();
     if (probe->log)
+        log_back(probe->log);
+    native_release();
+    if (probe->log) {
         probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+        probe_close(probe);
+    }
     if (result != MPI_SUCCESS)
         return;
     recorder_ready();
@@ -341,6 +349,17 @@ static void world_retire(void)
     }
 }
 
+/* What waits for the end of recording. */
+static void figures_complete(struct log *log)
+{
+    uintptr_t outer;
+    if (!log_in(log, stack_entered(), &outer))
+        return;
+    instruments_sample(log);
+    counters_flush(log);
+    log_out(log, outer);
+}
+
 bool recorder_finish(struct probe *probe)
 {
     bool recorded = log_get() != NULL;
@@ -362,8 +381,7 @@ bool recorder_finish(struct probe *probe)
         if (world_is_last)
             RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
         instrument_publish();
-        instruments_sample(log_get());
-        counters_flush(log_get());
+        figures_complete(log_get());
     }
     struct log *shown = world_is_last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
     if (recorder_directory())
@@ -376,7 +394,8 @@ bool recorder_finish(struct probe *probe)
         world_retire();
     if (recorded) {
         native_hold();
-        probe_enter(probe, CALL_MPI_Finalize, 0, PEER_NONE);
+        if (probe_enter(probe, CALL_MPI_Finalize, 0, PEER_NONE))
+            log_below(probe->log);
     }
     return recorded;
 }
@@ -384,8 +403,13 @@ bool recorder_finish(struct probe *probe)
 void recorder_finished(struct probe *probe, int result)
 {
     struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
+    if (probe->log)
+        log_back(probe->log);
     native_release();
-    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+    if (probe->log) {
+        probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+        probe_close(probe);
+    }
     clocks_ended();
     pthread_mutex_lock(&lifetime);
     world_ending = false;
@@ -427,16 +451,19 @@ bool recorder_session_start(struct session_probe *session, enum call kind)
     pthread_mutex_unlock(&lifetime);
     if (!part)
         return false;
-    if (recording())
-        probe_enter(&session->probe, kind, 0, PEER_NONE);
+    bool entered = recording() && probe_enter(&session->probe, kind, 0, PEER_NONE);
     if (session->edge)
         native_hold();
+    if (entered)
+        log_below(session->probe.log);
     return true;
 }
 
 static void session_leave(const struct session_probe *session, enum call kind, int result)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    if (session->probe.log)
+        log_back(session->probe.log);
     if (session->edge)
         native_release();
     if (!session->probe.log)
@@ -444,6 +471,7 @@ static void session_leave(const struct session_probe *session, enum call kind, i
     if (session->edge)
         book.run.header->session_ticks += clock_now() - session->probe.begin;
     probe_leave(&session->probe, FOLD_CALL, 0, NULL, result, event, 0);
+    probe_close(&session->probe);
 }
 
 void recorder_session_started(struct session_probe *session, enum call kind, int result, uint64_t handle)
@@ -490,8 +518,8 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
         __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE);
         native_hold();
     }
-    if (log)
-        probe_enter(&session->probe, CALL_MPI_Session_finalize, 0, PEER_NONE);
+    if (log && probe_enter(&session->probe, CALL_MPI_Session_finalize, 0, PEER_NONE))
+        log_below(session->probe.log);
     return true;
 }
 
@@ -541,8 +569,11 @@ __attribute__((destructor)) static void recorder_exiting(void)
 
 void recorder_aborting(struct probe *probe)
 {
-    (void)probe;
+    if (!thread_log)
+        return; /* nothing is recorded */
     instrument_publish();
     if (book.run.header)
         __atomic_store_n(&book.run.header->phase, RUN_ABORTED, __ATOMIC_RELEASE);
+    if (probe->log)
+        log_below(probe->log);
 }

@@ -1,6 +1,7 @@
 #include "request.h"
 
 #include "commreuse.h"
+#include "persistence.h"
 #include "umq.h"
 
 #include <sched.h>
@@ -175,7 +176,7 @@ static uint64_t lots[UINT8_MAX + 1];
 
 uint8_t request_lot(uint64_t weight)
 {
-    for (unsigned lot = 1; weight > 1 && lot <= UINT8_MAX; lot++) {
+    for (unsigned lot = 1; weight > 1 && lot < LOT_STARTING; lot++) {
         uint64_t there = 0;
         if (__atomic_compare_exchange_n(&lots[lot], &there, weight, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
             there == weight)
@@ -376,7 +377,8 @@ static struct request *behind_take(uint64_t handle, const void *where, enum take
     shard_unlock(held);
     if (!request)
         return NULL;
-    request->stays = stays;
+    if (request->stays != stays) /* else another thread may be changing what lies beside it */
+        request->stays = stays;
     if (!book.concurrent)
         front_place(handle)->behind -= !stays;
     return request;
@@ -398,7 +400,38 @@ static struct request *take(struct log *log, uint64_t handle, const void *where,
 
 struct request *request_take(struct log *log, uint64_t handle, const void *where)
 {
+    struct request *request = take(log, handle, where, book.concurrent ? TAKE_OR_FIND : TAKE);
+    if (request && request->stays && call_table[log->state->call].fold == FOLD_START)
+        __atomic_store_n(&request->lot, LOT_STARTING, __ATOMIC_RELAXED); /* the library orders it before the end */
+    return request;
+}
+
+struct request *request_remove(struct log *log, uint64_t handle, const void *where)
+{
     return take(log, handle, where, TAKE);
+}
+
+void request_started(struct request *request, uint8_t lot)
+{
+    __atomic_store_n(&request->lot, lot, __ATOMIC_RELEASE); /* partner: request_has_ended */
+}
+
+/* The status that an inactive request has; what else there is says nothing of that. */
+static bool is_empty(const struct request *request, const MPI_Status *status)
+{
+    return request->posted.type == REQUEST_RECV && request->posted.kind == CALL_MPI_Recv_init &&
+           request->posted.peer != PEER_PROC_NULL && status && status->MPI_SOURCE == MPI_ANY_SOURCE &&
+           !abi_status_cancelled(status);
+}
+
+bool request_has_ended(const struct request *request, const MPI_Status *status)
+{
+    enum { YIELDS_MOST = 100000 };
+    if (is_empty(request, status))
+        return false;
+    for (int i = 0; __atomic_load_n(&request->lot, __ATOMIC_ACQUIRE) == LOT_STARTING && i < YIELDS_MOST; i++)
+        sched_yield(); /* its records are being written */
+    return request->active;
 }
 
 struct request *request_find(struct log *log, uint64_t handle, const void *where)
@@ -464,6 +497,20 @@ bool request_look(uint64_t handle, struct request *copy)
         *copy = *request;
     shard_unlock(held);
     return request != NULL;
+}
+
+bool request_look_comm(uint64_t handle, struct request *copy, struct request_more *more)
+{
+    struct holding held = shard_lock(hash_of(handle));
+    const struct request *request = behind_find(handle);
+    bool makes = request && request->posted.type == REQUEST_COMM;
+    if (makes) {
+        *copy = *request;
+        *more = *request_more(request);
+        request_more(request)->newcomm = native.comm_null;
+    }
+    shard_unlock(held);
+    return makes;
 }
 
 uint64_t request_begin(uint64_t handle)

@@ -15,7 +15,8 @@
  * Posting, taking and putting back are O(1); of a ring, where the variable is looked for, in the long run. Under
  * MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few instructions, or such a search; else there is no lock. A
  * completion call takes its requests out before it calls MPI (so that a handle that the library uses again at once
- * cannot be mistaken) and puts back those that did not complete.
+ * cannot be mistaken) and puts back those that did not complete. Persistent requests stay in the table
+ * (persistence.h), so that another thread can start them meanwhile.
  *
  * A request takes 56 bytes and its bucket 4 to 8, so that a million fit into the default of mpit_buffer_limit_bytes.
  * Requests lie in slabs, which are kept for ever and used again; links are their numbers.
@@ -65,8 +66,7 @@ struct request {
 struct request_more {
     struct request *spare;
     uint64_t bytes_out; /* REQUEST_COLL; REQUEST_PAIR: what is sent */
-    MPI_Comm *newcomm;  /* REQUEST_COMM: where the new communicator will stand */
-    MPI_Comm held;      /* REQUEST_COMM: or what it is, where that place goes away */
+    MPI_Comm newcomm;   /* REQUEST_COMM: the new communicator, which the posting call has returned */
     uint32_t number;    /* REQUEST_COMM: its creation number in the parent */
     int32_t dest, tag;  /* REQUEST_PAIR: whom it is sent to, with which tag */
     int32_t recvtag;    /* REQUEST_PAIR: the receive's */
@@ -208,6 +208,8 @@ struct request *request_peek(uint64_t handle);
 void request_front_yield(struct log *log, uint64_t handle);
 /* A copy of the inactive persistent request of this handle; false: there is none. */
 bool request_look(uint64_t handle, struct request *copy);
+/* Copies of the request of this handle that makes a communicator, once; false: there is none. */
+bool request_look_comm(uint64_t handle, struct request *copy, struct request_more *more);
 /* Says `found` of the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a
  * signal. */
 void request_pending_visit(const struct comm *comm, void (*found)(void *data, int32_t rank, int32_t tag), void *data);

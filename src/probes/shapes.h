@@ -40,12 +40,10 @@ HOT int32_t peer_rank(int rank)
 /* Enters a call on a communicator; *view is NULL when that is not known yet. */
 HOT bool enter(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer, struct view **view)
 {
-    struct log *log = log_get();
-    probe->log = log;
-    if (__builtin_expect(log == NULL, 0))
+    if (!probe_open(probe))
         return false;
-    *view = comm_view(log, comm);
-    probe_begin(probe, log, kind, *view ? (*view)->slot : 0, peer);
+    *view = comm_view(probe->log, comm);
+    probe_begin(probe, kind, *view ? (*view)->slot : 0, peer);
     return true;
 }
 
@@ -105,8 +103,8 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
 #define SHAPE_ABORT(kind, name, detail, large, call, comm, errorcode)                                                  \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
-        if (probe_enter(&probe, kind, 0, PEER_NONE))                                                                   \
-            recorder_aborting(&probe);                                                                                 \
+        probe_enter(&probe, kind, 0, PEER_NONE);                                                                       \
+        recorder_aborting(&probe);                                                                                     \
         return NEXT(name) call;                                                                                        \
     } while (0)
 
@@ -118,18 +116,21 @@ HOT void view_settle(struct probe *probe, int result, MPI_Comm comm, struct view
     do {                                                                                                               \
         if (local_is_plain(thread_log, kind, LOCAL_CALLER)) {                                                          \
             struct log *log = thread_log;                                                                              \
+            plain_in(log);                                                                                             \
             uint64_t begin = plain_begin(true, log, kind, 0, PEER_NONE);                                               \
-            int result = (*next.name)call;                                                                             \
+            int result = BELOW(log, (*next.name)call);                                                                 \
             if (__builtin_expect(result != MPI_SUCCESS, 0) || !plain_local(log, begin, kind))                          \
                 plain_local_rare(log, begin, kind, result);                                                            \
+            log_out(log, 0);                                                                                           \
             return result;                                                                                             \
         }                                                                                                              \
         struct probe probe;                                                                                            \
         wrapper_entered();                                                                                             \
         if (!local_enter(&probe, kind, #name, LOCAL_CALLER))                                                           \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         local_leave(&probe, kind, result);                                                                             \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -148,8 +149,9 @@ static inline void call_leave(struct probe *probe, enum call kind, int result)
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         call_leave(&probe, kind, result);                                                                              \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

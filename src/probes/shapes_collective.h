@@ -85,7 +85,7 @@ void collective_announce(enum call kind, MPI_Comm comm);
                 clocks_passed(comm);                                                                                   \
             return unseen;                                                                                             \
         }                                                                                                              \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         view_settle(&probe, result, comm, &view);                                                                      \
         struct coll_bytes bytes = {0, 0};                                                                              \
         if (result == MPI_SUCCESS && view)                                                                             \
@@ -93,6 +93,7 @@ void collective_announce(enum call kind, MPI_Comm comm);
         leave(&probe, kind, view, result, COLL_ROOT_##op(__VA_ARGS__), bytes, request);                                \
         if ((kind) == CALL_MPI_Barrier)                                                                                \
             clocks_passed(comm);                                                                                       \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

@@ -44,10 +44,11 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         view_settle(&probe, result, comm, &view);                                                                      \
         comm_made_leave(&probe, kind, view, result,                                                                    \
                         (struct comm_origin){.operation = #detail, .from = comm, ORIGIN_##detail}, newcomm);           \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -57,10 +58,11 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         comm_made_leave(&probe, kind, NULL, result,                                                                    \
                         (struct comm_origin){.operation = #detail, .from = native.comm_null, ORIGIN_##detail},         \
                         newcomm);                                                                                      \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -70,18 +72,18 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         if (result == MPI_SUCCESS)                                                                                     \
             comm_parent_add();                                                                                         \
         call_leave(&probe, kind, result);                                                                              \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
-/* Is *newcomm there until the request completes? Not where it belongs to the library's Fortran layer (fortran.c). */
-#define IDUP_HANDLE_STAYS true
-
+/* Both MPIs set the new handle before they return. The handle is kept, not the program's variable, which may go away
+ * while the request is under way. */
 static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result,
-                              MPI_Comm *newcomm, bool stays, const MPI_Request *request)
+                              const MPI_Comm *newcomm, const MPI_Request *request)
 {
     view_settle(probe, result, comm, &view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
@@ -90,8 +92,7 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
     struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
     if (made) {
         struct request_more *more = request_more(made);
-        more->held = stays ? native.comm_null : *newcomm;
-        more->newcomm = stays ? newcomm : &more->held;
+        more->newcomm = *newcomm;
         more->number = number;
         request_keep(probe, made, abi_handle_of_request(*request));
     }
@@ -106,8 +107,9 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
-        idup_leave(&probe, kind, comm, view, result, newcomm, IDUP_HANDLE_STAYS, request);                             \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
+        idup_leave(&probe, kind, comm, view, result, newcomm, request);                                                \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -139,9 +141,10 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
             book_comm_retire(view->comm); /* before the library can give the handle to another one */                  \
         struct view *outer = probe.log->freeing;                                                                       \
         probe.log->freeing = view ? view : outer;                                                                      \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         probe.log->freeing = outer;                                                                                    \
         comm_free_leave(&probe, kind, view, result);                                                                   \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -160,8 +163,9 @@ static inline void comm_name_leave(struct probe *probe, enum call kind, MPI_Comm
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         comm_name_leave(&probe, kind, comm, text, result);                                                             \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

@@ -28,8 +28,9 @@ HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Reque
         struct request *taken = single_take(probe.log, saved, request);                                                \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         single_leave(&probe, kind, request, saved, taken, result, true, status);                                       \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -43,8 +44,9 @@ HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Reque
         struct request *taken = single_take(probe.log, saved, request);                                                \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         single_leave(&probe, kind, request, saved, taken, result, result != MPI_SUCCESS || *flag, status);             \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -66,8 +68,9 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
         if (!completion_enter(&c, kind, count, requests, statuses == MPI_STATUSES_IGNORE))                             \
             return NEXT(name) call;                                                                                    \
         statuses = statuses_wanted(&c, statuses);                                                                      \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(c.probe.log, (*next.name)call);                                                             \
         completion_flush_all(&c, result, statuses_known(statuses));                                                    \
+        probe_close(&c.probe);                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
@@ -78,11 +81,12 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
         if (!completion_enter(&c, kind, count, requests, statuses == MPI_STATUSES_IGNORE))                             \
             return NEXT(name) call;                                                                                    \
         statuses = statuses_wanted(&c, statuses);                                                                      \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(c.probe.log, (*next.name)call);                                                             \
         if (result != MPI_SUCCESS || *flag)                                                                            \
             completion_flush_all(&c, result, statuses_known(statuses));                                                \
         else                                                                                                           \
             completion_flush(&c, result);                                                                              \
+        probe_close(&c.probe);                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
@@ -95,10 +99,11 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(c.probe.log, (*next.name)call);                                                             \
         if (index && *index >= 0 && completion_ended(&c, *index, result))                                              \
             completion_done(&c, *index, result, status);                                                               \
         completion_flush(&c, result);                                                                                  \
+        probe_close(&c.probe);                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
@@ -111,10 +116,11 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(c.probe.log, (*next.name)call);                                                             \
         if ((result != MPI_SUCCESS || *flag) && index && *index >= 0 && completion_ended(&c, *index, result))          \
             completion_done(&c, *index, result, status);                                                               \
         completion_flush(&c, result);                                                                                  \
+        probe_close(&c.probe);                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
@@ -125,9 +131,10 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
         if (!completion_enter(&c, kind, incount, requests, statuses == MPI_STATUSES_IGNORE))                           \
             return NEXT(name) call;                                                                                    \
         statuses = statuses_wanted(&c, statuses);                                                                      \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(c.probe.log, (*next.name)call);                                                             \
         completion_done_some(&c, result, outcount ? *outcount : 0, indices, statuses_known(statuses));                 \
         completion_flush(&c, result);                                                                                  \
+        probe_close(&c.probe);                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
@@ -141,8 +148,9 @@ static inline const MPI_Status *statuses_known(const MPI_Status *statuses)
             return NEXT(name) call;                                                                                    \
         MPI_Status end;                                                                                                \
         bool ended = completion_ended_unseen(&c, &end);                                                                \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(c.probe.log, (*next.name)call);                                                             \
         completion_freed(&c, result, ended ? &end : NULL);                                                             \
+        probe_close(&c.probe);                                                                                         \
         return result;                                                                                                 \
     } while (0)
 
@@ -159,8 +167,9 @@ static inline void cancel_leave(struct probe *probe, enum call kind, int result,
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         cancel_leave(&probe, kind, result, request);                                                                   \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

@@ -16,8 +16,9 @@ void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         grequest_leave(&probe, kind, result, request);                                                                 \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -26,8 +27,9 @@ void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         named_leave(&probe, kind, result, 0);                                                                          \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -38,12 +40,13 @@ void named_leave(struct probe *probe, enum call kind, int result, uint64_t begin
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         bool pending = result == MPI_SUCCESS && !*flag && !book.concurrent;                                            \
         bool told = result == MPI_SUCCESS && *flag;                                                                    \
         named_leave(&probe, kind, result, pending ? request_begin(abi_handle_of_request(request)) : 0);                \
         if (told)                                                                                                      \
             request_told(probe.log, abi_handle_of_request(request), probe.begin);                                      \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

@@ -21,8 +21,9 @@ void mprobed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct vi
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         mprobed_leave(&probe, kind, comm, view, result, source, tag, true, message, status);                           \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -35,8 +36,9 @@ void mprobed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct vi
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         mprobed_leave(&probe, kind, comm, view, result, source, tag, result == MPI_SUCCESS && *flag, message, status); \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -78,8 +80,9 @@ void imreceive_leave(struct probe *probe, const struct matched *matched, enum ca
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         mreceived_leave(&probe, &matched, kind, result, count, type, message, status);                                 \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -90,8 +93,9 @@ void imreceive_leave(struct probe *probe, const struct matched *matched, enum ca
         wrapper_entered();                                                                                             \
         if (!matched_enter(&probe, &matched, kind, message))                                                           \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         imreceive_leave(&probe, &matched, kind, result, count, type, message, request);                                \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

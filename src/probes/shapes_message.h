@@ -21,8 +21,9 @@ void sent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view 
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                        \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         sent_leave(&probe, kind, comm, view, result, dest, tag, count, type);                                          \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -50,8 +51,9 @@ void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         received_leave(&probe, kind, comm, view, result, source, count, type, status);                                 \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -77,9 +79,10 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
         partner_set(&probe, dest);                                                                                     \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         exchanged_leave(&probe, kind, comm, view, result, dest, sendtag, sendcount, sendtype, source, recvcount,       \
                         recvtype, status);                                                                             \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -103,8 +106,9 @@ HOT void probed_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         probed_leave(&probe, kind, comm, view, result, source, tag);                                                   \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

@@ -18,14 +18,13 @@
 static inline bool object_enter(struct probe *probe, enum call kind, const struct objects *objects, uint64_t handle,
                                 int32_t peer, struct accessed *on)
 {
-    struct log *log = log_get();
-    probe->log = log;
-    if (log == NULL)
+    if (!probe_open(probe))
         return false;
+    struct log *log = probe->log;
     objects_look(&log->own, objects, handle, objects == &book.windows ? &log->window : &log->file, on);
     if (__builtin_expect(!on->view, 0) && log->freeing_handle == handle)
         *on = log->freeing_object; /* a delete callback of its attributes uses it */
-    probe_begin(probe, log, kind, on->view ? on->view->slot : 0, peer);
+    probe_begin(probe, kind, on->view ? on->view->slot : 0, peer);
     return true;
 }
 
@@ -73,11 +72,12 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         struct accessed on = {0};                                                                                      \
         if (!enter(&probe, kind, comm, PEER_NONE, &on.view))                                                           \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         view_settle(&probe, result, comm, &on.view);                                                                   \
         if (result == MPI_SUCCESS && on.view)                                                                          \
             object_made(objects, OBJECT_HANDLE(*made), &on.object, on.view->comm);                                     \
         leave;                                                                                                         \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -95,10 +95,11 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         struct accessed outer_object = probe.log->freeing_object;                                                      \
         if (on.view)                                                                                                   \
             probe.log->freeing_handle = handle, probe.log->freeing_object = on;                                        \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         probe.log->freeing_handle = outer_handle;                                                                      \
         probe.log->freeing_object = outer_object;                                                                      \
         object_freed(&probe, shape, kind, objects, handle, &on, result);                                               \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -108,8 +109,9 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         struct accessed on;                                                                                            \
         if (!object_enter(&probe, kind, objects, OBJECT_HANDLE(handle), peer, &on))                                    \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         leave;                                                                                                         \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -141,8 +143,9 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         win_named(&probe, kind, win, text, result);                                                                    \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -172,8 +175,9 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         struct probe probe;                                                                                            \
         if (!probe_enter(&probe, kind, 0, PEER_NONE))                                                                  \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         file_deleted(&probe, kind, result, filename);                                                                  \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -186,8 +190,9 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
             return NEXT(name) call;                                                                                    \
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         file_transferred(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? (asked) : 0, status);   \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

@@ -17,9 +17,10 @@ void partitioned_leave(struct probe *probe, enum call kind, enum request_type ty
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(peer), &view))                                                        \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         partitioned_leave(&probe, kind, type_, comm, view, result, peer, tag,                                          \
                           result == MPI_SUCCESS ? (uint64_t)partitions * native_bytes(count, type) : 0, request);      \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -53,8 +54,9 @@ void partition_leave(struct probe *probe, enum call kind, struct view *view, int
         wrapper_entered();                                                                                             \
         if (!partition_enter(&probe, kind, request, &view))                                                            \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         partition_leave(&probe, kind, view, result);                                                                   \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 

@@ -45,8 +45,9 @@ void isent_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                        \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         isent_leave(&probe, kind, comm, view, result, dest, tag, count, type, request);                                \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -59,8 +60,9 @@ void ireceive_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         ireceive_leave(&probe, kind, comm, view, result, source, tag, count, type, request);                           \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -74,9 +76,10 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(dest), &view))                                                        \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         persistent_leave(&probe, kind, REQUEST_SEND, comm, view, result, dest, tag,                                    \
                          result == MPI_SUCCESS ? native_bytes(count, type) : 0, request);                              \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -86,9 +89,10 @@ void persistent_leave(struct probe *probe, enum call kind, enum request_type typ
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         persistent_leave(&probe, kind, REQUEST_RECV, comm, view, result, source, tag,                                  \
                          result == MPI_SUCCESS ? native_bytes(count, type) : 0, request);                              \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -117,11 +121,12 @@ HOT struct halves halves_of(struct log *log, int result, int dest, int sendtag, 
         struct view *view;                                                                                             \
         if (!enter(&probe, kind, comm, peer_rank(source), &view))                                                      \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         isendrecv_leave(                                                                                               \
             &probe, kind, comm, view, result,                                                                          \
             halves_of(probe.log, result, dest, sendtag, sendcount, sendtype, source, recvtag, recvcount, recvtype),    \
             request);                                                                                                  \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -142,8 +147,9 @@ void starting_announce(enum call kind, int count, const MPI_Request *requests);
             return NEXT(name) call;                                                                                    \
         uint64_t saved = request ? abi_handle_of_request(*request) : 0;                                                \
         struct request *taken = single_take(probe.log, saved, request);                                                \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
         start_leave(&probe, kind, request, saved, taken, result);                                                      \
+        probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
 
@@ -155,8 +161,9 @@ void starting_announce(enum call kind, int count, const MPI_Request *requests);
         wrapper_entered();                                                                                             \
         if (!completion_enter(&c, kind, count, requests, false))                                                       \
             return NEXT(name) call;                                                                                    \
-        int result = (*next.name)call;                                                                                 \
+        int result = BELOW(c.probe.log, (*next.name)call);                                                             \
         completion_started(&c, result);                                                                                \
+        probe_close(&c.probe);                                                                                         \
         return result;                                                                                                 \
     } while (0)
 

@@ -1,5 +1,6 @@
 /* MPI_Start and MPI_Startall: persistent requests get under way. */
 #include "completion.h"
+#include "persistence.h"
 #include "raising.h"
 #include "shapes.h"
 
@@ -81,27 +82,32 @@ static void started_record(struct completion *c, struct request *request)
             view_page_select(view, event.peer);
     }
     uint64_t weight = probe_weight(&c->probe);
-    request->lot = weight > 1 ? request_lot(weight) : 0;
-    request->posted.begin = weight > 1 && !request->lot ? 0 : c->probe.begin;
-    request->active = true;
-    request->quiet = false;
+    uint8_t lot = weight > 1 ? request_lot(weight) : 0;
+    request->posted.begin = weight > 1 && !lot ? 0 : c->probe.begin;
     if (request->posted.type == REQUEST_COLL)
         LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
     else if (request->posted.type == REQUEST_SEND)
         LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
     else
         LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
+    request->active = true;
+    request->quiet = false;
+    request_started(request, lot);
 }
 
 void starting_announce(enum call kind, int count, const MPI_Request *requests)
 {
     struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
-    for (int i = 0; log && requests && i < count; i++) {
+    uintptr_t outer;
+    if (!log || !log_in(log, stack_entered(), &outer))
+        return;
+    for (int i = 0; requests && i < count; i++) {
         uint64_t handle = abi_handle_of_request(requests[i]);
         struct request request;
         if (request_look(handle, &request) && request.posted.type == REQUEST_COLL)
             raise_begin(log, request_view(log, &request), request.posted.kind);
     }
+    log_out(log, outer);
 }
 
 /* Open MPI starts a persistent request whose last message is not quite gone as a new one, under a new handle. */
@@ -110,10 +116,12 @@ static void handle_follow(struct completion *c, int index)
     uint64_t now = abi_handle_of_request(c->handles[index]);
     if (now == c->saved[index])
         return;
-    if (!c->taken) {
-        struct request *request = request_take(c->probe.log, c->saved[index], &c->handles[index]);
-        if (request)
+    if (!c->taken || (c->taken[index] && c->taken[index]->stays)) {
+        struct request *request = request_remove(c->probe.log, c->saved[index], &c->handles[index]);
+        if (request) {
             request_put(request, now);
+            request->stays = c->taken != NULL;
+        }
     }
     c->saved[index] = now;
 }
@@ -153,6 +161,9 @@ void completion_started(struct completion *c, int result)
             started_quiet(c->done[i]);
         else
             started_record(c, c->done[i]);
+    for (int i = 0; result != MPI_SUCCESS && c->taken && i < c->count; i++)
+        if (c->taken[i] && c->taken[i]->lot == LOT_STARTING)
+            request_started(c->taken[i], 0);
     untaken_put_back(c);
     completion_end(c);
 }

@@ -115,11 +115,34 @@ together() {
     fi
 }
 
+# idups CASE NAME...: communicators of these names, each with two collectives a rank, and none else but MPI's own
+idups() {
+    local case=$1 run=$work/run-$mpi-idup-$1
+    shift
+    record="mpit-run --quiet --trace --output $run" launch "$mpi" 2 "$build/tests/idups-$mpi" "$case" \
+        >"$work/out" 2>&1 </dev/null && [ "$(grep -o right "$work/out" | wc -l)" = 2 ] || {
+        not_ok "idup, $case, $mpi" "$work/out"
+        return
+    }
+    mpit-dump --json "$run" 2>"$work/out" | python3 -c 'import json, sys
+job, = json.load(sys.stdin)["jobs"]
+seen = {c["name"]: c["coll_count"] for c in job["communicators"]
+        if c["name"] not in ("MPI_COMM_WORLD", "MPI_COMM_SELF")}
+lost = {cause: count for cause, count in job["lost"].items() if count}
+print(seen, lost)
+sys.exit(seen != {name: 4 for name in sys.argv[1:]} or bool(lost))' "$@" >>"$work/out" 2>&1 &&
+        mpit-dump --verify "$run" >>"$work/out" 2>&1 && ok "idup, $case, $mpi" || not_ok "idup, $case, $mpi" "$work/out"
+}
+
 ports=(MPI_Publish_name=1 MPI_Lookup_name=1 MPI_Unpublish_name=1 MPI_Open_port=3 MPI_Close_port=3)
 for mpi in openmpi mpich; do
     [ -x "$build/tests/creators-$mpi" ] || continue
     creators $mpi 4 here "${ports[@]}" MPI_Comm_create_group=15 MPI_Intercomm_create=12 MPI_Intercomm_merge=8 \
         MPI_Comm_accept=4 MPI_Comm_connect=4 MPI_Comm_join=2
+    for case in grow unmapped value overwritten; do
+        idups $case MPI_COMM_WORLD/idup#{1..4}
+    done
+    idups told MPI_COMM_WORLD/idup#{1,3,5,7} MPI_COMM_WORLD/split#{2,4,6,8}:0
     creators $mpi 4 threads MPI_Comm_create_group=160
     if [ $mpi = openmpi ]; then
         creators $mpi 2 spawn MPI_Comm_spawn=4 MPI_Comm_spawn_multiple=2 MPI_Comm_get_parent=8

@@ -203,11 +203,16 @@ static int parts_merge(struct work *work, const struct part *parts, size_t count
     return result;
 }
 
+static void part_path(const struct work *work, const struct part *part, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%.3800s/%.255s", work->spool->path, part->name);
+}
+
 static int part_copy(struct work *work, const struct part *part)
 {
     char path[PATH_MAX] = "", from[PATH_MAX], drained[PATH_MAX];
     int stem = (int)(strlen(part->name) - strlen(RUN_FILE_SUFFIX));
-    snprintf(from, sizeof from, "%.3800s/%.255s", work->spool->path, part->name);
+    part_path(work, part, from);
     work->sum->kept++;
     if (part->run.header.drained) {
         drain_part_path(work->spool, part->name, drained);
@@ -222,6 +227,71 @@ static int part_copy(struct work *work, const struct part *part)
                : write_fail(work, path);
 }
 
+/* Whether readers are to take the result. */
+static void part_mark(const struct work *work, const struct part *part, uint32_t collected)
+{
+    char path[PATH_MAX];
+    part_path(work, part, path);
+    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    bool marked = pwrite(fd, &collected, sizeof collected, offsetof(struct run_header, collected)) > 0;
+    close(fd);
+    if (!marked && collected)
+        unlink(path); /* else it would be counted twice */
+}
+
+static bool part_is_marked(const struct work *work, const struct part *part)
+{
+    char path[PATH_MAX];
+    uint32_t collected = 0;
+    part_path(work, part, path);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool read = fd >= 0 && pread(fd, &collected, sizeof collected, offsetof(struct run_header, collected)) > 0;
+    if (fd >= 0)
+        close(fd);
+    return read && collected;
+}
+
+/* Of a process that was killed between the marks and the renaming: renames what is complete. */
+static void results_recover(const struct work *work, const struct parts *parts)
+{
+    static const char *const suffixes[] = {RUN_FILE_SUFFIX, SUMMARY_SUFFIX};
+    for (size_t i = 0; i < parts->count; i++) {
+        const char *name = parts->list[i].name;
+        int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
+        for (size_t k = 0; parts->list[i].run.header.collected && k < 2; k++) {
+            char part[PATH_MAX], path[PATH_MAX];
+            snprintf(part, sizeof part, "%.3800s/%.*s%s.part", work->spool->output, stem, name, suffixes[k]);
+            if (access(part, F_OK) == 0 && result_path(work->spool->output, name, stem, suffixes[k], path) == 0)
+                rename(part, path);
+        }
+    }
+}
+
+/* Shows the results and brings them to the disk. Then the live files go, or their marks. */
+static int results_settle(struct work *work, const struct parts *parts)
+{
+    char path[PATH_MAX];
+    bool good = results_show(path) == 0;
+    if (good && work->wish->visible)
+        work->wish->visible();
+    good = good && results_sync(path) == 0;
+    int result = good ? 0 : write_fail(work, path);
+    if (!good)
+        results_drop();
+    for (size_t i = 0; i < parts->count; i++) {
+        if (!part_is_marked(work, &parts->list[i]))
+            continue;
+        part_path(work, &parts->list[i], path);
+        if (good)
+            unlink(path);
+        else
+            part_mark(work, &parts->list[i], 0);
+    }
+    return result;
+}
+
 /* All processes of a job on this node. */
 static int job_collect(struct work *work, const struct part *parts, size_t count)
 {
@@ -234,11 +304,8 @@ static int job_collect(struct work *work, const struct part *parts, size_t count
     for (size_t i = 0; result == 0 && i < count; i++)
         if (is_kept(&parts[i].run.header))
             result = part_copy(work, &parts[i]);
-    for (size_t i = 0; result == 0 && i < count; i++) {
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%.3800s/%.255s", work->spool->path, parts[i].name);
-        unlink(path);
-    }
+    for (size_t i = 0; result == 0 && i < count; i++)
+        part_mark(work, &parts[i], 1);
     return result;
 }
 
@@ -257,7 +324,7 @@ static int jobs_collect(struct work *work, const struct parts *parts)
         uint64_t job = parts->list[begin].run.header.job;
         for (end = begin + 1; end < parts->count && parts->list[end].run.header.job == job;)
             end++;
-        if (work->wish->job && work->wish->job != job)
+        if ((work->wish->job && work->wish->job != job) || parts->list[begin].run.header.collected)
             continue;
         if (job_has_ended(work, &parts->list[begin], end - begin))
             result = job_collect(work, &parts->list[begin], end - begin);
@@ -302,7 +369,13 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
                     errno == EWOULDBLOCK ? "another process collects it" : strerror(errno));
     int result = parts_open(&work, &parts);
     if (result == 0)
+        results_recover(&work, &parts);
+    if (result == 0)
         result = jobs_collect(&work, &parts);
+    if (result != 0)
+        results_drop();
+    else
+        result = results_settle(&work, &parts);
     if (result == 0 && (parts.count || is_idle(spool->path, wish->idle_seconds)))
         spool_remove(spool);
     parts_release(&parts);

@@ -4,9 +4,15 @@
  *   live files of processes that reached their end      merged into one summary, OUTPUT/HOST.PID.summary
  *   of others, with a trace, samples or MPIT_REDUCE=0   each copied to OUTPUT/HOST.PID.mpit
  *
- * A job is collected when none of its processes on this node is at work any more. Each result is written beside its
- * place, brought to the disk and renamed, so that it is complete or not there. The live files go when all results of the
- * job are there. One process collects at a time: it holds a lock.
+ * A job is collected when none of its processes on this node is at work any more. One process collects at a time: it
+ * holds a lock.
+ *
+ *   1  the results are written beside their places
+ *   2  the live files get a mark (header.collected): readers leave them out from now on
+ *   3  the results are renamed. A process that finds marked live files and results without a name renames these.
+ *   4  wish.visible is called: nobody has to wait for the disk
+ *   5  the results are brought to the disk, and the live files go. Where the disk fails, the results go instead, and the
+ *      marks with them.
  */
 #ifndef MPIT_TOOLS_COLLECT_H
 #define MPIT_TOOLS_COLLECT_H
@@ -21,6 +27,7 @@ struct collect_wish {
     uint64_t job;     /* 0: all jobs */
     int wait_ms;      /* for the lock, at most */
     int idle_seconds; /* only files that nobody has written for so long */
+    void (*visible)(void); /* NULL: nobody waits */
 };
 
 struct collected {

@@ -3,6 +3,7 @@
 
 #include "collect.h"
 #include "processlife.h"
+#include "resultfile.h"
 #include "run.h"
 
 #include <dirent.h>
@@ -180,10 +181,10 @@ int drain_finish(const char *live, const char *part, const char *path)
     int result = range_copy(&pair, 0, RUN_PAGE_BYTES);
     if (result == 0)
         result = chunks_visit(&pair, chunk_keep);
-    if (result == 0)
-        result = fsync(pair.part);
-    if (result == 0)
-        result = rename(part, path);
+    if (result == 0) {
+        result = result_stage(pair.part, part, path);
+        pair.part = -1;
+    }
     pair_close(&pair);
     return result;
 }

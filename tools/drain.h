@@ -19,7 +19,7 @@
  * that. */
 int drain_run(const char *output);
 
-/* The rest of a live file, into OUTPUT/NAME.part, which becomes path[]. Returns 0, or -1 with errno. */
+/* The rest of a live file, into OUTPUT/NAME.part, which is to become path[]. Returns 0, or -1 with errno. */
 int drain_finish(const char *live, const char *part, const char *path);
 
 /* The name of the file that a live file is drained to. */

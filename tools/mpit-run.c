@@ -33,7 +33,8 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "Runs COMMAND (a launcher line, a script, a program) unchanged, records the MPI\n"
                            "processes that it starts, and shows what they did. man mpit-run says more.\n"
                            "\n"
-                           "  --output DIR           what is recorded goes to DIR (mpit-run-DATE-TIME-PID)\n"
+                           "  --output DIR           what is recorded goes to DIR (mpit-run-DATE-TIME-PID);\n"
+                           "  --spool DIR            until then it lies in DIR of each node (/dev/shm)\n"
                            "  --trace, --otf2        keep every event; and write an OTF2 archive to DIR/otf2\n"
                            "  --trace-limit BYTES    keep a trace of so much a process; 0: no limit\n"
                            "  --trace-policy POLICY  what goes then: stop, the newest; ring, the oldest\n"
@@ -43,8 +44,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "                         \"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
                            "                         p2p completion coll comm rma io process other\n"
                            "  --timing N             0: count only; N: time one of N calls (1: every call)\n"
-                           "  --sample HZ            see HZ times a second what threads do (see mpit-dump)\n"
-                           "  --sample-ranks LIST    in these ranks alone: 0,4-7,12-\n"
+                           "  --sample HZ, --sample-ranks LIST  see HZ times a second what threads of ranks do\n"
                            "  --fabric, --os         count libfabric and UCX; kernel time and page faults\n"
                            "  --papi EVENTS          count events: perf::PAGE-FAULTS,PAPI_TOT_INS\n"
                            "  --summary FILE         the summary as text, or as JSON if it ends in .json\n"
@@ -56,7 +56,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample, *sample_ranks,
+    const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample, *sample_ranks,
         *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
     bool strict;      /* no run that is not recorded */
@@ -94,6 +94,7 @@ static struct request request_read(int argc, char *argv[])
                                             {"os", no_argument, NULL, 'k'},
                                             {"papi", required_argument, NULL, 'e'},
                                             {"quiet", no_argument, NULL, 'q'},
+                                            {"spool", required_argument, NULL, 'd'},
                                             {"strict", no_argument, NULL, 'x'},
                                             {"mpi", required_argument, NULL, 'm'},
                                             {"help", no_argument, NULL, 'h'},
@@ -110,6 +111,11 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'a':
             request.otf2 = request.trace = true;
+            break;
+        case 'd':
+            if (optarg[0] != '/')
+                usage_reject("--spool takes the absolute path of a directory on each node, not '%.100s'", optarg);
+            request.spool = optarg;
             break;
         case 't':
             request.trace = true;
@@ -474,6 +480,8 @@ int main(int argc, char *argv[])
     struct output_dir output;
     if (!preload_choose(&request, library) || !abi_check(&request) || !output_choose(&request, place, &output))
         program_become(request.words);
+    if (request.spool && setenv("MPIT_SPOOL", request.spool, 1) != 0)
+        err(EXIT_USAGE, "no memory");
     if (!request.silent)
         spool_prepare(&output, request.quiet);
     if (request.silent) {

@@ -2,7 +2,7 @@
 #include "outcome.h"
 
 #include "archive.h"
-#include "collect.h"
+#include "collectchild.h"
 #include "compaction.h"
 #include "postmortem.h"
 #include "ranklist.h"
@@ -160,22 +160,44 @@ static void sample_ranks_check(const char *ranks, const struct run_dir *dir)
         warnx("no samples were taken: --sample-ranks %.100s names none of the job's ranks, 0 to %d", ranks, size - 1);
 }
 
-/* Brings what the processes of this node recorded to the output directory. */
-static void results_collect(const struct outcome *outcome)
+/* Brings what the processes of this node recorded to the output directory. False: that failed, which is said. */
+static bool results_collect(const struct outcome *outcome)
 {
-    enum { WAIT_MS = 30000 };
-    const char *spool = outcome->output->spool;
+    enum { LOCK_MS = 30000, PATIENCE_MS = 2000, PATIENCE_TRACE_MS = 10000 };
+    const char *spool = outcome->output->spool, *given = outcome->output->given;
     char problem[COLLECT_PROBLEM_BYTES];
     struct collected sum = {.merged = 0};
     if (spool[0]) {
         postmortem_seen(spool);
         spool_unwatch(spool);
     }
-    if (collect_output(outcome->output->path, &(struct collect_wish){.wait_ms = WAIT_MS}, &sum, problem) != 0)
+    enum collect_end end =
+        collect_child(outcome->output->path, &(struct collect_wish){.wait_ms = LOCK_MS},
+                      outcome->otf2 ? PATIENCE_TRACE_MS : PATIENCE_MS, &sum, problem);
+    if (end == COLLECT_STUCK)
+        warnx("the output directory %s does not answer: results come there later, or stay in %s; mpit-collect %s "
+              "brings them",
+              given, spool, given);
+    else if (end == COLLECT_FAILED)
         warnx("%s", problem);
     else if (sum.at_work)
         warnx("note: %zu processes of the job run still; mpit-collect %s brings what they record when they have ended",
-              sum.at_work, outcome->output->given);
+              sum.at_work, given);
+    return end == COLLECT_DONE;
+}
+
+/* What stays in the spool. */
+static void spool_show(const struct outcome *outcome)
+{
+    struct run_dir dir;
+    char error[512];
+    if (!outcome->output->spool[0])
+        return;
+    bool some = run_dir_count(outcome->output->spool) > 0;
+    if (some && run_dir_open(&dir, outcome->output->spool, error) == 0)
+        summary_show(outcome, &dir);
+    if (some)
+        run_dir_close(&dir);
 }
 
 void outcome_show(const struct outcome *outcome)
@@ -185,7 +207,10 @@ void outcome_show(const struct outcome *outcome)
     const char *given = outcome->output->given;
     signal(SIGPIPE, SIG_IGN); /* who reads the summary may have gone; the archive is made all the same */
     signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
-    results_collect(outcome);
+    if (!results_collect(outcome)) {
+        spool_show(outcome);
+        return;
+    }
     if (run_dir_count(outcome->output->path) == 0) {
         nothing_say(outcome);
         return;

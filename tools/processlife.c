@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "processlife.h"
 
+#include "processes.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -74,7 +76,7 @@ bool process_lives(const struct run_header *header)
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
     ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
     program[n > 0 ? n : 0] = '\0';
-    return n > 0 ? is_program(program, header) : errno == EACCES; /* what it runs is not told to other users */
+    return n > 0 ? is_program(program, header) : process_has_program(header->pid);
 }
 
 /* Its number in the innermost of the namespaces that it is in; 0: not known. */

@@ -1,5 +1,6 @@
 /*
- * Files of results in the output directory: each is written beside its place, brought to the disk and renamed.
+ * Files of results in the output directory: each is written beside its place. When all are complete they are renamed
+ * (results_show). Later they are brought to the disk (results_sync), which may take long.
  *
  *   DIRECTORY/STEM SUFFIX, or DIRECTORY/STEM.N SUFFIX where others of that name are there already
  */
@@ -7,6 +8,7 @@
 #define MPIT_TOOLS_RESULTFILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +22,15 @@ int result_write(const char *directory, const char *name, int stem, const char *
 /* Copies the first `bytes` of the file `from`. Likewise. */
 int result_copy(const char *directory, const char *name, int stem, const char *suffix, const char *from, uint64_t bytes,
                 char path[PATH_MAX]);
+
+/* Takes a complete file into the list of those that will be renamed; the descriptor becomes the list's. */
+int result_stage(int fd, const char *temporary, const char *path);
+
+/* Renames all of the list. Returns 0, or -1 with errno; path[]: of the one that failed. */
+int results_show(char path[PATH_MAX]);
+/* Brings all of the list to the disk, and forgets it. Likewise. */
+int results_sync(char path[PATH_MAX]);
+/* Removes all of the list. */
+void results_drop(void);
 
 #endif

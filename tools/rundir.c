@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
@@ -176,6 +177,11 @@ static void run_file_add(struct run_dir *dir, const char *path)
         return;
     }
     if (!owner_check(dir, path, run_reader_owner(&reader))) {
+        run_reader_close(&reader);
+        return;
+    }
+    if (reader.header.collected) { /* a result in the directory has its figures, or is about to */
+        dir->passing++;
         run_reader_close(&reader);
         return;
     }
@@ -485,20 +491,39 @@ static int directory_read(struct run_dir *dir, const char *path, char error[512]
     return 0;
 }
 
-int run_dir_open(struct run_dir *dir, const char *path, char error[512])
+/* All files, not yet put together. */
+static int contents_read(struct run_dir *dir, const char *path, char error[512])
 {
-    compact_enable();
     struct stat st;
+    bool exists = stat(path, &st) == 0;
     *dir = (struct run_dir){0};
     error[0] = '\0';
     if (!(dir->path = strdup(path)))
         err(1, "no memory");
-    bool exists = stat(path, &st) == 0;
     dir->named = exists && !S_ISDIR(st.st_mode);
     dir->owner = exists ? st.st_uid : geteuid(); /* it is made when the job ends */
-    if (dir->named)
-        file_add(dir, path);
-    else if (directory_read(dir, path, error) != 0)
+    if (!dir->named)
+        return directory_read(dir, path, error);
+    file_add(dir, path);
+    return 0;
+}
+
+int run_dir_open(struct run_dir *dir, const char *path, char error[512])
+{
+    enum { TRIES = 5 };
+    int result = -1;
+    compact_enable();
+    for (int i = 0; i < TRIES; i++) { /* results may come from the spool while both are read */
+        long before = run_dir_count(path);
+        if (i)
+            run_dir_close(dir);
+        result = contents_read(dir, path, error);
+        if (dir->named || (before == run_dir_count(path) && (!dir->passing || dir->job_count)))
+            break;
+        if (dir->passing)
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    if (result != 0)
         return -1;
     for (size_t i = 0; i < dir->job_count; i++)
         job_summarize(&dir->jobs[i]);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "summary_origin.h"
 
+#include "username.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +23,7 @@ static const char *time_text(char text[TIME_BYTES], const char *format, uint64_t
 void summary_origin_print(const struct summary *summary, FILE *out)
 {
     const struct summary_origin *origin = &summary->origin;
-    char begin[TIME_BYTES], end[TIME_BYTES], hosts[HOSTS_BYTES];
+    char begin[TIME_BYTES], end[TIME_BYTES], hosts[HOSTS_BYTES], user[USER_BYTES];
     if (!origin->told)
         return;
     fprintf(out, "  command    %.*s%s\n", COMMAND_COLUMNS, origin->command,
@@ -29,8 +31,8 @@ void summary_origin_print(const struct summary *summary, FILE *out)
     fprintf(out, "  when       %s", time_text(begin, "%Y-%m-%d %H:%M:%S", origin->begin_ns));
     if (origin->end_ns)
         fprintf(out, " to %s", time_text(end, "%H:%M:%S", origin->end_ns));
-    fprintf(out, ", by %s (uid %" PRIu32 ")%s%s\n", origin->user[0] ? origin->user : "?", origin->uid,
-            origin->scheduler_job[0] ? ", job " : "", origin->scheduler_job);
+    user_name(user, origin->uid);
+    fprintf(out, ", by %s%s%s\n", origin->user[0] ? origin->user : user, origin->scheduler_job[0] ? ", job " : "", origin->scheduler_job);
     summary_hosts(summary, hosts, sizeof hosts);
     fprintf(out, "  hosts      %s\n", hosts);
 }

@@ -3,7 +3,7 @@
 _mpit_dump_options='--summary --json --html --events --csv --crash --analyze --otf2 -j --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
-_mpit_run_options='--output --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing
+_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing
     --sample --sample-ranks --fabric --os --papi --summary --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --job --drain --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
@@ -46,7 +46,7 @@ _mpit_runs() {
 # The value of option $1; false: that one has none, or nothing is known of it.
 _mpit_value() {
     case $1 in
-    --output | --otf2-samples) _mpit_directories ;;
+    --output | --spool | --otf2-samples) _mpit_directories ;;
     --otf2) [[ $tool == mpit-dump* ]] || return 1; _mpit_directories ;;
     --summary) [[ $tool == mpit-run ]] || return 1; _mpit_files ;;
     --html | --perfetto | --folded | --flamegraph | --pprof | --load) _mpit_files ;;
@@ -57,7 +57,7 @@ _mpit_value() {
     --filter | --functions) _mpit_filter ;;
     --by) _mpit_words 'job rank comm' ;;
     --trace-limit | --timing | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
-        --listen | --communicators | --max-series | --variables | --linger | -j) ;;
+        --listen | --communicators | --max-series | --variables | --linger | --job | -j) ;;
     *) return 1 ;;
     esac
     return 0
@@ -69,7 +69,7 @@ _mpit_command_at() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) printf '%d' $((i + 1)); return ;;
-        --output | --trace-limit | --trace-policy | --clock-sync | --filter | --timing | --sample | --sample-ranks | --papi | \
+        --output | --spool | --trace-limit | --trace-policy | --clock-sync | --filter | --timing | --sample | --sample-ranks | --papi | \
             --summary | --mpi) ((i++)) ;;
         -*) ;;
         *) printf '%d' "$i"; return ;;
@@ -91,6 +91,7 @@ _mpit() {
     _mpit_value "$before" && return
     case $tool in
     mpit-run) options=$_mpit_run_options ;;
+    mpit-collect) options=$_mpit_collect_options ;;
     mpit-dump*) options=$_mpit_dump_options ;;
     mpit-list) options=$_mpit_list_options ;;
     mpit-top) options=$_mpit_top_options ;;
@@ -101,9 +102,11 @@ _mpit() {
     elif [[ $tool == mpit-run ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
+    elif [[ $tool == mpit-collect ]]; then
+        _mpit_directories
     elif [[ $tool != mpit-list && $tool != mpit-exporter ]]; then
         _mpit_runs
     fi
 }
 
-complete -F _mpit mpit-run mpit-dump mpit-dump-openmpi mpit-dump-mpich mpit-list mpit-top mpit-exporter
+complete -F _mpit mpit-run mpit-collect mpit-dump mpit-dump-openmpi mpit-dump-mpich mpit-list mpit-top mpit-exporter

@@ -40,6 +40,8 @@ int reader_version_check(struct run_reader *reader)
     bool clock_is_told = header->header_bytes >= offsetof(struct run_header, clock_trouble) + sizeof(uint32_t);
     if (!clock_is_told || header->clock_way > CLOCK_WAY_MPI || header->clock_trouble >= CLOCK_TROUBLE_COUNT)
         header->clock_way = header->clock_trouble = 0;
+    if (header->header_bytes < offsetof(struct run_header, collected) + sizeof header->collected)
+        header->collected = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     if (header->header_bytes < offsetof(struct run_header, spool_limit) + sizeof header->spool_limit) {

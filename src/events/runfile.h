@@ -171,6 +171,8 @@ struct run_header {
     uint64_t spool_limit; /* on what lies here; 0: none */
     uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, where it was */
     uint32_t clock_trouble; /* enum clock_trouble: why it was not, or not each time */
+    uint32_t collected;     /* 1: its figures are in a result already, which is being brought to the disk (collect.h) */
+    uint32_t reserved_end;
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

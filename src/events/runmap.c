@@ -77,6 +77,14 @@ static void fault_take(int number, siginfo_t *info, void *context)
     sigaction(SIGBUS, &unguarded, NULL); /* it is raised again, and is none of ours */
 }
 
+/* At `base`, or anywhere. Some file systems share no mappings. */
+static void *file_map(void *base, size_t bytes, int fd)
+{
+    int fixed = base ? MAP_FIXED : 0;
+    void *memory = mmap(base, bytes, PROT_READ, MAP_SHARED | fixed, fd, 0);
+    return memory == MAP_FAILED && errno == ENODEV ? mmap(base, bytes, PROT_READ, MAP_PRIVATE | fixed, fd, 0) : memory;
+}
+
 void run_map_guard(void)
 {
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -97,7 +105,7 @@ struct run_map *run_map_open(const char *path, char error[512])
     void *base = MAP_FAILED;
     if (st.st_size == 0)
         snprintf(error, 512, "is no mpit run file (only 0 bytes long)");
-    else if (!map || (base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0)) == MAP_FAILED)
+    else if (!map || (base = file_map(NULL, (size_t)st.st_size, fd)) == MAP_FAILED)
         snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
     close(fd);
     if (base == MAP_FAILED) {
@@ -210,7 +218,7 @@ static int map_wake(struct run_map *map, char error[128])
         return -1;
     if (!map_is_of(map, &st))
         snprintf(error, 128, "has become another file while it was read");
-    else if (mmap(map->base, map->bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+    else if (file_map(map->base, map->bytes, fd) == MAP_FAILED)
         snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));
     else
         map->awake = true;

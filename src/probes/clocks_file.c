@@ -2,6 +2,7 @@
 #include "clocks_file.h"
 
 #include "native.h"
+#include "run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static struct {
     uint32_t state;     /* enum task_state; who waits for it sleeps on it */
     uint32_t abandoned; /* 1: nobody waits any more */
     uint32_t looked;    /* the file system has answered */
-    char path[PATH_MAX], temporary[PATH_MAX];
+    char path[PATH_MAX], temporary[PATH_MAX], directory[PATH_MAX];
     unsigned char bytes[CLOCK_FILE_BYTES];
 } task;
 
@@ -54,6 +55,10 @@ static void *task_end(bool good)
 static void *publish_run(void *unused)
 {
     (void)unused;
+    char *slash = strrchr(task.directory, '/');
+    if (slash)
+        *slash = '\0';
+    run_directory_make(task.directory);
     unlink(task.temporary); /* of a process that had this number and was killed */
     int fd = open(task.temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = fd >= 0 && write(fd, task.bytes, sizeof task.bytes) == (ssize_t)sizeof task.bytes;
@@ -163,6 +168,7 @@ bool clocks_file_publish(const char *path, const struct clock_server *server)
     int bytes = task_prepare(path) ? snprintf(task.temporary, sizeof task.temporary, "%s.part", path) : -1;
     if (bytes < 0 || (size_t)bytes >= sizeof task.temporary)
         return false;
+    strcpy(task.directory, path);
     clock_file_pack(server, task.bytes);
     return task_begin(publish_run);
 }

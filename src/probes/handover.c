@@ -4,7 +4,9 @@
 #include "book.h"
 #include "cancel.h"
 #include "collectstart.h"
+#include "processes.h"
 #include "native.h"
+#include "opening.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,18 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 1000, TEXT_BYTES = 512 };
+enum { WAIT_MS = 1000, WHOLE_MS = 30000, LOOK_MS = 50, TEXT_BYTES = 512 };
 
 /* ---- is it the last? --------------------------------------------------------------------------------------------- */
 
-/* Of another PID namespace nothing is known: it is taken to be there. A zombie has no program. */
+/* Of another PID namespace nothing is known: it is taken to be there. */
 static bool process_is_there(const struct run_header *header)
 {
-    char path[64], program;
-    if (header->pid_namespace != book.run.header->pid_namespace)
-        return true;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
-    return readlink(path, &program, 1) > 0 || errno == EACCES;
+    return header->pid_namespace != book.run.header->pid_namespace || process_has_program(header->pid);
 }
 
 static bool is_at_work(int directory, const char *name)
@@ -69,23 +67,51 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What mpit-collect has to say, until it ends. False: it has not ended in time. */
-static bool collector_await(int told, char text[TEXT_BYTES])
+/* Bytes that a process has read and written. */
+static uint64_t progress_of(pid_t pid)
 {
-    int64_t until_ms = now_ms() + WAIT_MS;
-    size_t used = 0;
+    char path[64], text[256];
+    uint64_t read_bytes = 0, written_bytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &read_bytes, &written_bytes) == 2
+               ? read_bytes + written_bytes
+               : 0;
+}
+
+/* Takes what there is to read. False: that was the end. */
+static bool words_take(int told, char text[TEXT_BYTES])
+{
+    char dropped[TEXT_BYTES];
+    size_t used = strlen(text);
+    bool room = used < TEXT_BYTES - 1;
+    ssize_t n = read(told, room ? text + used : dropped, room ? TEXT_BYTES - 1 - used : sizeof dropped);
+    text[room && n > 0 ? used + (size_t)n : used] = '\0';
+    return n > 0;
+}
+
+/* What mpit-collect has to say, until its results can be seen. False: it has done nothing for a second, or the whole
+ * has taken too long. */
+static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
+{
+    int64_t end_ms = now_ms() + WHOLE_MS, idle_since_ms = now_ms();
+    uint64_t progress = 0;
     text[0] = '\0';
-    for (int64_t rest; (rest = until_ms - now_ms()) > 0;) {
-        char dropped[TEXT_BYTES];
+    while (now_ms() < end_ms && now_ms() - idle_since_ms < WAIT_MS) {
         struct pollfd ready = {.fd = told, .events = POLLIN};
-        if (poll(&ready, 1, (int)rest) <= 0)
-            continue; /* a signal, or the end of the time */
-        bool room = used < TEXT_BYTES - 1;
-        ssize_t n = read(told, room ? text + used : dropped, room ? TEXT_BYTES - 1 - used : sizeof dropped);
-        if (n <= 0)
-            return true;
-        used += room ? (size_t)n : 0;
-        text[used] = '\0';
+        if (poll(&ready, 1, LOOK_MS) > 0) {
+            if (!words_take(told, text))
+                return true;
+            continue;
+        }
+        uint64_t now = progress_of(pid);
+        if (now != progress)
+            idle_since_ms = now_ms();
+        progress = now;
     }
     return false;
 }
@@ -101,13 +127,13 @@ static void collector_run(const char *spool, const char *output)
     if (pipe_ends[1] >= 0)
         close(pipe_ends[1]);
     if (pid < 0)
-        native_say("mpit: mpit-collect cannot be started (%s): what was recorded stays in %.200s; mpit-collect %.200s "
+        opened_say("mpit: mpit-collect cannot be started (%s): what was recorded stays in %.200s; mpit-collect %.200s "
                    "brings it there",
                    strerror(error), spool, output);
-    else if (collector_await(pipe_ends[0], text))
-        waitpid(pid, NULL, __WCLONE);
+    else if (collector_await(pid, pipe_ends[0], text))
+        waitpid(pid, NULL, __WCLONE | WNOHANG); /* it may still wait for the disk */
     else
-        native_say("mpit: the output directory %.200s does not answer: results come later, or stay in %.200s", output,
+        opened_say("mpit: the output directory %.200s does not answer: results come later, or stay in %.200s", output,
                    spool);
     if (pipe_ends[0] >= 0)
         close(pipe_ends[0]);
@@ -133,7 +159,7 @@ void handover_drain(const char *spool, const char *output)
         return;
     int cancel = cancel_hold(), error = errno, nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nothing < 0 || collect_start(words, nothing) < 0)
-        native_say("mpit: mpit-collect cannot be started (%s): a trace ends at MPIT_SPOOL_LIMIT_BYTES",
+        opened_say("mpit: mpit-collect cannot be started (%s): a trace ends at MPIT_SPOOL_LIMIT_BYTES",
                    strerror(errno));
     if (nothing >= 0)
         close(nothing);

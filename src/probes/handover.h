@@ -2,8 +2,8 @@
  * Hands over what a process recorded when its run has ended.
  *
  * A process only marks its live file as ended. The one that finds no other process of its job at work on this node runs
- * mpit-collect, which makes the node's part of the results out of the live files. It waits for that a second at most:
- * mpit-collect goes on by itself, and the program never waits for the file system of the results.
+ * mpit-collect, which makes the node's part of the results out of the live files. It waits until they can be
+ * seen, and no longer than mpit-collect gets on: where that has done nothing for a second, it goes on by itself.
  */
 #ifndef MPIT_PROBES_HANDOVER_H
 #define MPIT_PROBES_HANDOVER_H

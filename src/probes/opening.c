@@ -87,7 +87,8 @@ void opened_say(const char *format, ...)
     va_end(args);
     for (const char *c = line; n > 0 && *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    if (n > 0 && (!said_in[0] || spool_speaks_first(said_in, hash)))
+    bool first = said_in[0] ? spool_speaks_first(said_in, hash) : !book.run.header || run_rank(book.run.header) <= 0;
+    if (n > 0 && first)
         native_say("%s", line);
 }
 

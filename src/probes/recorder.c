@@ -120,11 +120,17 @@ static void run_go_on(void)
     ending_revoke();
     if (!run_reopen(&book.run) && book.run.header && book.run.header->world_rank == 0)
         native_say("mpit: a session was opened when MPI_Finalize had ended the run, of which the summary is written; "
-                   "what comes now is in the performance variables alone");
+                   "what comes now is in the performance variables alone (MPIT_REDUCE=0 keeps the run files)");
     __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
     if (recorder_on)
         sampler_begin();
     switchboard_close(false);
+}
+
+/* A session may be opened behind MPI_Finalize. Where files are kept (MPIT_REDUCE=0) it goes into them. */
+static bool header_is_apart(void)
+{
+    return book.run.header && book.run.header->apart && !below;
 }
 
 /* A run that is closed may be opened again by another session: its results are collected when the process ends. */
@@ -137,7 +143,7 @@ static void run_end(enum run_phase phase)
     instrument_publish();
     run_unfiled(&book.run, book_events_unfiled());
     run_close(&book.run, phase, true);
-    if (phase == RUN_FINALIZED)
+    if (phase == RUN_FINALIZED && !header_is_apart())
         handover_end(opened.spool, opened.directory);
 }
 
@@ -413,8 +419,8 @@ void recorder_finished(struct probe *probe, int result)
     clocks_ended();
     pthread_mutex_lock(&lifetime);
     world_ending = false;
-    if (world_is_last)
-        run_end(RUN_FINALIZED);
+    if (world_is_last) /* a session may have been opened since MPI_Finalize began */
+        run_end(native_session_count() ? RUN_CLOSED : RUN_FINALIZED);
     else if (!session_is_open())
         run_end(RUN_CLOSED); /* the last one was closed meanwhile */
     if (native_session_count())
@@ -563,7 +569,7 @@ __attribute__((destructor)) static void recorder_exiting(void)
     uint32_t before = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
     exit_mark(header);
     uint32_t after = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
-    if (after != before)
+    if (after != before || header_is_apart())
         handover_end(opened.spool, opened.directory);
 }
 

@@ -35,13 +35,15 @@ class Bench:
         self.passed = self.failed = 0
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
+        self.environment["MPIT_SPOOL"] = os.environ["MPIT_SPOOL"] = self.work + "/spool"  # what was killed goes with it
         self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C",
                                 OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
 
     def fresh(self):
         """Empty directories for ledgers and run."""
-        for name in ("ledgers", "run"):
+        for name in ("ledgers", "run", "spool"):
             shutil.rmtree(self.work + "/" + name, ignore_errors=True)
+        os.mkdir(self.work + "/spool")
         os.mkdir(self.work + "/ledgers")
         return self.work + "/ledgers", self.work + "/run"
 

@@ -250,35 +250,33 @@ def dead_rank(bench, recorded):
               ("" if recorded else ", without mpit-run"), wrong)
 
 
-def reduction_killed(bench):
-    """One rank dies while all make the summary together, or while they end."""
-    for place in ("PMPI_Send:1:before", "PMPI_Bcast:1:before", "PMPI_Bcast:2:after",
-                  "pwritev:1:before", "pwritev:1:half", "rename:1:before", "rename:1:after", "unlink:1:before", "unlink:1:after"):
-        ledgers, run = bench.fresh()
-        launcher = line(bench, ledgers, "finalize")
-        # one of them has the settings, through env in its own line
-        victim = ["env", "KILLAT=" + place, "LD_PRELOAD=%s:%s/tests/killat-%s.so" % (bench.library, bench.build, bench.mpi)]
-        rank = 1 if place.startswith("PMPI_Send") else 0
-        script = bench.work + "/which"
-        with open(script, "w", encoding="ascii") as file:
-            file.write("#!/bin/sh\n[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = %d ] && exec %s \"$@\"\nexec \"$@\"\n" %
-                       (rank, " ".join(victim)))
-        os.chmod(script, 0o755)
-        done = subprocess.run([bench.run_tool, "--output", run] + launcher[:3] + [script] + launcher[3:],
-                              env=bench.environment, capture_output=True, text=True, timeout=SECONDS, check=False)
-        wrong = [] if done.returncode else ["it was not killed"]
-        whole = place.startswith("unlink") or place == "rename:1:after" or place == "PMPI_Bcast:2:after"
-        ranks = [crashledger.Ledger(path) for path in glob.glob(ledgers + "/*")]
-        problem = crashledger.tallies_check(bench.dump, run, ranks)
-        if problem:
-            wrong.append(problem)
-        if not whole:
-            wrong += crashledger.run_check(bench.dump, run, ledgers, 4096 - 4)
-        if glob.glob(run + "/*.part"):
-            wrong.append("left behind: %s" % os.listdir(run))
-        if wrong:
-            wrong.append(done.stderr[-1500:])
-        bench.say(not wrong, "killed in MPI_Finalize at " + place, wrong)
+def collect_killed(bench):
+    """mpit-collect dies, and is started again: nothing is lost, and nothing is counted twice."""
+    collect = bench.build + "/bin/mpit-collect"
+    for traced in ("0", "1"):
+        for place in ("open:9999:before", "rename:1:before", "rename:1:after", "fsync:1:before", "fsync:1:after", "unlink:2:before",
+                      "unlink:2:after"):
+            ledgers, run = bench.fresh()
+            with open(run, "w", encoding="ascii"):  # no directory: the results stay in the spool
+                pass
+            environment = dict(bench.environment, LD_PRELOAD=bench.library, MPIT_OUTPUT=run, MPIT_TRACE=traced)
+            subprocess.run(line(bench, ledgers, "finalize"), env=environment, capture_output=True, timeout=SECONDS, check=False)
+            os.unlink(run)
+            preload = "%s/tests/killat-%s.so" % (bench.build, bench.mpi)
+            killed = subprocess.run([collect, run], env=dict(bench.environment, KILLAT=place, LD_PRELOAD=preload),
+                                    capture_output=True, timeout=SECONDS, check=False)
+            wrong = [] if (killed.returncode == -9) == (not place.startswith("open")) else ["status %d" % killed.returncode]
+            again = subprocess.run([collect, run], env=bench.environment, capture_output=True, text=True, timeout=SECONDS,
+                                   check=False)
+            if again.returncode:
+                wrong.append(again.stderr)
+            problem = crashledger.tallies_check(bench.dump, run, [crashledger.Ledger(path) for path in glob.glob(ledgers + "/*")])
+            if problem:
+                wrong.append(problem)
+            if glob.glob(run + "/*.part") or glob.glob(bench.work + "/spool/mpit-*/*/*.mpit"):
+                wrong.append("left behind: %s" % os.listdir(run))
+            bench.say(not wrong, "mpit-collect killed at %s, trace %s" % (place, traced), wrong)
+
 
 
 def ended_well(bench):
@@ -328,5 +326,5 @@ def ends(bench):
     deadlock(bench, *DEADLOCKS[1], calls=200, options=["--fabric"]) # and polls meanwhile
     for recorded in (True, False):
         dead_rank(bench, recorded)
-    reduction_killed(bench)
+    collect_killed(bench)
     ended_well(bench)

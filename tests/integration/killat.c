@@ -27,7 +27,7 @@ static enum place place(const char *name, const void *here)
     Dl_info caller;
     if (!wanted || strncmp(wanted, name, length) != 0 || wanted[length] != ':')
         return NOWHERE;
-    if (!dladdr(here, &caller) || !strstr(caller.dli_fname, "/libmpit-"))
+    if (!dladdr(here, &caller) || (!strstr(caller.dli_fname, "/libmpit-") && !strstr(caller.dli_fname, "mpit-collect")))
         return NOWHERE;
     char *behind;
     if (__atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) != strtol(wanted + length + 1, &behind, 10))
@@ -59,6 +59,7 @@ PASS(void *, mmap, (void *at, size_t bytes, int protection, int flags, int fd, o
      (at, bytes, protection, flags, fd, offset))
 PASS(int, rename, (const char *from, const char *to), (from, to))
 PASS(int, unlink, (const char *path), (path))
+PASS(int, fsync, (int fd), (fd))
 PASS(ssize_t, write, (int fd, const void *data, size_t bytes), (fd, data, bytes))
 PASS(int, PMPI_Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *fresh), (comm, color, key, fresh))
 PASS(int, PMPI_Send, (const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
-TOOLS = ["mpit-run", "mpit-dump", "mpit-list", "mpit-top", "mpit-exporter"]
+TOOLS = ["mpit-run", "mpit-collect", "mpit-dump", "mpit-list", "mpit-top", "mpit-exporter"]
 ROWS, COLUMNS = 24, 80
 COMMAND_LINES = {"mpit-dump": "dumprequest"}  # files of their own
 MANUAL = os.path.join(SOURCE, "share", "man")

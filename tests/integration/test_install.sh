@@ -49,7 +49,7 @@ done
 
 echo "# the installation"
 check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
-files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter libexec/mpit/mpit-fork-agent
+files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter libexec/mpit/mpit-fork-agent
     include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE
@@ -57,9 +57,9 @@ files=(bin/mpit-run bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter l
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
     share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md
     share/doc/mpit/pictures/top.svg share/doc/mpit/pictures/report.png
-    share/man/man1/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter}.1 share/man/man7/mpit.7 share/man/man8/mpit-fork-agent.8
+    share/man/man1/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter}.1 share/man/man7/mpit.7 share/man/man8/mpit-fork-agent.8
     share/man/man3/mpit-{instrument,monitor,collector,mpi_t,version}.3 share/man/man3/MPIX_{Start,End}_monitor.3
-    share/bash-completion/completions/mpit-{run,dump,dump-openmpi,dump-mpich,list,top,exporter} share/zsh/site-functions/_mpit
+    share/bash-completion/completions/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter} share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
     include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit.so" "$libdir/libmpit-sampler.so" "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"

@@ -49,7 +49,7 @@ for mpi in openmpi mpich; do
                 $mode >"$work/out" 2>"$work/err"
             check "$mpi, $mode, MPIT_REDUCE=$reduce: ends well" test $? = 0
             check "  the world's calls are there" test "$(calls "$run" MPI_Barrier)" = 10
-            if [ $reduce = 1 ]; then
+            if [ $reduce$mode = 1after ]; then
                 check "  one process says what is not" test "$(grep -c "$gone" "$work/err")" = 1
                 check "  no file is left but the summary" test "$(find "$run" -type f)" = "$(find "$run" -name '*.summary')"
             else

@@ -151,24 +151,24 @@ static MPI_T_pvar_session late_session;
 static MPI_T_pvar_handle fraction;
 static double before; /* what it was when the process was done with its calls */
 
-/* It counts no time any more, and so becomes less with all that passes. Status: how often it was more. */
+/* The process waits in MPI_Finalize, which is time in MPI. Status: how often the fraction was less. */
 static void *fraction_watch(void *file)
 {
-    size_t more = 0;
+    size_t less = 0;
     double now;
     for (int i = 0; i < LOOKS; i++) {
         usleep(1000);
-        more += MPI_T_pvar_read(late_session, fraction, &now) != MPI_SUCCESS || now > before;
+        less += MPI_T_pvar_read(late_session, fraction, &now) != MPI_SUCCESS || now < before;
     }
     close(open(file, O_WRONLY | O_CREAT, 0600));
-    return (void *)more;
+    return (void *)less;
 }
 
 static int late_finish(char *file)
 {
     int rank, index, count;
     pthread_t thread;
-    void *more = NULL;
+    void *less = NULL;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_T_pvar_session_create(&late_session);
     if (MPI_T_pvar_get_index("mpit_mpi_fraction", MPI_T_PVAR_CLASS_PERCENTAGE, &index) != MPI_SUCCESS ||
@@ -185,8 +185,8 @@ static int late_finish(char *file)
     MPI_Finalize();
     if (rank != 0)
         return 0;
-    pthread_join(thread, &more);
-    return check("looks at a fraction that rises", (size_t)more, 0);
+    pthread_join(thread, &less);
+    return check("looks at a fraction that falls", (size_t)less, 0);
 }
 
 static int nothing_pending(void)

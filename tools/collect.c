@@ -324,7 +324,7 @@ static int jobs_collect(struct work *work, const struct parts *parts)
         uint64_t job = parts->list[begin].run.header.job;
         for (end = begin + 1; end < parts->count && parts->list[end].run.header.job == job;)
             end++;
-        if ((work->wish->job && work->wish->job != job) || parts->list[begin].run.header.collected)
+        if (parts->list[begin].run.header.collected)
             continue;
         if (job_has_ended(work, &parts->list[begin], end - begin))
             result = job_collect(work, &parts->list[begin], end - begin);

@@ -24,7 +24,6 @@
 enum { COLLECT_PROBLEM_BYTES = 2 * PATH_MAX };
 
 struct collect_wish {
-    uint64_t job;     /* 0: all jobs */
     int wait_ms;      /* for the lock, at most */
     int idle_seconds; /* only files that nobody has written for so long */
     void (*visible)(void); /* NULL: nobody waits */

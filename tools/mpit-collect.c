@@ -9,10 +9,8 @@
 #include "options.h"
 
 #include <err.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,39 +21,29 @@
 static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
                            "Brings what ended processes of this node recorded to their output directory DIR.\n"
                            "mpit-run and the last process of a job do that by themselves. It is needed on each\n"
-                           "node of a job that crashed: mpirun --map-by ppr:1:node mpit-collect DIR\n"
+                           "node of a job that crashed, by the same launcher.\n"
                            "\n"
-                           "  --all         of all output directories\n"
-                           "  --job NUMBER  of this job alone (16 hexadecimal digits)\n"
-                           "  --drain       move traces of running processes that fill the spool; the recorder starts it\n"
+                           "  --all         of all output directories of the user\n"
+                           "  --handover    as the last process of a job starts it: says problems alone\n"
+                           "  --drain       move traces of running processes that fill the spool\n"
                            "  --help, --version\n"
                            "\n"
-                           "Exit status: 0; 1: something could not be collected; 2: bad options\n";
+                           "Exit status: 0; 1: something could not be collected; 2: bad options\n"
+                           "Example:  mpirun --map-by ppr:1:node mpit-collect run      (man mpit-collect)\n";
 
 /* Live files of processes that died, and that nobody wrote for so long, belong to a job that is gone. */
 enum { WAIT_MS = 10000, GONE_SECONDS = 60 };
 
 struct request {
-    bool all, drain;
-    uint64_t job;
+    bool all, drain, handover;
     char **directories;
     size_t count;
 };
 
-static uint64_t job_read(const char *text)
-{
-    char *end;
-    errno = 0;
-    uint64_t job = strtoull(text, &end, 16);
-    if (errno || !*text || *end || !job)
-        usage_reject("--job takes the number of a job, 1 to 16 hexadecimal digits, not '%.40s'", text);
-    return job;
-}
-
 static struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"all", no_argument, NULL, 'a'},
-                                            {"job", required_argument, NULL, 'j'},
+                                            {"handover", no_argument, NULL, 'o'},
                                             {"drain", no_argument, NULL, 'd'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'v'},
@@ -70,8 +58,8 @@ static struct request request_read(int argc, char *argv[])
         case 'd':
             request.drain = true;
             break;
-        case 'j':
-            request.job = job_read(optarg);
+        case 'o':
+            request.handover = true;
             break;
         case 'h':
             text_and_exit(help);
@@ -137,7 +125,7 @@ int main(int argc, char *argv[])
     limits_lift();
     struct request request = request_read(argc, argv);
     struct collected sum = {.merged = 0};
-    struct collect_wish wish = {.job = request.job, .wait_ms = WAIT_MS, .visible = request.job ? words_end : NULL};
+    struct collect_wish wish = {.wait_ms = WAIT_MS, .visible = request.handover ? words_end : NULL};
     char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
     compact_enable();
@@ -145,7 +133,7 @@ int main(int argc, char *argv[])
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++) {
         char path[PATH_MAX];
-        const char *output = request.job || !realpath(request.directories[i], path) ? request.directories[i] : path;
+        const char *output = request.handover || !realpath(request.directories[i], path) ? request.directories[i] : path;
         if (collect_output(output, &wish, &sum, problem) != 0) {
             failed++;
             warnx("%s", problem);
@@ -153,9 +141,9 @@ int main(int argc, char *argv[])
     }
     if (request.all)
         failed += all_collect(&wish, &sum, true);
-    else if (request.job && !failed) /* what earlier jobs left when they were killed */
+    else if (request.handover && !failed) /* what earlier jobs left when they were killed */
         all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false);
-    if (!request.job)
+    if (!request.handover)
         printf("%zu live files merged, %zu copied, %zu still at work\n", sum.merged, sum.kept, sum.at_work);
     return failed ? 1 : 0;
 }

@@ -38,7 +38,7 @@ static bool is_at_work(int directory, const char *name)
     if (fd >= 0)
         close(fd);
     bool other = read && header.pid != book.run.header->pid;
-    bool mine = other && (header.job == book.run.header->job || header.world_size == 0);
+    bool mine = other && (header.job == book.run.header->job || header.job == 0);
     return mine && header.phase != RUN_FINALIZED && header.phase != RUN_EXITED && process_is_there(&header);
 }
 
@@ -118,10 +118,9 @@ static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
 
 static void collector_run(const char *spool, const char *output)
 {
-    char text[TEXT_BYTES] = "", job[32];
-    const char *const words[] = {"mpit-collect", "--job", job, output, NULL};
+    char text[TEXT_BYTES] = "";
+    const char *const words[] = {"mpit-collect", "--handover", output, NULL};
     int pipe_ends[2] = {-1, -1};
-    snprintf(job, sizeof job, "%016" PRIx64, book.run.header->job);
     pid_t pid = pipe2(pipe_ends, O_CLOEXEC) == 0 ? collect_start(words, pipe_ends[1]) : -1;
     int error = errno;
     if (pipe_ends[1] >= 0)

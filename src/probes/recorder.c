@@ -127,12 +127,6 @@ static void run_go_on(void)
     switchboard_close(false);
 }
 
-/* A session may be opened behind MPI_Finalize. Where files are kept (MPIT_REDUCE=0) it goes into them. */
-static bool header_is_apart(void)
-{
-    return book.run.header && book.run.header->apart && !below;
-}
-
 /* A run that is closed may be opened again by another session: its results are collected when the process ends. */
 static void run_end(enum run_phase phase)
 {
@@ -143,7 +137,7 @@ static void run_end(enum run_phase phase)
     instrument_publish();
     run_unfiled(&book.run, book_events_unfiled());
     run_close(&book.run, phase, true);
-    if (phase == RUN_FINALIZED && !header_is_apart())
+    if (phase == RUN_FINALIZED)
         handover_end(opened.spool, opened.directory);
 }
 
@@ -419,8 +413,8 @@ void recorder_finished(struct probe *probe, int result)
     clocks_ended();
     pthread_mutex_lock(&lifetime);
     world_ending = false;
-    if (world_is_last) /* a session may have been opened since MPI_Finalize began */
-        run_end(native_session_count() ? RUN_CLOSED : RUN_FINALIZED);
+    if (world_is_last) /* a session may have been opened since MPI_Finalize began; with MPIT_REDUCE=0 it may be later */
+        run_end(native_session_count() || book.run.header->apart ? RUN_CLOSED : RUN_FINALIZED);
     else if (!session_is_open())
         run_end(RUN_CLOSED); /* the last one was closed meanwhile */
     if (native_session_count())
@@ -569,7 +563,7 @@ __attribute__((destructor)) static void recorder_exiting(void)
     uint32_t before = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
     exit_mark(header);
     uint32_t after = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
-    if (after != before || header_is_apart())
+    if (after != before)
         handover_end(opened.spool, opened.directory);
 }
 

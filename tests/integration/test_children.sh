@@ -27,10 +27,10 @@ if got != wanted:
 PYTHON
 }
 
-# files RUN TRACE: a summary for each of the jobs (the ranks' and one for each that a rank has started), and a run file
-# for each of their processes if there is a trace; nothing else
+# files RUN TRACE: a summary for each of the jobs (the ranks' and one for each that a rank has started), or a run file for
+# each of their processes if there is a trace; nothing else
 files() {
-    local summaries=$((1 + ranks)) runs=$(($2 * 2 * ranks))
+    local summaries=$(((1 - $2) * (1 + ranks))) runs=$(($2 * 2 * ranks))
     ls -A "$1"
     [ "$(find "$1" -name '*.summary' | wc -l) $(find "$1" -name '*.mpit' | wc -l) $(find "$1" -type f | wc -l)" = \
         "$summaries $runs $((summaries + runs))" ]

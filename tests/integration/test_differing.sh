@@ -20,7 +20,7 @@ differs() {
     run=$work/run
     rm -rf "$run"
     mkdir "$run"
-    record="env LD_PRELOAD=${preload:+$preload:}$build/lib/libmpit-$mpi.so MPIT_OUTPUT=$run MPIT_TRACE=${traced-1}"
+    record="env LD_PRELOAD=${preload:+$preload:}$build/lib/libmpit.so MPIT_OUTPUT=$run MPIT_TRACE=${traced-1}"
     limit=${limit:-30} launch "$mpi" "$ranks" "$work/wrapper" "$build/tests/differing-$mpi" "$@" >"$work/out" 2>"$work/err" </dev/null
     local status=$?
     record=

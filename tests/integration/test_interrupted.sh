@@ -24,7 +24,7 @@ interrupted() {
     shift 2
     run=$work/run-$mpi-$1
     if ! launch "$mpi" 1 env MPIT_RECORD_LOCAL_CALLS=1 MPIT_OUTPUT="$run" $more \
-        LD_PRELOAD="$build/lib/libmpit-$mpi.so" "$build/tests/interrupted-$mpi" "$@" >"$work/said" 2>"$work/out" </dev/null; then
+        LD_PRELOAD="$build/lib/libmpit.so" "$build/tests/interrupted-$mpi" "$@" >"$work/said" 2>"$work/out" </dev/null; then
         not_ok "$mpi: $name runs" "$work/out"
         return
     fi

@@ -109,6 +109,19 @@ static void parts_release(struct parts *parts)
     *parts = (struct parts){.list = NULL};
 }
 
+/* A process that was killed, or left by _exit, behind MPI_Finalize came to its end. */
+static void end_settle(struct run_reader *run, const char *path)
+{
+    uint32_t phase = RUN_FINALIZED;
+    if (run->header.phase != RUN_CLOSED || !run_ended_well(&run->header) || process_life(&run->header) != LIFE_GONE)
+        return;
+    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && pwrite(fd, &phase, sizeof phase, offsetof(struct run_header, phase)) == (ssize_t)sizeof phase)
+        run->header.phase = phase;
+    if (fd >= 0)
+        close(fd);
+}
+
 /* A file that cannot be read is of a process that begins, or damaged: it stays. */
 static int part_add(struct work *work, struct parts *parts, const char *name)
 {
@@ -119,6 +132,7 @@ static int part_add(struct work *work, struct parts *parts, const char *name)
         work->sum->at_work++;
         return 0;
     }
+    end_settle(&run, path);
     struct part *list = reallocarray(parts->list, parts->count + 1, sizeof *list);
     char *copy = list ? strdup(name) : NULL;
     parts->list = list ? list : parts->list;
@@ -158,7 +172,7 @@ static int parts_open(struct work *work, struct parts *parts)
 
 static bool is_kept(const struct run_header *header)
 {
-    return header->phase != RUN_FINALIZED || header->traced != TRACED_NOT || header->samples_hz || header->apart;
+    return !run_ended_well(header) || header->traced != TRACED_NOT || header->samples_hz || header->apart;
 }
 
 static int write_fail(struct work *work, const char *path)

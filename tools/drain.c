@@ -191,11 +191,11 @@ int drain_finish(const char *live, const char *part, const char *path)
 
 /* ---- while the program runs -------------------------------------------------------------------------------------- */
 
-/* Of one live file: half of the bound is reached. */
+/* Of one live file: a quarter of the bound is reached. */
 static bool is_full(const struct run_header *header)
 {
     uint64_t held = header->file_bytes > header->drained ? header->file_bytes - header->drained : 0;
-    return header->spool_limit && header->trace_policy == TRACE_STOP && held > header->spool_limit / 2;
+    return header->spool_limit && header->trace_policy == TRACE_STOP && held > header->spool_limit / 4;
 }
 
 static bool header_read(const char *path, struct run_header *header)
@@ -229,8 +229,8 @@ static void live_drain_alone(const struct spool *spool, const char *name, const 
     close(lock);
 }
 
-/* Returns how many processes are at work in the spool. */
-static size_t spool_look(const struct spool *spool)
+/* Returns how many processes are at work in the spool. Adds to *full how many were drained. */
+static size_t spool_look(const struct spool *spool, size_t *full)
 {
     size_t working = 0, suffix = strlen(RUN_FILE_SUFFIX);
     DIR *directory = opendir(spool->path);
@@ -248,7 +248,7 @@ static size_t spool_look(const struct spool *spool)
         if (header.phase == RUN_FINALIZED || process_life(&header) == LIFE_GONE)
             continue;
         working++;
-        if (is_full(&header))
+        if (is_full(&header) && ++*full)
             live_drain_alone(spool, entry->d_name, live);
     }
     if (directory)
@@ -270,10 +270,12 @@ int drain_run(const char *output)
     bool alone = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
     for (int vain = 0; alone && vain < LOOKS_IN_VAIN;) { /* at first a live file has no header yet */
         size_t working = 0;
+        size_t full = 0;
         for (size_t i = 0; i < spools.count; i++)
-            working += spool_look(&spools.list[i]);
+            working += spool_look(&spools.list[i], &full);
         vain = working ? 0 : vain + 1;
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+        if (!full)
+            nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
     }
     if (lock >= 0)
         close(lock);

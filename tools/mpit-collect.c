@@ -20,8 +20,8 @@
 
 static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
                            "Brings what ended processes of this node recorded to their output directory DIR.\n"
-                           "mpit-run and the last process of a job do that by themselves. It is needed on each\n"
-                           "node of a job that crashed, by the same launcher.\n"
+                           "mpit-run and the last process of a job do that by themselves. Nodes of a job\n"
+                           "that crashed need it, by the same launcher.\n"
                            "\n"
                            "  --all         of all output directories of the user\n"
                            "  --handover    as the last process of a job starts it: says problems alone\n"

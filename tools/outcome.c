@@ -237,6 +237,9 @@ void outcome_show(const struct outcome *outcome)
         badly = postmortem_print(&dir.jobs[i], NULL, LINES_MOST, stderr) || badly;
     if (badly)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
+    for (size_t i = 0; i < dir.job_count; i++)
+        if (run_job_unite(&dir.jobs[i]) != 0)
+            warn("note: the summaries of the nodes in %s stay apart", given);
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)

@@ -3,6 +3,7 @@
 
 #include "compact.h"
 #include "label.h"
+#include "resultfile.h"
 #include "sealed.h"
 #include "spools.h"
 #include "username.h"
@@ -279,6 +280,31 @@ static void summary_add(struct run_dir *dir, const char *path)
     }
     struct run_job *job = job_of(dir, summary->job);
     job->stored = summary_join(job->stored, summary);
+    job->parts = array_grow(job->parts, job->part_count, sizeof *job->parts);
+    if (!(job->parts[job->part_count++] = strdup(path)))
+        err(1, "no memory");
+}
+
+int run_job_unite(struct run_job *job)
+{
+    char path[PATH_MAX], *slash = job->part_count > 1 ? strrchr(job->parts[0], '/') : NULL;
+    size_t bytes, file_bytes;
+    if (!slash)
+        return 0;
+    void *flat = summary_pack(job->stored, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
+    char *directory = strndup(job->parts[0], (size_t)(slash - job->parts[0]));
+    int stem = (int)(strlen(slash + 1) - strlen(SUMMARY_SUFFIX));
+    int result = file && directory ? result_write(directory, slash + 1, stem, SUMMARY_SUFFIX, file, file_bytes, path) : -1;
+    if (result == 0 && (result = results_show(path)) == 0)
+        result = results_sync(path);
+    if (result != 0)
+        results_drop();
+    for (size_t i = 0; result == 0 && i < job->part_count; i++)
+        unlink(job->parts[i]);
+    free(directory);
+    free(file);
+    free(flat);
+    return result;
 }
 
 static void file_add(struct run_dir *dir, const char *path)
@@ -543,6 +569,9 @@ void run_dir_close(struct run_dir *dir)
         for (size_t k = 0; k < job->file_count; k++)
             run_reader_close(&job->files[k]);
         free(job->files);
+        for (size_t k = 0; k < job->part_count; k++)
+            free(job->parts[k]);
+        free(job->parts);
         summary_drop(job);
         if (job->stored) {
             summary_release(job->stored);

@@ -38,6 +38,8 @@ struct run_job {
     size_t file_count;
     struct summary *stored;  /* from .summary files: processes that left no run file; NULL: none */
     struct summary *summary; /* what to show; NULL only without memory */
+    char **parts; /* the .summary files, one of each node as a rule */
+    size_t part_count;
     bool from_files;         /* the summary was made from the run files */
     struct run_part *part;   /* NULL: all of the job is shown */
 };
@@ -86,6 +88,8 @@ __attribute__((noreturn)) void run_job_file_reject(const struct run_job *job, si
 /* File i for its tallies, which are those of the part that is shown; NULL: it has none of that. */
 const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
+/* Makes one .summary file of several. Returns 0, or -1 with errno: they stay as they are. */
+int run_job_unite(struct run_job *job);
 /* Makes the summary of the part that is shown. */
 void run_job_summarize(struct run_job *job);
 

@@ -115,8 +115,8 @@ const struct knob_description knob_table[KNOB_COUNT] = {
          "PAPI behind MPI_Init; fixed when that begins.",
          NULL},
     [KNOB_SPOOL_LIMIT_BYTES] =
-        {"mpit_spool_limit_bytes", KNOB_UNSIGNED_LONG_LONG, false, UINT64_C(64) << 20, UINT64_C(1) << 20, INT64_MAX,
-         "Bound on what a process keeps of its trace in node-local memory, in bytes. From half of it on the trace is "
+        {"mpit_spool_limit_bytes", KNOB_UNSIGNED_LONG_LONG, false, UINT64_C(256) << 20, UINT64_C(1) << 20, INT64_MAX,
+         "Bound on what a process keeps of its trace in node-local memory, in bytes. From a quarter of it on the trace is "
          "moved to the output directory while the program runs; what comes too fast is lost. Fixed when MPI_Init "
          "begins.",
          NULL},
@@ -127,7 +127,7 @@ uint64_t knobs[KNOB_COUNT] = {
     [KNOB_BUFFER_LIMIT_BYTES] = UINT64_C(64) << 20,
     [KNOB_LARGE_MESSAGE_BYTES] = 8192,
     [KNOB_TIMING] = 1,
-    [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(64) << 20,
+    [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20,
 };
 
 /* Under write_lock; of those that are texts. */

@@ -429,8 +429,8 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
     uint64_t threads = 0;
     *summary = (struct summary){.job = header->job,
                                 .world_size = run_size(header) > 0 ? (uint32_t)run_size(header) : 0,
-                                .ended_badly = header->phase != RUN_FINALIZED,
-                                .ended_later = header->phase == RUN_CLOSED,
+                                .ended_badly = !run_ended_well(header),
+                                .ended_later = header->phase == RUN_CLOSED && !run_ended_well(header),
                                 .spawned = header->spawned != 0,
                                 .parent_job = header->parent_job};
     names_fill(summary, header);

@@ -211,6 +211,12 @@ enum clock_trouble {
         CLOCK_TROUBLE_COUNT
 };
 
+/* It came to its end: its exit, or MPI_Finalize where the process was killed or left by _exit behind that. */
+static inline bool run_ended_well(const struct run_header *header)
+{
+    return header->phase == RUN_FINALIZED || (header->phase == RUN_CLOSED && header->finalize_ticks);
+}
+
 /* Which rank the process is, or will be when MPI_Init has returned; -1: not known. */
 static inline int32_t run_rank(const struct run_header *header)
 {

@@ -122,7 +122,9 @@ static void move_failed(struct log *log)
     struct backlog *backlog = &log->backlog;
     backlog->moving = false;
     /* of a ring the next block may fit where this one did not */
-    if (book.run.header->trace_policy != TRACE_RING || book.run.cause != LOSS_TRACE_LIMIT)
+    bool passes = book.run.cause == LOSS_SPOOL_FULL || /* it is drained meanwhile */
+                  (book.run.header->trace_policy == TRACE_RING && book.run.cause == LOSS_TRACE_LIMIT);
+    if (!passes)
         backlog->failed = tracing_number();
     backlog->cause = book.run.cause;
 }

@@ -118,9 +118,7 @@ static void run_go_on(void)
         return;
     ended = false;
     ending_revoke();
-    if (!run_reopen(&book.run) && book.run.header && book.run.header->world_rank == 0)
-        native_say("mpit: a session was opened when MPI_Finalize had ended the run, of which the summary is written; "
-                   "what comes now is in the performance variables alone (MPIT_REDUCE=0 keeps the run files)");
+    run_reopen(&book.run);
     __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
     if (recorder_on)
         sampler_begin();
@@ -400,6 +398,12 @@ bool recorder_finish(struct probe *probe)
     return recorded;
 }
 
+/* Behind MPI_Finalize, with an MPI that has them. */
+static bool sessions_may_come(void)
+{
+    return native_symbol("PMPI_Session_init") != NULL;
+}
+
 void recorder_finished(struct probe *probe, int result)
 {
     struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
@@ -413,8 +417,8 @@ void recorder_finished(struct probe *probe, int result)
     clocks_ended();
     pthread_mutex_lock(&lifetime);
     world_ending = false;
-    if (world_is_last) /* a session may have been opened since MPI_Finalize began; with MPIT_REDUCE=0 it may be later */
-        run_end(native_session_count() || book.run.header->apart ? RUN_CLOSED : RUN_FINALIZED);
+    if (world_is_last)
+        run_end(sessions_may_come() ? RUN_CLOSED : RUN_FINALIZED);
     else if (!session_is_open())
         run_end(RUN_CLOSED); /* the last one was closed meanwhile */
     if (native_session_count())

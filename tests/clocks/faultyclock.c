@@ -76,11 +76,12 @@ static int is_mpit(const void *caller)
         const char *rank = variable("OMPI_COMM_WORLD_RANK"), *size = variable("OMPI_COMM_WORLD_SIZE");
         rank = rank ? rank : variable("PMI_RANK");
         size = size ? size : variable("PMI_SIZE");
-        dl_iterate_phdr(library_find, NULL);
         ready = rank && size && fault_read(&fault, atoi(rank)) == 0 ? 1 : -1;
         if (ready > 0)
             neighbours_count(atoi(rank), atoi(size));
     }
+    if (ready > 0 && !mpit.begin) /* it is loaded when MPI is there */
+        dl_iterate_phdr(library_find, NULL);
     return ready > 0 && (uintptr_t)caller >= mpit.begin && (uintptr_t)caller < mpit.end;
 }
 

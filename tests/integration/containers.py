@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+from livefiles import live_files
+
 build, mpi, scratch = sys.argv[1:4]
 launcher = sys.argv[4:]
 base = f"{scratch}/containers-{mpi}"
@@ -83,7 +85,7 @@ job = subprocess.Popen([f"{build}/bin/mpit-run", "--quiet", "--trace", "--output
                         f"{build}/tests/livejob-{mpi}", base, "deadlock"], stdin=subprocess.DEVNULL,
                        stdout=open(base + "/out", "w"), stderr=subprocess.STDOUT, start_new_session=True)
 try:
-    until(lambda: len(processes()) == 2 and len(glob.glob(run + "/*.mpit")) == 2)
+    until(lambda: len(processes()) == 2 and len(live_files(run)) == 2)
     pids = processes()
     say(len(pids) == 2, "two ranks in PID namespaces of their own run", open(base + "/out").read())
     running = {0: "running", 1: "running"}

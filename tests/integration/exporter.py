@@ -15,6 +15,7 @@ import time
 
 from exporterscene import DIRECTORY, EXPORTER, HERE, MPI, OPEN, PATIENCE, RANKS, SHARE, Exporter, Job, Metrics
 from exporterscene import Prometheus, ended, running, started, until
+from livefiles import live_files
 
 failed = False
 
@@ -539,7 +540,7 @@ def part_rules():
     once = subprocess.run([EXPORTER, "--once", "--openmetrics", job.run], capture_output=True, text=True, timeout=PATIENCE)
     metrics = Metrics(once.stdout)
     compare("--once --openmetrics", metrics, metrics.job(job.program), counts)
-    files = [f"{job.run}/{name}" for name in os.listdir(job.run) if name.endswith(".mpit")]
+    files = live_files(job.run)
     for number, size in enumerate((0, 100, 5000)):
         with open(files[0], "rb") as file, open(f"{DIRECTORY}/cut{number}.mpit", "wb") as cut:
             cut.write(file.read()[:size])

@@ -2,7 +2,7 @@
 """samples.py BUILD [--make | --expect]: files of each format version, which stay in tests/samples, are read as ever.
 
 Of the version of today, and of those from 7 on, there is a run file of each shape (plain, compact, ring, counters without a
-trace; from 9 on one with samples) and of today's a summary, with what mpit-dump --json and --events made of them. Those of older versions are recordings of
+trace; from 9 on one with samples) and a summary, with what mpit-dump --json and --events made of them. Those of older versions are recordings of
 tests/samples/specimen.c, whose numbers are known: those that are read must have them, the others must be refused with a
 word that names the version, those that are read, and what to do. All are of x86-64, little endian; xz packs them.
 
@@ -55,7 +55,7 @@ SHOWN = [(shape, mode) for shape in SHAPES for mode in MODES if mode != "--profi
 EXPECTED = [("%s/%s.mpit.xz" % (RUN_SAMPLES, shape), mode) for shape, mode in SHOWN]
 EXPECTED += [("%s/run-%d/%s.mpit.xz" % (SAMPLES, version, shape), mode) for version in range(RUN_VERSION_LEAST, RUN_VERSION)
              for shape, mode in SHOWN if os.path.exists("%s/run-%d/%s.mpit.xz" % (SAMPLES, version, shape))]
-EXPECTED += [(SUMMARY_SAMPLES + "/job.summary.xz", "--json")]
+EXPECTED += [("%s/summary-%d/job.summary.xz" % (SAMPLES, version), "--json") for version in range(7, FLAT_VERSION + 1)]
 
 
 def put(path, data):
@@ -92,6 +92,7 @@ def record(name, steps, settings, kill=False):
         time.sleep(2)
         process.send_signal(signal.SIGKILL)
     process.wait(timeout=SECONDS)
+    subprocess.run([BUILD + "/bin/mpit-collect", run], check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
     return run
 
 
@@ -291,7 +292,7 @@ def older():
     for version in range(RUN_VERSION_LEAST, RUN_VERSION):
         say(os.path.isdir("%s/run-%d" % (SAMPLES, version)), "there are samples of RUN_VERSION %d" % version)
         readable_judge(version)
-    for version in range(FLAT_VERSION_LEAST, FLAT_VERSION):
+    for version in range(FLAT_VERSION_LEAST, 7):
         numbers_judge("summary-%d" % version, ["%s/summary-%d/job.summary.xz" % (SAMPLES, version)],
                       {name: count for name, count in CALLS.items() if name != "MPI_Finalize"},  # it was made in there
                       objects=version >= 6)

@@ -7,6 +7,8 @@ import fcntl, glob, json, os, pty, random, re, select, signal, struct, subproces
 
 import pyte
 
+from livefiles import live_files
+
 build, mpi, scratch = sys.argv[1:4]
 TOP = f"{build}/bin/mpit-top"
 PATIENCE = 40
@@ -50,7 +52,7 @@ class Job:
         started.append(self)
 
     def pids(self):
-        return sorted(int(path.rsplit(".", 2)[1]) for path in glob.glob(self.run + "/*.mpit"))
+        return sorted(int(path.rsplit(".", 2)[1]) for path in live_files(self.run))
 
     def go(self, number):
         touch(f"{self.directory}/go.{number}")
@@ -127,7 +129,7 @@ def counts():
     pids, before = job.pids(), None
     until(lambda: (before := lines.next()) and job_of(before, pids) and job_of(before, pids)["running"] == 3)
     first = len(lines.all)
-    stat_before = [os.stat(path) for path in sorted(glob.glob(job.run + "/*.mpit"))]
+    stat_before = [os.stat(path) for path in live_files(job.run)]
     for number in (1, 2, 3):
         wanted = job.go(number)
         here = until(lambda: (lambda j: j if totals_of(j) == wanted else None)(job_of(lines.next(), pids)))
@@ -148,7 +150,7 @@ def counts():
     sizes = jobs[-1]["sizes"]
     say(sum(s["count"] for s in sizes["sent"]) == jobs[-1]["totals"]["sent"], "the histogram has all messages")
     say(maps_are_read_only(lines.process.pid), "run files are mapped for reading alone")
-    stat_now = [os.stat(path) for path in sorted(glob.glob(job.run + "/*.mpit"))]
+    stat_now = [os.stat(path) for path in live_files(job.run)]
     say([s.st_size for s in stat_before] == [s.st_size for s in stat_now], "the files have not changed their size")
     few = json.loads(subprocess.run([TOP, "--json", "--once", "--interval", "0.1", "--ranks", "1-", job.run],
                                     stdout=subprocess.PIPE).stdout)

@@ -11,8 +11,8 @@
  *   2  the live files get a mark (header.collected): readers leave them out from now on
  *   3  the results are renamed. A process that finds marked live files and results without a name renames these.
  *   4  wish.visible is called: nobody has to wait for the disk
- *   5  the results are brought to the disk, and the live files go. Where the disk fails, the results go instead, and the
- *      marks with them.
+ *   5  the results are brought to the disk, and the live files go. Where the disk fails, the results go instead, and
+ * the marks with them.
  */
 #ifndef MPIT_TOOLS_COLLECT_H
 #define MPIT_TOOLS_COLLECT_H
@@ -24,8 +24,8 @@
 enum { COLLECT_PROBLEM_BYTES = 2 * PATH_MAX };
 
 struct collect_wish {
-    int wait_ms;      /* for the lock, at most */
-    int idle_seconds; /* only files that nobody has written for so long */
+    int wait_ms;           /* for the lock, at most */
+    int idle_seconds;      /* only files that nobody has written for so long */
     void (*visible)(void); /* NULL: nobody waits */
 };
 

@@ -5,8 +5,8 @@
  *   OUTPUT/NAME.mpit.part                | packed    |                | packed    |              at the same offsets
  *
  * Drained chunks stay as a CHUNK_FREE with a mark, those that touch each other as one, and their memory is given back.
- * When the process has ended, what is left is copied to the same offsets, and the file gets its name (drain_finish). The
- * recorder sees by header.drained how much there is room for.
+ * When the process has ended, what is left is copied to the same offsets, and the file gets its name (drain_finish).
+ * The recorder sees by header.drained how much there is room for.
  */
 #ifndef MPIT_TOOLS_DRAIN_H
 #define MPIT_TOOLS_DRAIN_H

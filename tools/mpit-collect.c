@@ -42,12 +42,9 @@ struct request {
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"all", no_argument, NULL, 'a'},
-                                            {"handover", no_argument, NULL, 'o'},
-                                            {"drain", no_argument, NULL, 'd'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"all", no_argument, NULL, 'a'},     {"handover", no_argument, NULL, 'o'},
+                                            {"drain", no_argument, NULL, 'd'},   {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
     struct request request = {.all = false};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
@@ -133,7 +130,8 @@ int main(int argc, char *argv[])
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++) {
         char path[PATH_MAX];
-        const char *output = request.handover || !realpath(request.directories[i], path) ? request.directories[i] : path;
+        const char *output =
+            request.handover || !realpath(request.directories[i], path) ? request.directories[i] : path;
         if (collect_output(output, &wish, &sum, problem) != 0) {
             failed++;
             warnx("%s", problem);

@@ -55,8 +55,8 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
 
 struct request {
-    const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample, *sample_ranks,
-        *papi;
+    const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
+        *sample_ranks, *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
     bool strict;      /* no run that is not recorded */
     bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */

@@ -71,10 +71,10 @@ static void nothing_say(const struct outcome *outcome)
     else
         programs_explain(outcome, facts);
     if (strlen(facts) == before)
-        fact_add(
-            facts,
-            "no process called MPI_Init with %s loaded (%s), or only on other hosts, where mpit-collect has to bring it",
-            outcome->library, outcome->choice->because);
+        fact_add(facts,
+                 "no process called MPI_Init with %s loaded (%s), or only on other hosts, where mpit-collect has to "
+                 "bring it",
+                 outcome->library, outcome->choice->because);
     warnx("no MPI process recorded: %s", facts);
     output_dir_drop(outcome->output);
 }
@@ -171,9 +171,8 @@ static bool results_collect(const struct outcome *outcome)
         postmortem_seen(spool);
         spool_unwatch(spool);
     }
-    enum collect_end end =
-        collect_child(outcome->output->path, &(struct collect_wish){.wait_ms = LOCK_MS},
-                      outcome->otf2 ? PATIENCE_TRACE_MS : PATIENCE_MS, &sum, problem);
+    enum collect_end end = collect_child(outcome->output->path, &(struct collect_wish){.wait_ms = LOCK_MS},
+                                         outcome->otf2 ? PATIENCE_TRACE_MS : PATIENCE_MS, &sum, problem);
     if (end == COLLECT_STUCK)
         warnx("the output directory %s does not answer: results come there later, or stay in %s; mpit-collect %s "
               "brings them",

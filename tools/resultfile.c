@@ -49,7 +49,7 @@ static struct staged {
     int fd;
     char *temporary, *path;
     bool shown;
-} *staged;
+} * staged;
 static size_t staged_count;
 
 int result_stage(int fd, const char *temporary, const char *path)

@@ -88,8 +88,8 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
                  dir->path, job->summary->row_count, run_job_size(job), text,
                  dir->problem_count ? ", or could not be read" : "", hosts,
                  !all_are_starting(job) ? ")"
-                 : several ? ", and none came out of MPI_Init): they may not have called MPI_Init"
-                           : ", and none came out of MPI_Init): it may not have called MPI_Init",
+                 : several              ? ", and none came out of MPI_Init): they may not have called MPI_Init"
+                                        : ", and none came out of MPI_Init): it may not have called MPI_Init",
                  dir->path) < 0)
         err(1, "no memory");
     dir->note_count++;
@@ -294,7 +294,8 @@ int run_job_unite(struct run_job *job)
     void *flat = summary_pack(job->stored, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
     char *directory = strndup(job->parts[0], (size_t)(slash - job->parts[0]));
     int stem = (int)(strlen(slash + 1) - strlen(SUMMARY_SUFFIX));
-    int result = file && directory ? result_write(directory, slash + 1, stem, SUMMARY_SUFFIX, file, file_bytes, path) : -1;
+    int result =
+        file && directory ? result_write(directory, slash + 1, stem, SUMMARY_SUFFIX, file, file_bytes, path) : -1;
     if (result == 0 && (result = results_show(path)) == 0)
         result = results_sync(path);
     if (result != 0)

@@ -38,10 +38,10 @@ struct run_job {
     size_t file_count;
     struct summary *stored;  /* from .summary files: processes that left no run file; NULL: none */
     struct summary *summary; /* what to show; NULL only without memory */
-    char **parts; /* the .summary files, one of each node as a rule */
+    char **parts;            /* the .summary files, one of each node as a rule */
     size_t part_count;
-    bool from_files;         /* the summary was made from the run files */
-    struct run_part *part;   /* NULL: all of the job is shown */
+    bool from_files;       /* the summary was made from the run files */
+    struct run_part *part; /* NULL: all of the job is shown */
 };
 
 struct run_dir {

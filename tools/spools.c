@@ -12,7 +12,7 @@
 
 /* What is looked for; path NULL: everything. */
 struct wanted {
-    const char *path; /* as it was named, */
+    const char *path;        /* as it was named, */
     char absolute[PATH_MAX]; /* and from the root on */
     bool exists;
     dev_t device;

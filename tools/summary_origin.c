@@ -32,7 +32,8 @@ void summary_origin_print(const struct summary *summary, FILE *out)
     if (origin->end_ns)
         fprintf(out, " to %s", time_text(end, "%H:%M:%S", origin->end_ns));
     user_name(user, origin->uid);
-    fprintf(out, ", by %s%s%s\n", origin->user[0] ? origin->user : user, origin->scheduler_job[0] ? ", job " : "", origin->scheduler_job);
+    fprintf(out, ", by %s%s%s\n", origin->user[0] ? origin->user : user, origin->scheduler_job[0] ? ", job " : "",
+            origin->scheduler_job);
     summary_hosts(summary, hosts, sizeof hosts);
     fprintf(out, "  hosts      %s\n", hosts);
 }

@@ -116,18 +116,16 @@ const struct knob_description knob_table[KNOB_COUNT] = {
          NULL},
     [KNOB_SPOOL_LIMIT_BYTES] =
         {"mpit_spool_limit_bytes", KNOB_UNSIGNED_LONG_LONG, false, UINT64_C(256) << 20, UINT64_C(1) << 20, INT64_MAX,
-         "Bound on what a process keeps of its trace in node-local memory, in bytes. From a quarter of it on the trace is "
+         "Bound on what a process keeps of its trace in node-local memory, in bytes. From a quarter of it on the trace "
+         "is "
          "moved to the output directory while the program runs; what comes too fast is lost. Fixed when MPI_Init "
          "begins.",
          NULL},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
-    [KNOB_FLIGHT_EVENTS] = 4096,
-    [KNOB_BUFFER_LIMIT_BYTES] = UINT64_C(64) << 20,
-    [KNOB_LARGE_MESSAGE_BYTES] = 8192,
-    [KNOB_TIMING] = 1,
-    [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20,
+    [KNOB_FLIGHT_EVENTS] = 4096, [KNOB_BUFFER_LIMIT_BYTES] = UINT64_C(64) << 20, [KNOB_LARGE_MESSAGE_BYTES] = 8192,
+    [KNOB_TIMING] = 1,           [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20,
 };
 
 /* Under write_lock; of those that are texts. */

@@ -454,9 +454,8 @@ struct ends {
 
 static struct ends ends_of(const struct summary *summary)
 {
-    struct ends ends = {.badly = summary->ended_badly,
-                        .later = summary->ended_later,
-                        .world_size = summary->world_size};
+    struct ends ends = {
+        .badly = summary->ended_badly, .later = summary->ended_later, .world_size = summary->world_size};
     memcpy(ends.lost, summary->lost, sizeof ends.lost);
     return ends;
 }

@@ -2,8 +2,8 @@
  * The summary of a job: what `mpit-run` prints at the end.
  *
  * A tool makes the part of each process from its run file (summary_of_run) and merges the parts pairwise
- * (summary_merge). Their order does not matter. A part has a flat form (summary_pack, summary_unpack), which lies in the
- * file RUN/NAME.summary (summaryfile.h). What comes from a file is checked like everything else from files.
+ * (summary_merge). Their order does not matter. A part has a flat form (summary_pack, summary_unpack), which lies in
+ * the file RUN/NAME.summary (summaryfile.h). What comes from a file is checked like everything else from files.
  */
 #ifndef MPIT_AGGREGATE_SUMMARY_H
 #define MPIT_AGGREGATE_SUMMARY_H
@@ -134,7 +134,7 @@ struct summary {
     uint32_t filter_mixed;             /* 1: processes had different ones */
     char filter[FILTER_BYTES];         /* mpit_filter */
     uint64_t threads;
-    uint64_t events; /* records of all kinds; what is MPI's is in `calls` */
+    uint64_t events;            /* records of all kinds; what is MPI's is in `calls` */
     uint64_t lost[LOSS_PLACES]; /* by enum loss_cause */
     struct summary_call calls[CALL_COUNT];
     struct summary_comm *comms; /* sorted by name */

@@ -76,7 +76,12 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
-enum { FLAT_VERSION_WITH_STALLS = 5, FLAT_VERSION_WITH_OBJECTS = 6, FLAT_VERSION_WITH_FABRIC /* and counters */, FLAT_VERSION_WITH_ROWS /* and origin */ };
+enum {
+    FLAT_VERSION_WITH_STALLS = 5,
+    FLAT_VERSION_WITH_OBJECTS = 6,
+    FLAT_VERSION_WITH_FABRIC /* and counters */,
+    FLAT_VERSION_WITH_ROWS /* and origin */
+};
 
 /* Up to version 7 there were places for the causes of that time alone. */
 enum { LOSSES_ONCE = 8, LOSS_GAP_BYTES = (LOSS_PLACES - LOSSES_ONCE) * sizeof(uint64_t) };
@@ -129,11 +134,10 @@ static bool header_fits(const struct flat_header *header, size_t bytes)
     if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX ||
         header->row_count > FLAT_ROWS_MOST || header->host_count > header->row_count)
         return false;
-    return bytes == flat_header_bytes(header) + flat_summary_bytes(header) +
-                        header->comm_count * flat_comm_bytes(header) +
-                        header->instrument_count * sizeof(struct summary_instrument) +
-                        header->row_count * sizeof(struct summary_row) +
-                        header->host_count * sizeof(struct summary_host);
+    return bytes ==
+           flat_header_bytes(header) + flat_summary_bytes(header) + header->comm_count * flat_comm_bytes(header) +
+               header->instrument_count * sizeof(struct summary_instrument) +
+               header->row_count * sizeof(struct summary_row) + header->host_count * sizeof(struct summary_host);
 }
 
 /* Sorted, as merging wants them, and each on a host that there is. */

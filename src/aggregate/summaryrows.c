@@ -78,8 +78,8 @@ int summary_rows_merge(struct summary *summary, const struct summary *other)
     if (!rows)
         return -1;
     while (a < summary->row_count || b < other->row_count) {
-        bool mine = b == other->row_count ||
-                    (a < summary->row_count && row_order(&summary->rows[a], &other->rows[b]) <= 0);
+        bool mine =
+            b == other->row_count || (a < summary->row_count && row_order(&summary->rows[a], &other->rows[b]) <= 0);
         rows[count] = mine ? summary->rows[a++] : other->rows[b++];
         if (!mine)
             rows[count].host = (uint32_t)host_place(summary, other->hosts[rows[count].host].name);

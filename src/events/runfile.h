@@ -131,7 +131,7 @@ struct run_header {
     uint64_t calls, call_count;
     uint64_t first_instrument;
     uint64_t lost[LOSS_PLACES]; /* by enum loss_cause */
-    char mpi[64];      /* the MPI library's own words */
+    char mpi[64];               /* the MPI library's own words */
     char host[64];
     char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
     char program[256];
@@ -164,12 +164,12 @@ struct run_header {
     uint64_t pid_namespace;  /* in which pid is its number: the inode of /proc/self/ns/pid; 0: not known */
     /* The launcher's word for it, which holds until world_size is set: the rank + 1, and of how many; 0: not known. */
     uint32_t launched_as, launched_size;
-    uint64_t origin;  /* struct origin_record; 0: not told */
-    uint32_t uid;     /* of the user, where origin is told */
-    uint32_t apart;   /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
-    uint64_t drained; /* bytes of its chunks that lie in the output directory already, and here no more (drain.h) */
+    uint64_t origin;      /* struct origin_record; 0: not told */
+    uint32_t uid;         /* of the user, where origin is told */
+    uint32_t apart;       /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
+    uint64_t drained;     /* bytes of its chunks that lie in the output directory already, and here no more (drain.h) */
     uint64_t spool_limit; /* on what lies here; 0: none */
-    uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, where it was */
+    uint32_t clock_way;   /* enum clock_way: how this kernel's clock was measured, where it was */
     uint32_t clock_trouble; /* enum clock_trouble: why it was not, or not each time */
     uint32_t collected;     /* 1: its figures are in a result already, which is being brought to the disk (collect.h) */
     uint32_t reserved_end;
@@ -179,8 +179,8 @@ struct run_header {
 enum { ORIGIN_USER_BYTES = 64, ORIGIN_JOB_BYTES = 128, ORIGIN_COMMAND_BYTES = 1024, ORIGIN_DIRECTORY_BYTES = 512 };
 struct origin_record {
     char user[ORIGIN_USER_BYTES];
-    char scheduler_job[ORIGIN_JOB_BYTES]; /* "slurm 4711"; "" = none */
-    char command[ORIGIN_COMMAND_BYTES];   /* the program and its arguments */
+    char scheduler_job[ORIGIN_JOB_BYTES];   /* "slurm 4711"; "" = none */
+    char command[ORIGIN_COMMAND_BYTES];     /* the program and its arguments */
     char directory[ORIGIN_DIRECTORY_BYTES]; /* the working directory */
 };
 

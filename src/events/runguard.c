@@ -30,8 +30,8 @@ static bool is_ours(uintptr_t address)
 static bool page_replace(uintptr_t address)
 {
     uintptr_t page = address & ~(uintptr_t)(RUN_PAGE_BYTES - 1);
-    void *memory = mmap((void *)page, RUN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-                        -1, 0);
+    void *memory =
+        mmap((void *)page, RUN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (memory == MAP_FAILED)
         return false;
     if (memory == (void *)guarded->header && header_is_copied)

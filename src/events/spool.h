@@ -33,8 +33,8 @@ enum { SPOOL_BASES_MOST = 3, SPOOL_PATH_BYTES = PATH_MAX, SPOOL_PROBLEM_BYTES = 
 size_t spool_bases(const char *bases[SPOOL_BASES_MOST]);
 
 /*
- * Makes the spool of an output directory, which is an absolute path. Nothing in that directory is touched. Returns 0, or
- * -1 with a reason in problem[]. A base that could not be used is named there as well when another one was taken.
+ * Makes the spool of an output directory, which is an absolute path. Nothing in that directory is touched. Returns 0,
+ * or -1 with a reason in problem[]. A base that could not be used is named there as well when another one was taken.
  */
 int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES]);
 

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * `words` end with NULL, and the first is the name. What it says goes to the descriptor `told`. Returns its number, which
- * waitpid finds with __WCLONE alone, or -1 with errno.
+ * `words` end with NULL, and the first is the name. What it says goes to the descriptor `told`. Returns its number,
+ * which waitpid finds with __WCLONE alone, or -1 with errno.
  */
 pid_t collect_start(const char *const words[], int told);
 

@@ -54,10 +54,11 @@ void environment_tell(bool trace_refused, bool samples_refused)
     if (trace_refused)
         opened_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
     if (samples_refused && !book.run.said)
-        opened_say("%s", sampler_is_guarded()
-                             ? "mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the directory to write into; no samples are taken"
-                             : "mpit: MPIT_SAMPLE_HZ needs libmpit-sampler.so in LD_PRELOAD, in front of libmpit.so; no "
-                               "samples are taken. mpit-run --sample sets both.");
+        opened_say("%s",
+                   sampler_is_guarded()
+                       ? "mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the directory to write into; no samples are taken"
+                       : "mpit: MPIT_SAMPLE_HZ needs libmpit-sampler.so in LD_PRELOAD, in front of libmpit.so; no "
+                         "samples are taken. mpit-run --sample sets both.");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
         opened_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
     clock_barriers_tell();

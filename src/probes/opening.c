@@ -128,7 +128,8 @@ bool run_start(struct opened *opened)
         return false;
     }
     if (problem.text[0]) {
-        opened_say("mpit: %s%s", problem.text, run_has_file(&book.run) ? "" : "; this process is counted in memory only");
+        opened_say("mpit: %s%s", problem.text,
+                   run_has_file(&book.run) ? "" : "; this process is counted in memory only");
         book.run.said = !run_has_file(&book.run);
     } else {
         opened->trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);

@@ -11,8 +11,10 @@
  *     opal_progress:  jmp *gate_opal_progress   -> the definition below      or, at rest, the library's
  *     relay i:        jmp *relay_targets[i]     -> ask_i: ask, and note      or, at rest, the component's function
  *
- * Only where one thread at a time calls MPI: of several that poll, one may meet none of the eighth polls.
+ * Only where one thread at a time calls MPI: of several that poll, one may meet none of the eighth polls. And not while
+ * operations below MPI are counted: those that begin in a relay belong to another call than the one that polls.
  */
+#include "fabric.h"
 #include "gate.h"
 #include "polling.h"
 #include "preload.h"
@@ -227,7 +229,7 @@ HOT void watch_look(const struct log *log)
     if (__builtin_expect(log->state->since == watch.call, 1))
         return;
     watch.call = log->state->since;
-    if (++stall_rest.calls <= watch.enough || !RELAXED_LOAD(&watch.able))
+    if (++stall_rest.calls <= watch.enough || !RELAXED_LOAD(&watch.able) || RELAXED_LOAD(&fabric_on))
         return;
     watch_turn(true);
     if (!__atomic_load_n(&watch.able, __ATOMIC_SEQ_CST)) /* since we looked */

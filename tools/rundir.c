@@ -173,7 +173,12 @@ static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
 static void run_file_add(struct run_dir *dir, const char *path)
 {
     struct run_reader reader;
-    if (run_reader_open(&reader, path) != 0) {
+    bool opened = run_reader_open(&reader, path) == 0;
+    if (!opened && access(path, F_OK) != 0 && errno == ENOENT) {
+        dir->vanished = true; /* it was collected since it was found */
+        return;
+    }
+    if (!opened) {
         problem_add(dir, "%s %s", path, reader.error);
         return;
     }
@@ -545,9 +550,10 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
         if (i)
             run_dir_close(dir);
         result = contents_read(dir, path, error);
-        if (dir->named || (before == run_dir_count(path) && (!dir->passing || dir->job_count)))
+        bool missed = dir->vanished || (dir->passing && !dir->job_count);
+        if (dir->named || (before == run_dir_count(path) && !missed))
             break;
-        if (dir->passing)
+        if (missed)
             nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
     if (result != 0)

@@ -54,6 +54,7 @@ struct run_dir {
     bool named;     /* one file, which is taken whoever owns it */
     uid_t owner;    /* of the directory */
     size_t foreign; /* files that were left out for their owners */
+    bool vanished;  /* a live file was collected while the directory was read */
     size_t passing; /* live files that were left out, since a result has their figures */
     char **notes;   /* which processes of a job left no run file where there should be one */
     size_t note_count;

@@ -9,7 +9,6 @@
 #define ABI_NAME "MPICH"
 #define ABI_IN_PLACE ((void *)-1)
 #define ABI_HANDLES_ARE_SYMBOLS 0
-#define ABI_JOB_COMM_TAG 2411 /* jobcomm.h: of a space of its own, in which no message of the program is */
 
 /* The library with that version text has this ABI: all that are not Open MPI descend from MPICH. */
 static inline bool abi_is_spoken_by(bool open_mpi)

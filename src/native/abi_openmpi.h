@@ -9,10 +9,6 @@
 #define ABI_NAME "Open MPI"
 #define ABI_IN_PLACE ((void *)1)
 #define ABI_HANDLES_ARE_SYMBOLS 1
-/* jobcomm.h: of the library's own tags, which are below 0, and none that it uses: its nonblocking collectives count
- * from -27 down to -2^30, one each, and one that the program left behind would take what has its tag. Transports keep
- * 24 bits of a tag or 20: what is left of this one is far down there, too. */
-#define ABI_JOB_COMM_TAG (-0x7F777778)
 
 /* The library with that version text has this ABI. */
 static inline bool abi_is_spoken_by(bool open_mpi)

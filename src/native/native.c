@@ -243,8 +243,6 @@ static void constants_find(void)
     native.uint32 = native_object("ompi_mpi_uint32_t");
     native.int64 = native_object("ompi_mpi_int64_t");
     native.uint64 = native_object("ompi_mpi_uint64_t");
-    /* what MPI_Comm_create_group is made of, which refuses the tags below 0 that MPI_ANY_TAG does not match */
-    native.comm_of_group = (__typeof__(native.comm_of_group))native_symbol("ompi_comm_create_group");
 }
 
 #else
@@ -282,7 +280,6 @@ static void constants_find(void)
     native.uint32 = MPI_UINT32_T;
     native.int64 = MPI_INT64_T;
     native.uint64 = MPI_UINT64_T;
-    native.comm_of_group = native.Comm_create_group;
 }
 
 #endif

@@ -27,7 +27,6 @@
     X(Comm_free)                                                                                                       \
     X(Comm_get_attr)                                                                                                   \
     X(Comm_get_parent)                                                                                                 \
-    X(Comm_create_group)                                                                                               \
     X(Comm_group)                                                                                                      \
     X(Comm_rank)                                                                                                       \
     X(Comm_remote_group)                                                                                               \
@@ -81,9 +80,6 @@ struct native {
 #undef PMPI_FIELD
     __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, as the next one */
     __typeof__(&MPI_File_get_byte_offset) File_get_byte_offset;
-    /* A communicator of a group, made by messages alone that no receive of the program matches; NULL: not in this
-     * library */
-    int (*comm_of_group)(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made);
 #if MPI_VERSION >= 4
     __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library that is older than mpi.h */
 #endif

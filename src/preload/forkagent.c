@@ -100,9 +100,6 @@ void launcher_prepare(int argc, char *argv[], const char *here)
         return;
     path[bytes] = '\0';
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    bool known = strcmp(name, "orterun") == 0;
-    if (!known && strcmp(name, "prterun") != 0) /* that of Open MPI 5, which has other parameters */
-        return;
-    if (!known || !agent_set(agent, preload, argc, argv))
-        setenv("MPIT_REDUCE", "0", 1);
+    if (strcmp(name, "orterun") == 0) /* that of Open MPI 5, prterun, has other parameters */
+        agent_set(agent, preload, argc, argv);
 }

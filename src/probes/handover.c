@@ -138,7 +138,7 @@ static void collector_run(const char *spool, const char *output)
         close(pipe_ends[0]);
     text[strcspn(text, "\n")] = '\0';
     if (text[0])
-        native_say("%s", text);
+        opened_say("%s", text);
 }
 
 /* Of the processes of a node the first one, where the launcher tells which it is. */

@@ -38,22 +38,6 @@ void job_comm_make_early(void)
     errors_release(own);
 }
 
-bool job_comm_comes_late(void)
-{
-    return native.comm_of_group != NULL;
-}
-
-void job_comm_make_late(void)
-{
-    MPI_Group group = native.group_null;
-    if (ours.made || !job_comm_comes_late() || native.Comm_group(native.comm_world, &group) != MPI_SUCCESS)
-        return;
-    MPI_Errhandler own = errors_hold();
-    made(native.comm_of_group(native.comm_world, group, ABI_JOB_COMM_TAG, &ours.comm));
-    errors_release(own);
-    native.Group_free(&group);
-}
-
 MPI_Comm job_comm(void)
 {
     return ours.made ? ours.comm : native.comm_null;

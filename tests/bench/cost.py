@@ -30,7 +30,7 @@ import tempfile
 
 LIMIT_INSTRUCTIONS = {"tallies": 170, "trace": 200, "untimed": 170}  # packing is part of a trace
 LIMIT_GROWTH_KIB = 256
-LIMIT_OF_PLAIN = 1.35  # an event of any class beside one of the plain calls; local functions are not judged
+LIMIT_OF_PLAIN = 1.4  # an event of any class beside one of the plain calls; local functions are not judged
 # Where the program does not want the statuses, mpit does: what the library takes to fill them is added by mpit (waitmany,
 # write). A library that asks UCX in the call is watched there (fence).
 LIMIT_OF_SOME = {"waitmany": 1.45, "write": 1.85, "fence": 1.5}

@@ -81,7 +81,7 @@ for mpi in "${mpis[@]}"; do
     same "MPIT_DISABLE" $mpi LD_PRELOAD="$mpit" MPIT_DISABLE=1 MPIT_OUTPUT="$work/disabled"
     silent
     check "  writes nothing" test ! -e "$work/disabled"
-    same "a directory that cannot be made" $mpi LD_PRELOAD="$mpit" MPIT_OUTPUT=/proc/no/such MPIT_TRACE=1
+    same "a directory that cannot be made" $mpi LD_PRELOAD="$mpit" MPIT_OUTPUT=/proc/no/such MPIT_SPOOL="$work" MPIT_TRACE=1
     says 1 "/proc/no/such cannot be written"
     same "settings that cannot be used" $mpi LD_PRELOAD="$mpit" MPIT_FLIGHT_EVENTS=-1 MPIT_TRACE=yes
     says 1 "MPIT_FLIGHT_EVENTS=-1 cannot be used: allowed are whole numbers from 0 to"
@@ -129,7 +129,7 @@ printf '#!/bin/sh\n%s weak\n' "$build/tests/asking" >"$work/job.sh"
 chmod +x "$work/job.sh"
 gives "a serial step of a job's script" 0 "initialized 0" "$build/bin/mpit-run" --output "$work/serial" "$work/job.sh"
 for mpi in "${mpis[@]}"; do
-    gives "$mpi: the program takes MPI for loaded" 0 initialized "mpirun.$mpi" -n 2 env LD_PRELOAD="$mpit" \
+    gives "$mpi: the program takes MPI for loaded" 0 initialized "mpirun.$mpi" -n 1 env LD_PRELOAD="$mpit" \
         MPIT_OUTPUT="$work/asked-$mpi" "$build/tests/asking" init
     recorded "$work/asked-$mpi"
     gives "$mpi: and mpit-run --mpi says which" 0 initialized "$build/bin/mpit-run" --quiet --mpi $mpi \

@@ -1,6 +1,6 @@
 /*
- * A communicator of mpit's own, of all processes of the world, for clocks that are measured with MPI (clocks_mpi.h). It is
- * made only where the user says that all processes take part: mpit_clock_sync is "mpi".
+ * A communicator of mpit's own, of all processes of the world, for clocks that are measured with MPI (clocks_mpi.h). It
+ * is made only where the user says that all processes take part: mpit_clock_sync is "mpi".
  */
 #ifndef MPIT_PROBES_JOBCOMM_H
 #define MPIT_PROBES_JOBCOMM_H

@@ -204,7 +204,7 @@ apart() {
 # Each rank in a PID namespace of its own (containers.py).
 contained() {
     local line
-    mpirun_on "$1" mpit-a:1,mpit-b:1
+    mpirun_on "$1" mpit-a:2
     cp "$here/containers.py" "$here/livefiles.py" "$work" # the hosts see the build and no other part of the tree
     hosts_on mpit-a env ${preload:+LD_PRELOAD="$preload"} timeout --kill-after=5 240 python3 "$work/containers.py" "$build" \
         "$1" "$work" "${mpirun[@]}" -n 2 >"$work/said" 2>&1 || echo "not ok containers.py ended with status $?" >>"$work/said"

@@ -223,8 +223,9 @@ static void unwritable_directory_is_a_problem_and_no_end(void **state)
         if (chmod(directory, 0555) != 0 || (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0))
             _exit(2);
         bool right = run_open(&run, directory, MEGABYTE, 0, &problem) == 0 && !run_has_file(&run) &&
-                     strstr(problem.text, "cannot write into the directory of live files") && strstr(problem.text, directory) &&
-                     strstr(problem.text, "Permission denied") && run.header->lost[LOSS_NO_FILE] == 1;
+                     strstr(problem.text, "cannot write into the directory of live files") &&
+                     strstr(problem.text, directory) && strstr(problem.text, "Permission denied") &&
+                     run.header->lost[LOSS_NO_FILE] == 1;
         _exit(right ? 0 : 1);
     }
     int status;

@@ -14,16 +14,27 @@
 struct wanted {
     const char *path;        /* as it was named, */
     char absolute[PATH_MAX]; /* and from the root on */
+    char real[PATH_MAX];     /* and without links; "" where it is not made yet */
     bool exists;
     dev_t device;
     ino_t inode;
 };
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A directory of another name is not asked for: its file system may not answer. */
 static bool is_wanted(const struct wanted *wanted, const char *output)
 {
     struct stat st;
     if (!wanted->path || strcmp(wanted->absolute, output) == 0)
         return true;
+    if (strcmp(last_part(wanted->absolute), last_part(output)) != 0 &&
+        strcmp(last_part(wanted->real), last_part(output)) != 0)
+        return false;
     return wanted->exists && stat(output, &st) == 0 && st.st_dev == wanted->device && st.st_ino == wanted->inode;
 }
 
@@ -106,6 +117,8 @@ int spools_find(struct spool_list *spools, const char *output)
     *spools = (struct spool_list){.list = NULL};
     if (output)
         absolute_make(wanted.absolute, output);
+    if (output && !realpath(output, wanted.real))
+        wanted.real[0] = '\0';
     if (output && stat(output, &st) == 0) {
         wanted.exists = true;
         wanted.device = st.st_dev;

@@ -25,7 +25,7 @@ import trial
 RANKS = 2
 STALL = 12  # seconds
 LONGER = 0.5  # seconds that a round may last longer than the native job's longest
-LATER = 3.0  # seconds that a recorded job may end later
+LATER = 5  # seconds that a recorded job may end later
 SHORT, LONG = 3, STALL + 4  # seconds of rounds
 AT_ONCE = 4  # jobs, which sleep most of the time
 

@@ -35,6 +35,7 @@ struct parts {
 
 struct work {
     const struct spool *spool;
+    bool homeless; /* there is no place for the output directory */
     const struct collect_wish *wish;
     struct collected *sum;
     char *problem;
@@ -96,7 +97,7 @@ static bool is_ended(const struct run_header *header)
 static bool is_idle(const char *path, int seconds)
 {
     struct stat st;
-    return !seconds || (stat(path, &st) == 0 && time(NULL) - st.st_ctime >= seconds);
+    return !seconds || (stat(path, &st) == 0 && time(NULL) - st.st_mtime >= seconds);
 }
 
 static void parts_release(struct parts *parts)
@@ -306,6 +307,44 @@ static int results_settle(struct work *work, const struct parts *parts)
     return result;
 }
 
+/* What nobody has a place for is removed after a day. */
+enum { HOMELESS_SECONDS = 24 * 60 * 60 };
+
+/* Is the directory gone in which the output directory was to be? */
+static bool is_homeless(const char *output)
+{
+    char above[PATH_MAX];
+    snprintf(above, sizeof above, "%.4000s", output);
+    char *slash = strrchr(above, '/');
+    if (access(output, F_OK) == 0 || !slash)
+        return false;
+    slash[slash == above] = '\0';
+    return access(above, F_OK) != 0 && errno == ENOENT;
+}
+
+static bool all_are_idle(const struct spool *spool, int seconds)
+{
+    bool idle = true;
+    DIR *directory = opendir(spool->path);
+    for (struct dirent *entry; idle && directory && (entry = readdir(directory));) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%.3800s/%.255s", spool->path, entry->d_name);
+        idle = !name_is_live(entry->d_name) || is_idle(path, seconds);
+    }
+    if (directory)
+        closedir(directory);
+    return idle;
+}
+
+static void job_forget(const struct work *work, const struct part *parts, size_t count)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < count; i++) {
+        part_path(work, &parts[i], path);
+        unlink(path);
+    }
+}
+
 /* All processes of a job on this node. */
 static int job_collect(struct work *work, const struct part *parts, size_t count)
 {
@@ -340,10 +379,12 @@ static int jobs_collect(struct work *work, const struct parts *parts)
             end++;
         if (parts->list[begin].run.header.collected)
             continue;
-        if (job_has_ended(work, &parts->list[begin], end - begin))
-            result = job_collect(work, &parts->list[begin], end - begin);
-        else
+        if (!job_has_ended(work, &parts->list[begin], end - begin))
             work->sum->at_work += end - begin;
+        else if (work->homeless)
+            job_forget(work, &parts->list[begin], end - begin);
+        else
+            result = job_collect(work, &parts->list[begin], end - begin);
     }
     return result;
 }
@@ -371,10 +412,12 @@ static void spool_remove(const struct spool *spool)
 int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
                   char problem[COLLECT_PROBLEM_BYTES])
 {
-    struct work work = {spool, wish, sum, problem};
+    struct work work = {spool, wish->idle_seconds && is_homeless(spool->output), wish, sum, problem};
     struct parts parts = {.list = NULL};
     if (spool->owner != geteuid())
         return fail(&work, "%s belongs to another user, who has to collect it", spool->path);
+    if (work.homeless && !all_are_idle(spool, HOMELESS_SECONDS))
+        return 0;
     int lock = collect_lock(spool->path, wish->wait_ms);
     if (lock < 0 && errno == ENOENT)
         return 0; /* another process has just collected it */

@@ -13,6 +13,9 @@
  *   4  wish.visible is called: nobody has to wait for the disk
  *   5  the results are brought to the disk, and the live files go. Where the disk fails, the results go instead, and
  * the marks with them.
+ *
+ * Whoever collects what earlier jobs left (wish.idle_seconds) meets output directories whose place is gone, too. Their
+ * live files are removed after a day.
  */
 #ifndef MPIT_TOOLS_COLLECT_H
 #define MPIT_TOOLS_COLLECT_H

@@ -33,8 +33,15 @@ TRAMPOLINES;
 static void *next(const char *name);
 static void *library_look(void);
 
-__attribute__((visibility("default"))) struct mpit_preload mpit_preload = {
-    .version = PRELOAD_VERSION, .next = next, .library = library_look, .say = say_once};
+/* The linker's names for the first byte of this library, and the one behind its last. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+
+__attribute__((visibility("default"))) struct mpit_preload mpit_preload = {.version = PRELOAD_VERSION,
+                                                                           .next = next,
+                                                                           .library = library_look,
+                                                                           .say = say_once,
+                                                                           .begin = __ehdr_start,
+                                                                           .end = _end};
 
 /* This library's, where another libmpit.so in front of it has one of the same name. */
 extern struct mpit_preload own __attribute__((alias("mpit_preload"), visibility("hidden")));

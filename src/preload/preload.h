@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* Raised when the structure or the meaning of a gate changes. A recorder of another version does not record. */
-enum { PRELOAD_VERSION = 1 };
+enum { PRELOAD_VERSION = 2 };
 
 struct mpit_preload {
     uint32_t version;
@@ -30,6 +30,7 @@ struct mpit_preload {
     void (*say)(const char *line);
     /* Looks for an MPI library out of the global scope (RTLD_LOCAL), and returns its handle or NULL. */
     void *(*library)(void);
+    const char *begin, *end; /* what libmpit.so takes in memory */
 };
 
 extern struct mpit_preload mpit_preload;

@@ -24,12 +24,13 @@ static struct {
  * own stub for a function whose address it takes) is none. */
 static bool is_replaced(const char *name)
 {
-    void *first = dlsym(RTLD_DEFAULT, name);
-    Dl_info where, front;
+    const char *first = dlsym(RTLD_DEFAULT, name);
+    Dl_info where;
     const ElfW(Sym) *symbol = NULL;
-    if (!first || !dladdr1(first, &where, (void **)&symbol, RTLD_DL_SYMENT) || !dladdr(&mpit_preload, &front))
+    if (!first || (first >= mpit_preload.begin && first < mpit_preload.end) ||
+        !dladdr1(first, &where, (void **)&symbol, RTLD_DL_SYMENT))
         return false;
-    return where.dli_fbase != front.dli_fbase && (!symbol || symbol->st_shndx != SHN_UNDEF);
+    return !symbol || symbol->st_shndx != SHN_UNDEF;
 }
 
 static bool is_library(void *next, void *profiled)

@@ -194,7 +194,7 @@ class Chaos:
     def tried(self, scenario):
         """Runs a scenario natively and recorded, and judges."""
         native, native_ledgers = self.job(scenario, False, 60)
-        if native.hung or (scenario.end in WELL and native.status):
+        if native.hung or not native_ledgers or (scenario.end in WELL and native.status):
             self.judge.skip(str(scenario), "it hangs natively" if native.hung else "it crashes natively")
             return
         recorded, ledgers = self.job(scenario, True, native.seconds + PATIENCE)

@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+"""What a killed job leaves in the spool: the next job of the same user sees to it.
+
+    leftovers.py BUILD
+
+A job (chaos.c, which kills itself) leaves its live file. The file is made older, and another job runs. With its output
+directory the file is collected. Where the directory above is gone, the file stays for a day, and then it goes.
+"""
+import glob
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+import trial
+
+MINUTES, DAY = 120, 25 * 3600  # seconds; the next job takes what is older than a minute, and than 24 hours
+PATIENCE = 20  # seconds
+
+
+def job(build, mpi, directory, output, end):
+    """One rank that ends by END. -> Ended"""
+    variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_OUTPUT": output, "MPIT_SPOOL": directory + "/spool"}
+    words = [f"{build}/tests/chaos-{mpi}", directory, "1", "5", end, "0"]
+    return trial.run([*trial.launcher(mpi, 1, variables), *words], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
+
+
+def live_files(directory):
+    """All that are in the spools."""
+    return glob.glob(directory + "/spool/*/*/*.mpit")
+
+
+def comes(condition):
+    """The job before started mpit-collect, which nobody waits for."""
+    end = time.monotonic() + PATIENCE
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def left(build, mpi, directory, output, age):
+    """A killed job's live file, AGE seconds old. -> what is wrong"""
+    ended = job(build, mpi, directory, output, "kill")
+    files = live_files(directory)
+    for path in files:
+        os.utime(path, (time.time() - age, time.time() - age))
+    return [] if len(files) == 1 else [f"live files: {files}", str(ended)]
+
+
+def judged(judge, build, mpi, directory):
+    """All cases on one MPI."""
+    first, other, lost = (f"{directory}/{name}" for name in ("first", "other", "lost/output"))
+    os.mkdir(directory + "/spool")
+    judge.check(f"{mpi}: a killed job leaves its live file", left(build, mpi, directory, first, MINUTES))
+    ended = job(build, mpi, directory, other, "finalize")
+    judge.check(f"{mpi}: the next job brings it to its output directory",
+                [] if comes(lambda: not live_files(directory) and glob.glob(first + "/*.mpit")) else [str(ended), str(live_files(directory))])
+    os.mkdir(directory + "/lost")
+    judge.check(f"{mpi}: another one leaves its file", left(build, mpi, directory, lost, MINUTES))
+    os.rmdir(directory + "/lost")
+    count = len(glob.glob(other + "/*.summary"))
+    job(build, mpi, directory, other, "finalize")
+    comes(lambda: len(glob.glob(other + "/*.summary")) > count)
+    time.sleep(0.5)
+    files = live_files(directory)
+    judge.check(f"{mpi}: it stays for some time where its place is gone", [] if len(files) == 1 else [f"live files: {files}"])
+    for path in files:
+        os.utime(path, (time.time() - DAY, time.time() - DAY))
+    job(build, mpi, directory, other, "finalize")
+    judge.check(f"{mpi}: and goes after a day", [] if comes(lambda: not glob.glob(directory + "/spool/*/*")) else
+                [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
+
+
+def main():
+    """Both MPIs."""
+    build = os.path.abspath(sys.argv[1])
+    judge = trial.Judge()
+    for mpi in trial.mpis(build):
+        directory = tempfile.mkdtemp(prefix="mpit-leftovers.")
+        try:
+            judged(judge, build, mpi, directory)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+    sys.exit(judge.verdict())
+
+
+main()

@@ -102,7 +102,9 @@ enum loss_cause run_file_trouble(struct run *run, int error)
 {
     char text[sizeof run->path + 128];
     bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-    snprintf(text, sizeof text, "%s cannot grow: %s; what does not fit is counted as lost", run->path, strerror(error));
+    const char *slash = strrchr(run->path, '/'); /* without the name: a job's processes say the same, and one of them */
+    snprintf(text, sizeof text, "live files in %.*s cannot grow: %s; what does not fit is counted as lost",
+             slash ? (int)(slash - run->path) : 0, run->path, strerror(error));
     if (run_has_file(run))
         run_tell(run, text);
     return full ? LOSS_DISK_FULL : LOSS_NO_FILE;

@@ -31,7 +31,7 @@ static struct event *place_of(const struct log *log, uint32_t number)
 /* The places of block number `block`. */
 static void block_set(struct log *log, uint32_t block)
 {
-    uint64_t capacity = log->chunk->capacity;
+    uint64_t capacity = log->backlog.capacity;
     uint64_t blocks = capacity < SMALL_EVENTS ? 1 : (capacity + BLOCK_EVENTS - 1) / BLOCK_EVENTS;
     blocks = capacity >= SMALL_EVENTS && blocks < 2 ? 2 : blocks;
     log->backlog.begin = (uint32_t)(block * capacity / blocks);
@@ -53,7 +53,7 @@ static uint32_t piece_events(const struct backlog *backlog)
 
 static bool is_small(const struct log *log)
 {
-    return log->backlog.end - log->backlog.begin == log->chunk->capacity;
+    return log->backlog.end - log->backlog.begin == log->backlog.capacity;
 }
 
 /* Behind place `at`: the end of the piece, or of the block. */
@@ -71,7 +71,10 @@ static void limit_set(struct log *log, uint32_t at)
 
 void backlog_begin(struct log *log)
 {
-    uint32_t at = (uint32_t)(log->cursor - place_of(log, 0));
+    uint32_t capacity = log->chunk->capacity; /* event n lies in place n % capacity */
+    uint32_t at = (uint32_t)(cell_load(&log->own.tally.cells->events) % capacity);
+    log->backlog.capacity = capacity;
+    log->cursor = place_of(log, at);
     block_at(log, at);
     limit_set(log, at);
 }
@@ -79,9 +82,11 @@ void backlog_begin(struct log *log)
 void backlog_repair(struct log *log)
 {
     uint64_t events = cell_load(&log->own.tally.cells->events);
-    uint32_t capacity = log->chunk->capacity, at = (uint32_t)(events % capacity);
+    uint32_t capacity = log->backlog.capacity, at = (uint32_t)(events % capacity);
     if (at == 0 && events && __atomic_load_n(&log->chunk->turned, __ATOMIC_RELAXED) != events)
         at = capacity;
+    if (at < log->backlog.begin || at > log->backlog.end)
+        block_at(log, at % capacity); /* the count is gone with the file */
     log->cursor = place_of(log, at);
     if (log->cursor == log->limit)
         backlog_turn(log);
@@ -216,7 +221,7 @@ static void piece_end(struct log *log, uint32_t at)
 void backlog_turn(struct log *log)
 {
     struct backlog *backlog = &log->backlog;
-    uint32_t at = (uint32_t)(log->cursor - place_of(log, 0)), capacity = log->chunk->capacity;
+    uint32_t at = (uint32_t)(log->cursor - place_of(log, 0)), capacity = log->backlog.capacity;
     uint64_t events = cell_load(&log->own.tally.cells->events);
     if (at == backlog->end) {
         block_end(log, events);

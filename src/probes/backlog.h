@@ -23,6 +23,7 @@ struct log;
 
 struct backlog {
     uint32_t begin, end;     /* places of the block that is being recorded */
+    uint32_t capacity;       /* of the buffer. The chunk's own may be gone: with the file it lies in (runguard.h) */
     struct packing *packing; /* where blocks are packed; NULL: nowhere yet, or there is no memory */
     bool asked;              /* for that memory */
     bool moving;             /* the block before is on its way */
@@ -31,7 +32,7 @@ struct backlog {
     enum loss_cause cause;   /* why */
 };
 
-/* The log has a buffer, and its cursor is set: sets its limit. */
+/* The log has a buffer: sets its cursor and its limit. */
 void backlog_begin(struct log *log);
 /* A signal handler has left the recorder by a jump: the cursor goes to where the count of events says. What was being
  * written is lost. */

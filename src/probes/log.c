@@ -163,8 +163,6 @@ void *log_map(size_t bytes)
 static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t capacity)
 {
     log->chunk = chunk;
-    log->cursor = (struct event *)(chunk + 1);
-    log->cursor += cell_load(&log->own.tally.cells->events) % chunk->capacity; /* event n lies in place n % capacity */
     backlog_begin(log);
     moment_buffer_make(&log->own, capacity);
     __atomic_store_n(&log->own.buffer, chunk, __ATOMIC_RELEASE);

@@ -37,11 +37,6 @@ static void directory_read(struct opened *opened)
         opened->directory[0] = '\0';
 }
 
-static void run_problem_say(const char *text)
-{
-    native_say("mpit: %s", text);
-}
-
 static bool trace_is_ring(void)
 {
     char policy[KNOB_TEXT_BYTES];
@@ -90,6 +85,11 @@ void opened_say(const char *format, ...)
     bool first = said_in[0] ? spool_speaks_first(said_in, hash) : !book.run.header || run_rank(book.run.header) <= 0;
     if (n > 0 && first)
         native_say("%s", line);
+}
+
+static void run_problem_say(const char *text)
+{
+    opened_say("mpit: %s", text);
 }
 
 /* Opens the live file in the spool. The spool may be removed between the two steps, by who collects another job. */

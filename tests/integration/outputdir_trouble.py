@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Output directories that freeze, refuse mappings, fail, are full, or go away: the program must not notice.
+"""Output directories that freeze, refuse mappings, fail, are full, or go away, and live files that are cut off: the program
+must not notice.
 
     outputdir_trouble.py BUILD [--all] [--only TEXT]
 
@@ -10,6 +11,7 @@ LATER seconds after its, and that everything was recorded or a line tells what i
 import argparse
 import concurrent.futures
 import contextlib
+import glob
 import json
 import os
 import re
@@ -42,7 +44,7 @@ class Place:
 
     def __init__(self, directory, process=None):
         self.directory, self.process = directory, process
-        self.run = directory + "/run"
+        self.run, self.spool = directory + "/run", None
 
 
 @contextlib.contextmanager
@@ -136,6 +138,12 @@ def remove(place):
     shutil.rmtree(place.run, ignore_errors=True)
 
 
+def cut_off(place):
+    """Each store into their mappings faults from now on."""
+    for path in glob.glob(place.spool + "/*/*/*.mpit"):
+        os.truncate(path, 0)
+
+
 def read_only(place):
     """Before the job begins."""
     done("mount", "-o", "remount,ro", place.directory)
@@ -157,6 +165,7 @@ TROUBLES = [
     ("full from the start", tmpfs("size=64k"), fill, None, SHORT),
     ("fills up", tmpfs("size=2m"), None, fill, SHORT),
     ("deleted", plain, None, remove, SHORT),
+    ("live files cut off", plain, None, cut_off, SHORT),
     ("read-only", tmpfs("size=2m"), read_only, None, SHORT),
 ]
 
@@ -201,7 +210,7 @@ def recorded(build, mpi, traced, trouble):
             place = stack.enter_context(made(work))
         except OSError as error:
             return str(error), None
-        ledgers = work + "/ledgers"
+        ledgers, place.spool = work + "/ledgers", spool
         os.mkdir(ledgers)
         if before:
             before(place)

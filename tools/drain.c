@@ -229,27 +229,37 @@ static void live_drain_alone(const struct spool *spool, const char *name, const 
     close(lock);
 }
 
-/* Returns how many processes are at work in the spool. Adds to *full how many were drained. */
-static size_t spool_look(const struct spool *spool, size_t *full)
+/* Has the file no header yet? One that is older, and has none, is damaged. */
+static bool file_begins(const char *path)
+{
+    enum { BEGIN_SECONDS = 10 };
+    struct stat st;
+    return stat(path, &st) == 0 && time(NULL) - st.st_mtime < BEGIN_SECONDS;
+}
+
+/* Returns how many processes are at work in the spool. *moved: something was drained. */
+static size_t spool_look(const struct spool *spool, bool *moved)
 {
     size_t working = 0, suffix = strlen(RUN_FILE_SUFFIX);
     DIR *directory = opendir(spool->path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         char live[PATH_MAX];
-        struct run_header header;
+        struct run_header header, later;
         size_t length = strlen(entry->d_name);
         if (length <= suffix || strcmp(entry->d_name + length - suffix, RUN_FILE_SUFFIX) != 0)
             continue;
         snprintf(live, sizeof live, "%.3800s/%.255s", spool->path, entry->d_name);
         if (!header_read(live, &header)) {
-            working++; /* it begins */
+            working += file_begins(live);
             continue;
         }
         if (header.phase == RUN_FINALIZED || process_life(&header) == LIFE_GONE)
             continue;
         working++;
-        if (is_full(&header) && ++*full)
-            live_drain_alone(spool, entry->d_name, live);
+        if (!is_full(&header))
+            continue;
+        live_drain_alone(spool, entry->d_name, live);
+        *moved = *moved || (header_read(live, &later) && later.drained > header.drained);
     }
     if (directory)
         closedir(directory);
@@ -270,11 +280,11 @@ int drain_run(const char *output)
     bool alone = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
     for (int vain = 0; alone && vain < LOOKS_IN_VAIN;) { /* at first a live file has no header yet */
         size_t working = 0;
-        size_t full = 0;
+        bool moved = false;
         for (size_t i = 0; i < spools.count; i++)
-            working += spool_look(&spools.list[i], &full);
+            working += spool_look(&spools.list[i], &moved);
         vain = working ? 0 : vain + 1;
-        if (!full)
+        if (!moved)
             nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
     }
     if (lock >= 0)

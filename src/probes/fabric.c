@@ -33,6 +33,32 @@ struct fabric_provider *fabric_provider(const char *name)
     return provider;
 }
 
+/* What the log said before: in the library, or outside of MPI. */
+struct mark {
+    uintptr_t innermost;
+    bool below;
+};
+
+/* The thread is in the recorder: calls of a signal handler pass meanwhile (log.h). False: it was there already, and a
+ * handler has interrupted it. */
+static inline bool mark_set(struct log *log, struct mark *mark)
+{
+    if (log->innermost && !log->below)
+        return false;
+    *mark = (struct mark){log->innermost, log->below};
+    RELAXED_STORE(&log->below, false);
+    RELAXED_STORE(&log->innermost, stack_lowest());
+    log_fence();
+    return true;
+}
+
+static inline void mark_clear(struct log *log, const struct mark *mark)
+{
+    log_fence();
+    RELAXED_STORE(&log->innermost, mark->innermost);
+    RELAXED_STORE(&log->below, mark->below);
+}
+
 /* Makes the tally that of the provider. False: there is no place for it. */
 static bool provider_select(struct log *log, struct fabric *fabric, struct fabric_provider *provider)
 {
@@ -127,14 +153,13 @@ static bool provider_turn(struct log *log, struct fabric *fabric, struct fabric_
 /* Who has not used that provider before, or another one since. NULL: it is not watched, or inside of an operation. */
 static __attribute__((noinline)) struct fabric *fabric_turn(struct log *log, struct fabric_provider *provider)
 {
-    struct fabric *fabric = log ? fabric_of(log) : NULL;
+    struct fabric *fabric = fabric_of(log);
     return fabric && !fabric->inside && provider && provider_turn(log, fabric, provider) ? fabric : NULL;
 }
 
-void fabric_begin_watched(struct fabric_op *op, struct fabric_provider *provider)
+static void op_begin(struct log *log, struct fabric_op *op, struct fabric_provider *provider)
 {
-    struct log *log = log_get();
-    struct fabric *fabric = log ? log->fabric : NULL;
+    struct fabric *fabric = log->fabric;
     if (__builtin_expect(
             !fabric || fabric->selected != provider || !provider || fabric->epoch != RELAXED_LOAD(&fabric_epoch), 0) &&
         !(fabric = fabric_turn(log, provider)))
@@ -148,6 +173,20 @@ void fabric_begin_watched(struct fabric_op *op, struct fabric_provider *provider
     op->key = 0;
     fabric->inside = 1;
     op->begin = clock_now();
+}
+
+void fabric_begin_watched(struct fabric_op *op, struct fabric_provider *provider)
+{
+    struct log *log = log_get();
+    struct mark mark;
+    if (!log)
+        return;
+    if (!mark_set(log, &mark)) {
+        run_lost(&book.run, LOSS_REENTERED, 1);
+        return;
+    }
+    op_begin(log, op, provider);
+    mark_clear(log, &mark);
 }
 
 void fabric_poll_begin(struct fabric_op *op, struct fabric_provider *provider)
@@ -286,7 +325,7 @@ static __attribute__((noinline)) void end_rare(struct fabric_op *op, struct even
     }
 }
 
-void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, enum fabric_outcome outcome)
+static void op_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, enum fabric_outcome outcome)
 {
     uint64_t end = clock_now(), duration = end - op->begin;
     struct log *log = op->log;
@@ -320,6 +359,16 @@ void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t by
         call_charge(op, function, end);
 }
 
+void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, enum fabric_outcome outcome)
+{
+    struct log *log = op->log;
+    struct mark mark;
+    if (!mark_set(log, &mark))
+        return;
+    op_end(op, function, bytes, outcome);
+    mark_clear(log, &mark);
+}
+
 /* So many threads are inside of an operation, whose end this one may be told of. */
 static int64_t threads_inside(void)
 {
@@ -347,7 +396,7 @@ static void done_add(struct log *log, struct event *done, struct fabric_provider
         done_wait(done, provider, now, completed, failed);
 }
 
-void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)
+static void poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)
 {
     uint64_t end = clock_now();
     struct log *log = op->log;
@@ -373,6 +422,16 @@ void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint3
         fabric_flush(log);
 }
 
+void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)
+{
+    struct log *log = op->log;
+    struct mark mark;
+    if (!mark_set(log, &mark))
+        return;
+    poll_end(op, found, completed, failed);
+    mark_clear(log, &mark);
+}
+
 void fabric_within_begin(struct fabric_op *op)
 {
     struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;
@@ -393,10 +452,9 @@ void fabric_within_end(struct fabric_op *op)
     op->fabric->polling = op->nested;
 }
 
-void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint32_t failed)
+static void completion_add(struct log *log, struct fabric_provider *provider, uint32_t completed, uint32_t failed)
 {
-    struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;
-    struct fabric *fabric = log ? fabric_of(log) : NULL;
+    struct fabric *fabric = fabric_of(log);
     if (!fabric || !provider || !provider_turn(log, fabric, provider))
         return;
     uint64_t now = clock_now();
@@ -405,6 +463,16 @@ void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint
         fabric->last = now;
     if (!in_mpi(log))
         fabric_flush(log);
+}
+
+void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint32_t failed)
+{
+    struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;
+    struct mark mark;
+    if (!log || !mark_set(log, &mark))
+        return;
+    completion_add(log, provider, completed, failed);
+    mark_clear(log, &mark);
 }
 
 void fabric_forget(struct log *log)

@@ -23,6 +23,7 @@ interrupted() {
     local name=$1 code=$2
     shift 2
     run=$work/run-$mpi-$1
+    rm -rf "$run"
     if ! launch "$mpi" 1 env MPIT_RECORD_LOCAL_CALLS=1 MPIT_OUTPUT="$run" $more \
         LD_PRELOAD="$build/lib/libmpit.so" "$build/tests/interrupted-$mpi" "$@" >"$work/said" 2>"$work/out" </dev/null; then
         not_ok "$mpi: $name runs" "$work/out"
@@ -42,6 +43,11 @@ for mpi in openmpi mpich; do
         interrupted "calls of handlers are recorded or lost, $mode" "$exact" $mode "$seconds"
         check "$mpi: the trace gives the tallies, $mode" "$build/bin/mpit-dump" --verify "$run"
     done
+    if [ "$mpi" = openmpi ] && ompi_info 2>/dev/null | grep -q "pml: ucx"; then
+        more="MPIT_TRACE=1 MPIT_FABRIC=1 OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any"
+        interrupted "calls of handlers are recorded or lost, with operations below MPI" "$exact" stack "$seconds"
+        check "$mpi: the trace gives the tallies, with operations below MPI" "$build/bin/mpit-dump" --verify "$run"
+    fi
     [ "$(uname -m)" = x86_64 ] || continue # the program does not know where it was interrupted
     more=MPIT_REDUCE=0 # the run file stays
     for mode in jump exit; do

@@ -72,14 +72,27 @@ static bool peer_add(const struct ward *ward, struct waits *waits, const struct 
 
 /* ---- what a call waits for --------------------------------------------------------------------------------------- */
 
+/* How often the process has come out of each function; how many there are. */
+static size_t calls_read(const struct run_reader *file, uint64_t counts[CALL_COUNT])
+{
+    const struct figures figures = {file};
+    size_t kinds = figures_read(&figures, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, CALL_COUNT);
+    return kinds < CALL_COUNT ? kinds : CALL_COUNT;
+}
+
+static uint64_t calls_done(const struct run_reader *file, uint32_t call)
+{
+    uint64_t counts[CALL_COUNT];
+    return call < calls_read(file, counts) ? counts[call] : 0;
+}
+
 /* Nonblocking ones that the process has posted there, and that are not complete: only then are they counted. */
 static uint64_t collectives_posted(const struct run_reader *file, const char *name)
 {
     uint64_t counts[CALL_COUNT], posted = 0;
-    const struct figures figures = {file};
     bool any = false; /* most programs have none, and their events need not be read for them */
-    size_t kinds = figures_read(&figures, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, CALL_COUNT);
-    for (size_t i = 0; i < kinds && i < CALL_COUNT; i++)
+    size_t kinds = calls_read(file, counts);
+    for (size_t i = 0; i < kinds; i++)
         any |= counts[i] && (call_table[i].fold == FOLD_POST_COLL || call_table[i].fold == FOLD_START);
     struct pending *list = NULL;
     bool whole;
@@ -109,13 +122,38 @@ static bool comm_is(const struct patient *patient, const char *name)
     return comm && strcmp(comm->name, name) == 0;
 }
 
+/* MPI_Finalize is a call of all processes. */
+static bool works_on(const struct patient *patient, const char *name)
+{
+    return patient->state.call == CALL_MPI_Finalize ? is_world(name) : comm_is(patient, name);
+}
+
 /* One before this one that is in the same collective: in a large job all are, and wait for the same few. */
 static const struct patient *companion(const struct ward *ward, const struct patient *patient, const char *name)
 {
     for (const struct patient *other = ward->patients; other < patient; other++)
-        if (other->state.call == patient->state.call && other->done == patient->done && comm_is(other, name))
+        if (other->state.call == patient->state.call && other->done == patient->done && works_on(other, name))
             return other;
     return NULL;
+}
+
+/* Nobody leaves it before all have come. */
+static bool is_of_all(uint32_t call)
+{
+    switch ((enum collective)call_table[call].op) {
+    case COLLECTIVE_BARRIER:
+    case COLLECTIVE_ALLGATHER:
+    case COLLECTIVE_ALLGATHERV:
+    case COLLECTIVE_ALLTOALL:
+    case COLLECTIVE_ALLTOALLV:
+    case COLLECTIVE_ALLTOALLW:
+    case COLLECTIVE_ALLREDUCE:
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Those who have the communicator and have not come to the collective that the patient is in: for them it waits. Who
@@ -127,6 +165,7 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
     if (!comm)
         return true;
     patient->done = collectives_done(patient->file, comm->name);
+    patient->waits.of_all = is_of_all(patient->state.call);
     const struct patient *like = companion(ward, patient, comm->name);
     for (size_t i = 0; like && good && i < like->waits.count; i++)
         good = wait_add(&patient->waits, like->waits.list[i].rank, WAIT_ALL);
@@ -143,6 +182,95 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
+/* Calls that are no collective operations, and that no member leaves before all have come: as MPI libraries do it. */
+static bool is_gathering(uint32_t call)
+{
+    switch ((enum call)call) {
+    case CALL_MPI_Finalize:
+    case CALL_MPI_Comm_dup:
+    case CALL_MPI_Comm_dup_with_info:
+    case CALL_MPI_Comm_split:
+    case CALL_MPI_Comm_split_type:
+    case CALL_MPI_Comm_create:
+    case CALL_MPI_Cart_create:
+    case CALL_MPI_Cart_sub:
+    case CALL_MPI_Graph_create:
+    case CALL_MPI_Dist_graph_create:
+    case CALL_MPI_Dist_graph_create_adjacent:
+    case CALL_MPI_Intercomm_merge:
+    case CALL_MPI_Comm_free:
+    case CALL_MPI_Comm_disconnect:
+    case CALL_MPI_Win_create:
+    case CALL_MPI_Win_allocate:
+    case CALL_MPI_Win_allocate_shared:
+    case CALL_MPI_Win_create_dynamic:
+    case CALL_MPI_Win_free:
+    case CALL_MPI_Win_fence:
+    case CALL_MPI_File_open:
+    case CALL_MPI_File_close:
+    case CALL_MPI_File_set_size:
+    case CALL_MPI_File_preallocate:
+    case CALL_MPI_File_set_view:
+    case CALL_MPI_File_sync:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A process of its members is in the same call there. */
+static bool is_inside(const struct ward *ward, const struct run_reader *file, uint32_t call, const char *name)
+{
+    bool inside = false;
+    for (size_t i = 0; i < ward->count && !inside; i++)
+        inside = ward->patients[i].file == file && ward->patients[i].state.call == call &&
+                 works_on(&ward->patients[i], name);
+    return inside;
+}
+
+/* The same as absent_add for a gathering call. How often a process made one is only known over all communicators: one
+ * that made more of them counts as one that has left. */
+static bool missing_add(const struct ward *ward, struct patient *patient)
+{
+    uint32_t call = patient->state.call;
+    const struct comm_record *comm = call == CALL_MPI_Finalize ? NULL : patient_comm(patient);
+    const char *name = comm ? comm->name : "MPI_COMM_WORLD";
+    bool good = true;
+    if (!comm && call != CALL_MPI_Finalize)
+        return true;
+    patient->done = calls_done(patient->file, call);
+    patient->waits.of_all = true;
+    const struct patient *like = companion(ward, patient, name);
+    for (size_t i = 0; like && good && i < like->waits.count; i++)
+        good = wait_add(&patient->waits, like->waits.list[i].rank, WAIT_ALL);
+    for (size_t i = 0; !like && good && i < ward->job->file_count; i++) {
+        const struct run_reader *file = run_job_file(ward->job, i);
+        bool left = file->header.phase == RUN_FINALIZED || calls_done(file, call) > patient->done;
+        bool member = is_world(name) || comm_named(file, name);
+        if (file != patient->file && member && !left && !is_inside(ward, file, call, name))
+            good = wait_add(&patient->waits, run_rank(&file->header), WAIT_ALL);
+    }
+    return good;
+}
+
+/* Who has not begun the oldest nonblocking collective that the process has under way on that communicator. */
+static bool late_add(const struct ward *ward, struct patient *patient, const struct comm_record *comm)
+{
+    bool good = true;
+    uint64_t posted = collectives_posted(patient->file, comm->name);
+    uint64_t before = collectives_done(patient->file, comm->name) - posted;
+    for (size_t i = 0; good && i < ward->job->file_count; i++) {
+        const struct run_reader *file = run_job_file(ward->job, i);
+        bool begun = !comm_named(file, comm->name) || collectives_done(file, comm->name) > before;
+        for (size_t k = 0; k < ward->count && !begun; k++) /* a blocking one */
+            begun = ward->patients[k].file == file && ward->patients[k].state.call < CALL_COUNT &&
+                    call_table[ward->patients[k].state.call].class == CLASS_COLLECTIVE &&
+                    comm_is(&ward->patients[k], comm->name);
+        good = begun || wait_add(&patient->waits, run_rank(&file->header), WAIT_ALL);
+    }
+    return good;
+}
+
 /* Whom the process's requests under way concern. */
 static bool requests_add(const struct ward *ward, struct patient *patient)
 {
@@ -152,11 +280,13 @@ static bool requests_add(const struct ward *ward, struct patient *patient)
     long count = pending_find(patient->file, &list, &whole);
     for (long i = 0; good && i < count; i++) {
         const struct comm_record *comm = list[i].comm ? patient->file->comms[list[i].comm] : NULL;
-        if (list[i].class == REQUEST_IS_COLL)
+        if (list[i].class == REQUEST_IS_COLL) {
             waits->collective = true;
-        else
+            good = !comm || late_add(ward, patient, comm);
+        } else
             good = peer_add(ward, waits, comm, list[i].peer, list[i].class == REQUEST_IS_SEND ? WAIT_TO : WAIT_FROM);
     }
+    waits->of_all = waits->collective;
     waits->requests = count != 1 || !whole || strcmp(patient->call, "MPI_Wait") != 0;
     free(list);
     return good;
@@ -189,6 +319,8 @@ static bool patient_waits(const struct ward *ward, struct patient *patient)
     int32_t peer = patient->state.peer;
     if (kind == CALL_NONE || kind >= CALL_COUNT || strcmp(patient->call, call_table[kind].name) != 0)
         return true;
+    if (is_gathering(kind))
+        return missing_add(ward, patient);
     if (call_table[kind].fold == FOLD_COMPLETION)
         return !waits_for_requests(patient->call) || requests_add(ward, patient);
     switch (call_table[kind].class) {
@@ -276,25 +408,6 @@ static const struct patient **blocked_find(const struct ward *ward, int32_t rank
     return blocked;
 }
 
-/* Only where nobody leaves before all have come is everybody waited for who has not. */
-static bool is_of_all(const struct patient *patient)
-{
-    switch ((enum collective)call_table[patient->state.call].op) {
-    case COLLECTIVE_BARRIER:
-    case COLLECTIVE_ALLGATHER:
-    case COLLECTIVE_ALLGATHERV:
-    case COLLECTIVE_ALLTOALL:
-    case COLLECTIVE_ALLTOALLV:
-    case COLLECTIVE_ALLTOALLW:
-    case COLLECTIVE_ALLREDUCE:
-    case COLLECTIVE_REDUCE_SCATTER:
-    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool waits_have(const struct waits *waits, int32_t rank, enum wait_kind kind)
 {
     for (size_t i = 0; i < waits->count; i++)
@@ -309,6 +422,15 @@ static bool is_met(const struct patient *other, int32_t rank, enum wait_kind kin
     if (kind == WAIT_FROM)
         return waits_have(&other->waits, rank, WAIT_TO);
     return kind == WAIT_TO && (other->waits.anybody || waits_have(&other->waits, rank, WAIT_FROM));
+}
+
+/* Are all waited for that have not entered? In a collective that some leave earlier, the only one is. */
+static bool is_needed(const struct waits *waits)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < waits->count; i++)
+        missing += waits->list[i].kind == WAIT_ALL;
+    return waits->of_all || missing == 1;
 }
 
 /* It ends when one of several requests does. */
@@ -334,7 +456,7 @@ static int32_t step(struct search *search, int32_t rank)
         const struct wait *wait = &patient->waits.list[search->next[rank]++];
         const struct patient *other =
             wait->rank >= 0 && wait->rank < search->ranks ? search->blocked[wait->rank] : NULL;
-        bool needs = wait->kind != WAIT_AT && (wait->kind != WAIT_ALL || is_of_all(patient));
+        bool needs = wait->kind != WAIT_AT && (wait->kind != WAIT_ALL || is_needed(&patient->waits));
         if (other && needs && search->visited[wait->rank] != 2 && !is_met(other, rank, wait->kind))
             return wait->rank;
     }

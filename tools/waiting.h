@@ -3,6 +3,7 @@
  *
  *   a send or receive ──> its peer          a completion call ──> the peers of the requests that are under way
  *   a collective ──> the members of the communicator that have not entered it          all of that: struct waits
+ *   MPI_Finalize, MPI_Comm_dup, MPI_Win_free and others, which are collective in effect ──> likewise
  *
  * A circle of ranks that wait is a deadlock where none of them does what another one waits for, and where they have
  * waited so long, while all of them lived, that no message can be on its way. A rank that is dead does not wait: those
@@ -27,6 +28,7 @@ struct waits {
     bool anybody;    /* it receives from whoever sends */
     bool requests;   /* the list is of requests under way, of which the call may complete others */
     bool collective; /* and one of them is of a nonblocking collective */
+    bool of_all;     /* it waits for all who have not entered, and not for some of them */
     bool posted;     /* it sends, and may have receives under way, by which others get rid of what they send */
 };
 
@@ -43,7 +45,8 @@ struct patient {
     bool unseen; /* whether it lives cannot be told from here, and it has not told an end */
     bool shown;
     struct waits waits;
-    uint64_t done; /* in a collective: how many it has behind it on that communicator */
+    uint64_t done; /* in a collective: how many it has behind it on that communicator; in a call like MPI_Comm_dup: how
+                    * many of these */
 };
 
 struct ward {

@@ -211,12 +211,14 @@ void waits_print(const struct patient *const *group, size_t count, FILE *out)
         if (kind == WAIT_ALL && (strchr(text, ',') || strchr(text, '-')))
             word = "which have not entered:";
         if (text[0] || (kind == WAIT_FROM && anybody)) {
-            fprintf(out, "%s%s%s %s%s", between, requests ? kind == WAIT_TO ? "sending " : "receiving " : "", word,
-                    text,
+            const char *doing = !requests || kind == WAIT_ALL ? "" : kind == WAIT_TO ? "sending " : "receiving ";
+            fprintf(out, "%s%s%s %s%s", kind == WAIT_ALL && collective ? ", in a nonblocking collective, " : between,
+                    doing, word, text,
                     kind != WAIT_FROM || !anybody ? ""
                     : text[0]                     ? " and anybody"
                                                   : "anybody");
             between = " and ";
+            collective = collective && kind != WAIT_ALL;
         }
     }
     if (collective)

@@ -72,8 +72,8 @@ static void fault_take(int number, siginfo_t *info, void *context)
 void run_guard(struct run *run)
 {
     /* SA_NODEFER: the count of what is lost lies in a page that may fault, too */
-    struct sigaction now, ours = {.sa_sigaction = fault_take,
-                                  .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER};
+    struct sigaction now,
+        ours = {.sa_sigaction = fault_take, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER};
     if (!run_has_file(run) || sigaction(SIGBUS, NULL, &now) != 0)
         return;
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == fault_take)

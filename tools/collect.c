@@ -2,6 +2,7 @@
 #include "collect.h"
 
 #include "drain.h"
+#include "processes.h"
 #include "processlife.h"
 #include "reader.h"
 #include "resultfile.h"
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +52,12 @@ __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const c
     return -1;
 }
 
+static bool name_is_live(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
+}
+
 /* ---- the lock ---------------------------------------------------------------------------------------------------- */
 
 /* Is the file still the one of this name? Who held the lock before may have removed the spool. */
@@ -80,18 +88,58 @@ int collect_lock(const char *spool, int wait_ms)
     }
 }
 
-/* ---- live files -------------------------------------------------------------------------------------------------- */
-
-static bool name_is_live(const char *name)
+/* Not by read(2): who waits for this process takes that for progress. */
+static bool file_is_marked(int directory, const char *name)
 {
-    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    bool whole = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= RUN_PAGE_BYTES;
+    const struct run_header *header = whole ? mmap(NULL, RUN_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    bool marked = header != MAP_FAILED && header->collected;
+    if (header != MAP_FAILED)
+        munmap((void *)(uintptr_t)header, RUN_PAGE_BYTES);
+    if (fd >= 0)
+        close(fd);
+    return marked;
 }
 
-/* It ended, or its process is there no more. Of a process that cannot be seen from here nothing is taken. */
+/* Whoever has the lock has brought the results of all, and is busy with the disk alone. */
+static bool is_collected(const char *spool)
+{
+    bool all = true;
+    DIR *directory = opendir(spool);
+    for (struct dirent *entry; all && directory && (entry = readdir(directory));)
+        all = !name_is_live(entry->d_name) || file_is_marked(dirfd(directory), entry->d_name);
+    if (directory)
+        closedir(directory);
+    return all;
+}
+
+/* The lock, or -1 with errno; ENOENT: there is nothing left to do. Nobody has to wait for who waits here. */
+static int lock_await(const struct spool *spool, const struct collect_wish *wish)
+{
+    enum { STEP_MS = 50 };
+    int lock = collect_lock(spool->path, 0);
+    if (lock < 0 && errno == EWOULDBLOCK && wish->waiting)
+        wish->waiting();
+    for (int waited = 0; lock < 0 && errno == EWOULDBLOCK && waited < wish->wait_ms; waited += STEP_MS) {
+        if (is_collected(spool->path)) {
+            errno = ENOENT;
+            return -1;
+        }
+        lock = collect_lock(spool->path, STEP_MS);
+    }
+    return lock;
+}
+
+/* ---- live files -------------------------------------------------------------------------------------------------- */
+
+/* It ended, or its process is there no more. Of a process that cannot be seen from here nothing is taken. The last one
+ * of a job may be there still: it waits for its results. */
 static bool is_ended(const struct run_header *header)
 {
-    return header->phase == RUN_FINALIZED || process_life(header) == LIFE_GONE;
+    return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || process_life(header) == LIFE_GONE ||
+           process_is_of_earlier_boot(header);
 }
 
 static bool is_idle(const char *path, int seconds)
@@ -123,14 +171,29 @@ static void end_settle(struct run_reader *run, const char *path)
         close(fd);
 }
 
-/* A file that cannot be read is of a process that begins, or damaged: it stays. */
+/* What nobody has a place for, and what nobody can read, is removed after a day. */
+enum { FORGET_SECONDS = 24 * 60 * 60 };
+
+/* Of a process that is there no more: the number stands in the name. */
+static bool is_forgotten(const char *path, const char *name)
+{
+    const char *number = name + strlen(name) - strlen(RUN_FILE_SUFFIX);
+    while (number > name && number[-1] >= '0' && number[-1] <= '9')
+        number--;
+    return is_idle(path, FORGET_SECONDS) && !process_has_program((uint32_t)strtoul(number, NULL, 10));
+}
+
+/* A file that cannot be read is of a process that begins, of another version, or damaged: it stays for a day. */
 static int part_add(struct work *work, struct parts *parts, const char *name)
 {
     char path[PATH_MAX];
     struct run_reader run;
     snprintf(path, sizeof path, "%.3800s/%.255s", work->spool->path, name);
     if (run_reader_open(&run, path) != 0) {
-        work->sum->at_work++;
+        if (!is_forgotten(path, name))
+            work->sum->at_work++;
+        else
+            unlink(path);
         return 0;
     }
     end_settle(&run, path);
@@ -268,20 +331,36 @@ static bool part_is_marked(const struct work *work, const struct part *part)
     return read && collected;
 }
 
-/* Of a process that was killed between the marks and the renaming: renames what is complete. */
-static void results_recover(const struct work *work, const struct parts *parts)
+/* A result of this live file that has not got its name: NAME SUFFIX.part, or NAME.N SUFFIX.part. */
+static int result_recover(struct work *work, const char *name, const char *suffix)
 {
-    static const char *const suffixes[] = {RUN_FILE_SUFFIX, SUMMARY_SUFFIX};
-    for (size_t i = 0; i < parts->count; i++) {
-        const char *name = parts->list[i].name;
-        int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
-        for (size_t k = 0; parts->list[i].run.header.collected && k < 2; k++) {
-            char part[PATH_MAX], path[PATH_MAX];
-            snprintf(part, sizeof part, "%.3800s/%.*s%s.part", work->spool->output, stem, name, suffixes[k]);
-            if (access(part, F_OK) == 0 && result_path(work->spool->output, name, stem, suffixes[k], path) == 0)
-                rename(part, path);
-        }
+    enum { NUMBERS = 64 };
+    int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        char part[PATH_MAX], path[PATH_MAX], number[16] = "";
+        if (i)
+            snprintf(number, sizeof number, ".%u", i);
+        snprintf(part, sizeof part, "%.3700s/%.*s%s%s.part", work->spool->output, stem, name, number, suffix);
+        if (access(part, F_OK) != 0)
+            continue;
+        if (result_path(work->spool->output, name, stem, suffix, path) != 0 || rename(part, path) != 0)
+            return write_fail(work, part);
     }
+    return 0;
+}
+
+/* Of a process that was killed between the marks and the renaming: renames what is complete. */
+static int results_recover(struct work *work, const struct parts *parts)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < parts->count; i++) {
+        if (!parts->list[i].run.header.collected)
+            continue;
+        result = result_recover(work, parts->list[i].name, RUN_FILE_SUFFIX);
+        if (result == 0)
+            result = result_recover(work, parts->list[i].name, SUMMARY_SUFFIX);
+    }
+    return result;
 }
 
 /* Shows the results and brings them to the disk. Then the live files go, or their marks. */
@@ -306,9 +385,6 @@ static int results_settle(struct work *work, const struct parts *parts)
     }
     return result;
 }
-
-/* What nobody has a place for is removed after a day. */
-enum { HOMELESS_SECONDS = 24 * 60 * 60 };
 
 /* Is the directory gone in which the output directory was to be? */
 static bool is_homeless(const char *output)
@@ -370,6 +446,18 @@ static bool job_has_ended(const struct work *work, const struct part *parts, siz
     return true;
 }
 
+/* The results had all of its processes when the first mark was made: it was killed between two marks. */
+static bool job_is_marked(const struct work *work, const struct part *parts, size_t count)
+{
+    size_t marked = 0;
+    for (size_t i = 0; i < count; i++)
+        marked += parts[i].run.header.collected != 0;
+    for (size_t i = 0; marked && marked < count && i < count; i++)
+        if (!parts[i].run.header.collected && is_ended(&parts[i].run.header))
+            part_mark(work, &parts[i], 1);
+    return marked > 0;
+}
+
 static int jobs_collect(struct work *work, const struct parts *parts)
 {
     int result = 0;
@@ -377,7 +465,7 @@ static int jobs_collect(struct work *work, const struct parts *parts)
         uint64_t job = parts->list[begin].run.header.job;
         for (end = begin + 1; end < parts->count && parts->list[end].run.header.job == job;)
             end++;
-        if (parts->list[begin].run.header.collected)
+        if (job_is_marked(work, &parts->list[begin], end - begin))
             continue;
         if (!job_has_ended(work, &parts->list[begin], end - begin))
             work->sum->at_work += end - begin;
@@ -401,7 +489,7 @@ static void spool_remove(const struct spool *spool)
     if (directory)
         rewinddir(directory);
     for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
-        if (entry->d_name[0] != '.')
+        if (entry->d_name[0] != '.' && !name_is_live(entry->d_name)) /* a process may begin just now */
             unlinkat(dirfd(directory), entry->d_name, 0);
     if (directory)
         closedir(directory);
@@ -412,21 +500,24 @@ static void spool_remove(const struct spool *spool)
 int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
                   char problem[COLLECT_PROBLEM_BYTES])
 {
-    struct work work = {spool, wish->idle_seconds && is_homeless(spool->output), wish, sum, problem};
+    struct work work = {spool, false, wish, sum, problem};
     struct parts parts = {.list = NULL};
     if (spool->owner != geteuid())
         return fail(&work, "%s belongs to another user, who has to collect it", spool->path);
-    if (work.homeless && !all_are_idle(spool, HOMELESS_SECONDS))
-        return 0;
-    int lock = collect_lock(spool->path, wish->wait_ms);
+    int lock = lock_await(spool, wish);
     if (lock < 0 && errno == ENOENT)
         return 0; /* another process has just collected it */
     if (lock < 0)
         return fail(&work, "%s cannot be locked: %s", spool->path,
                     errno == EWOULDBLOCK ? "another process collects it" : strerror(errno));
+    work.homeless = wish->idle_seconds && is_homeless(spool->output); /* under the lock: it may take for ever */
+    if (work.homeless && !all_are_idle(spool, FORGET_SECONDS)) {
+        close(lock);
+        return 0;
+    }
     int result = parts_open(&work, &parts);
     if (result == 0)
-        results_recover(&work, &parts);
+        result = results_recover(&work, &parts);
     if (result == 0)
         result = jobs_collect(&work, &parts);
     if (result != 0)
@@ -444,11 +535,14 @@ int collect_output(const char *output, const struct collect_wish *wish, struct c
                    char problem[COLLECT_PROBLEM_BYTES])
 {
     struct spool_list spools;
-    int result = spools_find(&spools, output);
+    int result = spools_find(&spools, output), failed = 0;
     if (result != 0)
         snprintf(problem, COLLECT_PROBLEM_BYTES, "no memory");
-    for (size_t i = 0; result == 0 && i < spools.count; i++)
-        result = collect_spool(&spools.list[i], wish, sum, problem);
+    for (size_t i = 0; result == 0 && i < spools.count; i++) {
+        char other[COLLECT_PROBLEM_BYTES];
+        if (collect_spool(&spools.list[i], wish, sum, other) != 0 && !failed++)
+            memcpy(problem, other, sizeof other);
+    }
     spools_release(&spools);
-    return result;
+    return failed ? -1 : result;
 }

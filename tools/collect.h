@@ -30,6 +30,7 @@ struct collect_wish {
     int wait_ms;           /* for the lock, at most */
     int idle_seconds;      /* only files that nobody has written for so long */
     void (*visible)(void); /* NULL: nobody waits */
+    void (*waiting)(void); /* another process has the lock; NULL: nobody is told */
 };
 
 struct collected {

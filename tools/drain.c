@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20, PIECE_BYTES = 1 << 20, DRAINED = 1 };
+enum { LOOK_MS = 20, REST_MS = 200, PIECE_BYTES = 1 << 20, DRAINED = 1 };
 
 /* A live file and its counterpart. */
 struct pair {
     int live, part;
     struct run_header *header; /* of the live file, mapped */
     char *buffer;              /* PIECE_BYTES */
+    uint64_t holes;            /* in the part, of what was drained and is there no more */
     uint64_t last;             /* offset of the drained chunk that the walk has just passed; 0: it was another one */
     struct chunk_header last_chunk;
 };
@@ -60,7 +62,7 @@ static int pair_open(struct pair *pair, const char *live, const char *part)
         bool begun = __atomic_load_n(&pair->header->drained, __ATOMIC_RELAXED) != 0;
         if (!begun)
             unlink(part);
-        pair->part = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | (begun ? 0 : O_CREAT | O_EXCL), 0600);
+        pair->part = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | (begun ? 0 : O_EXCL), 0600);
     }
     if (pair->part >= 0)
         return 0;
@@ -168,9 +170,37 @@ static int chunk_drain(struct pair *pair, uint64_t offset, struct chunk_header c
     return 0;
 }
 
+/* What was drained is there, or was removed by the user since: then there is a hole, which gets a head. */
+static int drained_check(struct pair *pair, uint64_t begin, uint64_t end)
+{
+    for (uint64_t at = begin, next; at < end; at = next) {
+        struct chunk_header chunk;
+        bool read = pread(pair->part, &chunk, sizeof chunk, (off_t)at) == (ssize_t)sizeof chunk;
+        next = read && chunk.magic == CHUNK_MAGIC ? at + chunk.bytes : at;
+        if (next > at && next <= end)
+            continue;
+        off_t data = lseek(pair->part, (off_t)at, SEEK_DATA);
+        next = data > (off_t)at && (uint64_t)data < end ? (uint64_t)data : end;
+        chunk = (struct chunk_header){.magic = CHUNK_MAGIC, .kind = CHUNK_FREE, .bytes = next - at};
+        if (pwrite(pair->part, &chunk, sizeof chunk, (off_t)at) != (ssize_t)sizeof chunk)
+            return -1;
+        pair->holes++;
+    }
+    return 0;
+}
+
 static int chunk_keep(struct pair *pair, uint64_t offset, struct chunk_header chunk)
 {
-    return is_drained(&chunk) ? 0 : range_copy(pair, offset, chunk.bytes);
+    return is_drained(&chunk) ? drained_check(pair, offset, offset + chunk.bytes)
+                              : range_copy(pair, offset, chunk.bytes);
+}
+
+/* Each hole counts once: how many events there were is not known. */
+static int losses_add(const struct pair *pair)
+{
+    uint64_t lost = pair->header->lost[LOSS_NO_FILE] + pair->holes;
+    off_t place = (off_t)(offsetof(struct run_header, lost) + LOSS_NO_FILE * sizeof lost);
+    return !pair->holes || pwrite(pair->part, &lost, sizeof lost, place) == (ssize_t)sizeof lost ? 0 : -1;
 }
 
 int drain_finish(const char *live, const char *part, const char *path)
@@ -181,8 +211,10 @@ int drain_finish(const char *live, const char *part, const char *path)
     int result = range_copy(&pair, 0, RUN_PAGE_BYTES);
     if (result == 0)
         result = chunks_visit(&pair, chunk_keep);
+    if (result == 0)
+        result = losses_add(&pair);
     if (result == 0) {
-        result = result_stage(pair.part, part, path);
+        result = result_stage(pair.part, part, path, true);
         pair.part = -1;
     }
     pair_close(&pair);
@@ -191,11 +223,13 @@ int drain_finish(const char *live, const char *part, const char *path)
 
 /* ---- while the program runs -------------------------------------------------------------------------------------- */
 
-/* Of one live file: a quarter of the bound is reached. */
-static bool is_full(const struct run_header *header)
+enum { FULL = 4, FILLING = 16 };
+
+/* Of one live file: this part of the bound is reached. */
+static bool is_fuller_than(const struct run_header *header, uint64_t part)
 {
     uint64_t held = header->file_bytes > header->drained ? header->file_bytes - header->drained : 0;
-    return header->spool_limit && header->trace_policy == TRACE_STOP && held > header->spool_limit / 4;
+    return header->spool_limit && header->trace_policy == TRACE_STOP && held > header->spool_limit / part;
 }
 
 static bool header_read(const char *path, struct run_header *header)
@@ -237,10 +271,28 @@ static bool file_begins(const char *path)
     return stat(path, &st) == 0 && time(NULL) - st.st_mtime < BEGIN_SECONDS;
 }
 
-/* Returns how many processes are at work in the spool. *moved: something was drained. */
-static size_t spool_look(const struct spool *spool, bool *moved)
+/* What the looks at all live files have found. */
+struct look {
+    size_t working; /* processes that may still write */
+    bool moved;     /* something was drained */
+    bool fills;     /* a file is on its way to be full */
+};
+
+/* A process that cannot be seen from here is at work as long as its file grows. */
+static bool may_write(const struct run_header *header, const char *path)
 {
-    size_t working = 0, suffix = strlen(RUN_FILE_SUFFIX);
+    enum { GROWS_SECONDS = 600 };
+    struct stat st;
+    if (header->phase == RUN_FINALIZED || process_is_of_earlier_boot(header))
+        return false;
+    enum process_life life = process_life(header);
+    return life == LIFE_HERE ||
+           (life == LIFE_UNSEEN && stat(path, &st) == 0 && time(NULL) - st.st_mtime < GROWS_SECONDS);
+}
+
+static void spool_look(const struct spool *spool, struct look *look)
+{
+    size_t suffix = strlen(RUN_FILE_SUFFIX);
     DIR *directory = opendir(spool->path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         char live[PATH_MAX];
@@ -250,20 +302,20 @@ static size_t spool_look(const struct spool *spool, bool *moved)
             continue;
         snprintf(live, sizeof live, "%.3800s/%.255s", spool->path, entry->d_name);
         if (!header_read(live, &header)) {
-            working += file_begins(live);
+            look->working += file_begins(live);
             continue;
         }
-        if (header.phase == RUN_FINALIZED || process_life(&header) == LIFE_GONE)
+        if (!may_write(&header, live))
             continue;
-        working++;
-        if (!is_full(&header))
+        look->working++;
+        look->fills = look->fills || is_fuller_than(&header, FILLING);
+        if (!is_fuller_than(&header, FULL))
             continue;
         live_drain_alone(spool, entry->d_name, live);
-        *moved = *moved || (header_read(live, &later) && later.drained > header.drained);
+        look->moved = look->moved || (header_read(live, &later) && later.drained > header.drained);
     }
     if (directory)
         closedir(directory);
-    return working;
 }
 
 int drain_run(const char *output)
@@ -279,13 +331,12 @@ int drain_run(const char *output)
     int lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool alone = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
     for (int vain = 0; alone && vain < LOOKS_IN_VAIN;) { /* at first a live file has no header yet */
-        size_t working = 0;
-        bool moved = false;
+        struct look look = {.working = 0};
         for (size_t i = 0; i < spools.count; i++)
-            working += spool_look(&spools.list[i], &moved);
-        vain = working ? 0 : vain + 1;
-        if (!moved)
-            nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+            spool_look(&spools.list[i], &look);
+        vain = look.working ? 0 : vain + 1;
+        if (!look.moved)
+            nanosleep(&(struct timespec){.tv_nsec = (look.fills || vain ? LOOK_MS : REST_MS) * 1000000L}, NULL);
     }
     if (lock >= 0)
         close(lock);

@@ -11,6 +11,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
                            "Example:  mpirun --map-by ppr:1:node mpit-collect run      (man mpit-collect)\n";
 
 /* Live files of processes that died, and that nobody wrote for so long, belong to a job that is gone. */
-enum { WAIT_MS = 10000, GONE_SECONDS = 60 };
+enum { WAIT_MS = 10000, GONE_SECONDS = 60, LATER = 10 };
 
 struct request {
     bool all, drain, handover;
@@ -112,8 +113,28 @@ static void limits_lift(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+/* It was started by a process of the job: it stays out of the way of the ranks, which may be bound to one processor
+ * each. What the program has closed is not to become another file. */
+static void surroundings_leave(void)
+{
+    cpu_set_t all;
+    memset(&all, 0xff, sizeof all);
+    sched_setaffinity(0, sizeof all, &all); /* the kernel takes out what the job may not have */
+    setpriority(PRIO_PROCESS, 0, LATER);
+}
+
+static void descriptors_fill(void)
+{
+    int nothing = open("/dev/null", O_RDWR);
+    while (nothing >= 0 && nothing <= STDERR_FILENO)
+        nothing = dup(nothing);
+    if (nothing >= 0)
+        close(nothing);
+}
+
 int main(int argc, char *argv[])
 {
+    descriptors_fill();
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL); /* the process that starts it has blocked all signals */
@@ -122,9 +143,12 @@ int main(int argc, char *argv[])
     limits_lift();
     struct request request = request_read(argc, argv);
     struct collected sum = {.merged = 0};
-    struct collect_wish wish = {.wait_ms = WAIT_MS, .visible = request.handover ? words_end : NULL};
+    struct collect_wish wish = {.wait_ms = WAIT_MS,
+                                .visible = request.handover ? words_end : NULL,
+                                .waiting = request.handover ? words_end : NULL};
     char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
+    surroundings_leave();
     compact_enable();
     if (request.drain)
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;

@@ -28,6 +28,13 @@ bool process_has_this_kernel(const struct run_header *header)
     return boot[0] && header->boot[0] && strncmp(boot, header->boot, strnlen(header->boot, sizeof header->boot)) == 0;
 }
 
+bool process_is_of_earlier_boot(const struct run_header *header)
+{
+    char host[sizeof header->host] = "";
+    return header->boot[0] && gethostname(host, sizeof host - 1) == 0 &&
+           strncmp(host, header->host, sizeof host) == 0 && !process_has_this_kernel(header);
+}
+
 /* Of the PID namespace of a process ("self", or a number); 0: not known. */
 static uint64_t namespace_of(const char *process)
 {

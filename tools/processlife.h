@@ -23,6 +23,8 @@ enum process_life {
 bool process_has_this_kernel(const struct run_header *header);
 /* The same, and header.pid is its number in this tool's namespace; also where the file does not tell one. */
 bool process_is_here(const struct run_header *header);
+/* It ran on this host before it was started anew. */
+bool process_is_of_earlier_boot(const struct run_header *header);
 /* It is here, there, and no zombie. */
 bool process_lives(const struct run_header *header);
 /* It is the process that has the number `pid` in this tool's namespace, and another one in its own. */

@@ -48,17 +48,17 @@ static void result_drop(struct result *result)
 static struct staged {
     int fd;
     char *temporary, *path;
-    bool shown;
+    bool shown, only;
 } * staged;
 static size_t staged_count;
 
-int result_stage(int fd, const char *temporary, const char *path)
+int result_stage(int fd, const char *temporary, const char *path, bool only)
 {
     struct staged *list = reallocarray(staged, staged_count + 1, sizeof *list);
     char *from = list ? strdup(temporary) : NULL, *to = from ? strdup(path) : NULL;
     staged = list ? list : staged;
     if (to) {
-        staged[staged_count++] = (struct staged){fd, from, to, false};
+        staged[staged_count++] = (struct staged){fd, from, to, false, only};
         return 0;
     }
     free(from);
@@ -105,7 +105,10 @@ void results_drop(void)
 {
     int error = errno;
     for (size_t i = 0; i < staged_count; i++)
-        unlink(staged[i].shown ? staged[i].path : staged[i].temporary);
+        if (!staged[i].only)
+            unlink(staged[i].shown ? staged[i].path : staged[i].temporary);
+        else if (staged[i].shown)
+            rename(staged[i].path, staged[i].temporary);
     staged_forget();
     errno = error;
 }
@@ -130,7 +133,7 @@ int result_write(const char *directory, const char *name, int stem, const char *
     if (result_path(directory, name, stem, suffix, path) != 0 || result_begin(&result, path) != 0)
         return -1;
     if (bytes_write(result.fd, data, bytes) == 0)
-        return result_stage(result.fd, result.temporary, path);
+        return result_stage(result.fd, result.temporary, path, false);
     result_drop(&result);
     return -1;
 }
@@ -191,7 +194,7 @@ int result_copy(const char *directory, const char *name, int stem, const char *s
     int copied = file_copy(result.fd, source, bytes);
     close(source);
     if (copied == 0)
-        return result_stage(result.fd, result.temporary, path);
+        return result_stage(result.fd, result.temporary, path, false);
     result_drop(&result);
     return -1;
 }

@@ -48,6 +48,7 @@ static int spool_take(struct spool_list *spools, const struct wanted *wanted, co
     if (bytes <= 0)
         return 0;
     output[bytes] = '\0';
+    spool_path_clean(output);
     if (!is_wanted(wanted, output))
         return 0;
     struct spool *list = reallocarray(spools->list, spools->count + 1, sizeof *list);
@@ -102,9 +103,7 @@ static void absolute_make(char absolute[PATH_MAX], const char *path)
         here[0] = '\0';
     if (snprintf(absolute, PATH_MAX, "%s%s%s", here, here[0] ? "/" : "", path) >= PATH_MAX)
         absolute[0] = '\0';
-    size_t length = strlen(absolute);
-    while (length > 1 && absolute[length - 1] == '/')
-        absolute[--length] = '\0';
+    spool_path_clean(absolute);
 }
 
 int spools_find(struct spool_list *spools, const char *output)

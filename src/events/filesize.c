@@ -86,11 +86,15 @@ bool filesize_permits(uint64_t bytes)
 
 int filesize_allocate(int fd, uint64_t begin, uint64_t bytes)
 {
+    enum { PIECE = 1 << 20 }; /* a signal ends a call, which begins anew: a short one comes to its end */
     struct quiet quiet = quiet_begin();
-    int error;
-    do
-        error = posix_fallocate(fd, (off_t)begin, (off_t)bytes);
-    while (error == EINTR);
+    int error = 0;
+    for (uint64_t done = 0; done < bytes && error == 0;) {
+        uint64_t piece = bytes - done < PIECE ? bytes - done : PIECE;
+        error = posix_fallocate(fd, (off_t)(begin + done), (off_t)piece);
+        done += error ? 0 : piece;
+        error = error == EINTR ? 0 : error;
+    }
     quiet_end(&quiet, error);
     return error;
 }

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { PIECES_MOST = 512 };
 
@@ -43,17 +45,37 @@ static bool page_replace(uintptr_t address)
     return true;
 }
 
-/* What the program would have met without us. */
+/* The instruction faults once more, and ends the process. What was sent has to be sent again. */
+static void end_by_default(bool sent)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigaction(SIGBUS, &usual, NULL);
+    if (sent)
+        raise(SIGBUS);
+}
+
+/* What the program would have met without us. A handler that has this one for its own predecessor comes back here. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-    if (before.sa_flags & SA_SIGINFO) {
-        before.sa_sigaction(number, info, context);
-    } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-        struct sigaction usual = {.sa_handler = SIG_DFL};
-        sigaction(SIGBUS, &usual, NULL); /* the instruction faults once more, and ends the process */
-    } else {
-        before.sa_handler(number);
+    static int passing; /* the thread that does; 0: none */
+    int thread = (int)syscall(SYS_gettid), none = 0;
+    bool sent = info->si_code <= 0, own = !(before.sa_flags & SA_SIGINFO);
+    if (own && before.sa_handler == SIG_IGN && sent)
+        return;
+    if (own && (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
+        end_by_default(sent);
+        return;
     }
+    if (!__atomic_compare_exchange_n(&passing, &none, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
+        none == thread) {
+        end_by_default(sent);
+        return;
+    }
+    if (own)
+        before.sa_handler(number);
+    else
+        before.sa_sigaction(number, info, context);
+    __atomic_store_n(&passing, 0, __ATOMIC_RELEASE);
 }
 
 static void fault_take(int number, siginfo_t *info, void *context)

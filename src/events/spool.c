@@ -102,6 +102,23 @@ int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPO
     return -1;
 }
 
+void spool_path_clean(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from;) {
+        size_t length = strcspn(from + (*from == '/'), "/") + (*from == '/');
+        bool empty = *from == '/' && (length == 1 || (length == 2 && from[1] == '.'));
+        if (!empty) {
+            memmove(to, from, length);
+            to += length;
+        }
+        from += length;
+    }
+    if (to == path && path[0] == '/')
+        to++;
+    *to = '\0';
+}
+
 void spool_link(const char *path, const char *output)
 {
     output_claim(path, output);
@@ -114,7 +131,7 @@ static bool mark_make(const char *path, const char *name)
     int fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0)
         close(fd);
-    return fd >= 0 || errno != EEXIST;
+    return fd >= 0 || (errno != EEXIST && errno != ENOENT); /* ENOENT: it was collected meanwhile */
 }
 
 bool spool_speaks_first(const char *path, uint64_t remark)

@@ -38,6 +38,9 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST]);
  */
 int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES]);
 
+/* Takes slashes and dots out of a path that say nothing: "/a//b/./" -> "/a/b". One directory has one spool then. */
+void spool_path_clean(char *path);
+
 /* Puts the link back when the directory could not be removed. */
 void spool_link(const char *path, const char *output);
 

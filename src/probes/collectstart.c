@@ -63,9 +63,11 @@ static char **environment_make(void)
 static int collector_become(void *argument)
 {
     const struct collector *collector = argument;
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (setsid() < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(collector->told, STDOUT_FILENO) < 0 ||
-        dup2(collector->told, STDERR_FILENO) < 0)
+    /* above those that they become: dup2 of a number to itself would leave it to be closed */
+    int told = fcntl(collector->told, F_DUPFD_CLOEXEC, DESCRIPTORS_LEAST);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), high = fcntl(nothing, F_DUPFD_CLOEXEC, DESCRIPTORS_LEAST);
+    if (setsid() < 0 || high < 0 || told < 0 || dup2(high, STDIN_FILENO) < 0 || dup2(told, STDOUT_FILENO) < 0 ||
+        dup2(told, STDERR_FILENO) < 0)
         _exit(127);
     if (syscall(SYS_close_range, DESCRIPTORS_LEAST, ~0U, 0) != 0)
         for (int fd = DESCRIPTORS_LEAST; fd < 65536; fd++)

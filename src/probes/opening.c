@@ -35,6 +35,7 @@ static void directory_read(struct opened *opened)
     int n = snprintf(opened->directory, sizeof opened->directory, "%s%s%s", here, here[0] ? "/" : "", output);
     if (n < 0 || (size_t)n >= sizeof opened->directory)
         opened->directory[0] = '\0';
+    spool_path_clean(opened->directory);
 }
 
 static bool trace_is_ring(void)

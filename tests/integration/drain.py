@@ -5,7 +5,8 @@
 
 Two ranks of marked.c record some 90 MB each through a bound of LIMIT bytes. What did not fit in time is lost, and counted: the
 replayed trace and the losses together are the tallies. Then the output directory is full from the start: the program ends as
-natively, the loss is told, and nobody goes on trying after the job.
+natively, the loss is told, and nobody goes on trying after the job. Last, it is full when the job ends: when there is room again
+mpit-collect brings all that had been moved before.
 """
 import glob
 import json
@@ -88,6 +89,16 @@ def bounded(judge, name, peak):
     judge.check(f"{name}: the spool holds {most} bytes at the most", [] if peak <= most else [f"{peak} bytes"])
 
 
+def complete(judge, name, build, directory, output, rings=0):
+    """Each event is in the trace, or counted as lost. RINGS: so many events at most are counted as lost, and stand in the rings of
+    the threads all the same."""
+    verified, lost = dumped(build, directory, output, "--verify"), losses(dumped(build, directory, output, "--json"))
+    missing = [int(number) for number in re.findall(r"cannot be compared: (\d+) events are not in the trace", verified.out)]
+    judge.check(f"{name}: the replayed trace equals the tallies, or what it lacks equals the losses",
+                [] if verified.out.count("equals the tallies") + len(missing) == RANKS and 0 <= lost.get("spool_full", 0) - sum(missing) <= rings
+                else [str(verified)[-800:], str(lost)])
+
+
 def drained(judge, build, mpi, directory):
     """The output directory takes it."""
     output = directory + "/output"
@@ -98,19 +109,42 @@ def drained(judge, build, mpi, directory):
     files = glob.glob(output + "/*.mpit")
     sizes = [os.path.getsize(path) for path in files]
     judge.check(f"{mpi}: the files are longer than the bound", [] if len(sizes) == RANKS and min(sizes) > 4 * LIMIT else [str(sizes), str(os.listdir(output))])
-    verified, lost = dumped(build, directory, output, "--verify"), losses(dumped(build, directory, output, "--json"))
-    missing = [int(number) for number in re.findall(r"cannot be compared: (\d+) events are not in the trace", verified.out)]
-    judge.check(f"{mpi}: the replayed trace equals the tallies, or what it lacks equals the losses",
-                [] if verified.out.count("equals the tallies") + len(missing) == RANKS and sum(missing) == lost.get("spool_full", 0)
-                else [str(verified)[-800:], str(lost)])
+    complete(judge, mpi, build, directory, output)
     judge.check(f"{mpi}: no drain is left", [] if comes(lambda: not collectors(output)) else collectors(output))
+
+
+def mounted(mount, *options):
+    """A file system in memory. False: none can be mounted here."""
+    os.makedirs(mount, exist_ok=True)
+    return os.geteuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", mount], check=False,
+                                                capture_output=True).returncode == 0
+
+
+def late_room(judge, build, mpi, directory):
+    """The output directory is full when the job ends."""
+    name, mount = f"{mpi}, room comes later", directory + "/small"
+    if not mounted(mount, "size=100m"):
+        judge.skip(name, "nothing can be mounted here")
+        return
+    try:
+        output = mount + "/output"
+        ended, _ = job(build, mpi, directory, output)
+        judge.check(f"{name}: the job ends well", [str(ended)] if ended.hung or ended.status else [])
+        comes(lambda: not collectors(output))
+        parts, files = glob.glob(output + "/*.part"), glob.glob(output + "/*.mpit")
+        judge.check(f"{name}: what was moved before stays", [] if len(parts) + len(files) == RANKS and len(files) < RANKS else [str(os.listdir(output))])
+        mounted(mount, "remount", "size=1g")
+        collected = trial.run([build + "/bin/mpit-collect", output], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
+        judge.check(f"{name}: mpit-collect brings it", [] if collected.status == 0 and len(glob.glob(output + "/*.mpit")) == RANKS else [str(collected)])
+        complete(judge, name, build, directory, output, RANKS * 5 * 8190)
+    finally:
+        subprocess.run(["umount", "-l", mount], check=False)
 
 
 def full(judge, build, mpi, directory):
     """The output directory takes nothing."""
     mount = directory + "/full"
-    os.mkdir(mount)
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", mount], check=False, capture_output=True).returncode:
+    if not mounted(mount, "size=64k"):
         judge.skip(f"{mpi}: a full output directory", "nothing can be mounted here")
         return
     try:
@@ -133,6 +167,7 @@ def main():
         directory = tempfile.mkdtemp(prefix="mpit-drain.")
         try:
             drained(judge, build, mpi, directory)
+            late_room(judge, build, mpi, directory)
             full(judge, build, mpi, directory)
         finally:
             shutil.rmtree(directory, ignore_errors=True)

@@ -4,7 +4,8 @@
     leftovers.py BUILD
 
 A job (chaos.c, which kills itself) leaves its live file. The file is made older, and another job runs. With its output
-directory the file is collected. Where the directory above is gone, the file stays for a day, and then it goes.
+directory the file is collected. Where the directory above is gone, the file stays for a day, and then it goes. A file that
+nobody can read goes after a day, too. What needs no next job: an end by exit(), and a path with slashes that say nothing.
 """
 import glob
 import os
@@ -48,10 +49,21 @@ def left(build, mpi, directory, output, age):
     return [] if len(files) == 1 else [f"live files: {files}", str(ended)]
 
 
+def alone(judge, build, mpi, directory):
+    """The job brings its own results."""
+    os.makedirs(directory + "/spool", exist_ok=True)
+    for number, (what, end, behind) in enumerate((("by exit()", "exit", ""), ("with a slash behind the path", "finalize", "/"),
+                                                  ("with dots in the path", "finalize", "/./"))):
+        output = f"{directory}//alone-{number}"
+        ended = job(build, mpi, directory, output + behind, end)
+        judge.check(f"{mpi}: a job that ends {what} brings its results",
+                    [] if comes(lambda: os.path.isdir(output) and os.listdir(output) and not live_files(directory)) else
+                    [str(ended), str(live_files(directory))])
+
+
 def judged(judge, build, mpi, directory):
     """All cases on one MPI."""
     first, other, lost = (f"{directory}/{name}" for name in ("first", "other", "lost/output"))
-    os.mkdir(directory + "/spool")
     judge.check(f"{mpi}: a killed job leaves its live file", left(build, mpi, directory, first, MINUTES))
     ended = job(build, mpi, directory, other, "finalize")
     judge.check(f"{mpi}: the next job brings it to its output directory",
@@ -67,8 +79,11 @@ def judged(judge, build, mpi, directory):
     judge.check(f"{mpi}: it stays for some time where its place is gone", [] if len(files) == 1 else [f"live files: {files}"])
     for path in files:
         os.utime(path, (time.time() - DAY, time.time() - DAY))
+    with open(os.path.dirname(files[0]) + "/host.4000000.mpit", "w", encoding="ascii") as damaged:
+        damaged.write("nothing")
+    os.utime(damaged.name, (time.time() - DAY, time.time() - DAY))
     job(build, mpi, directory, other, "finalize")
-    judge.check(f"{mpi}: and goes after a day", [] if comes(lambda: not glob.glob(directory + "/spool/*/*")) else
+    judge.check(f"{mpi}: and goes after a day, as one does that cannot be read", [] if comes(lambda: not glob.glob(directory + "/spool/*/*")) else
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
 
 
@@ -79,6 +94,7 @@ def main():
     for mpi in trial.mpis(build):
         directory = tempfile.mkdtemp(prefix="mpit-leftovers.")
         try:
+            alone(judge, build, mpi, directory)
             judged(judge, build, mpi, directory)
         finally:
             shutil.rmtree(directory, ignore_errors=True)

@@ -13,8 +13,7 @@
  * Source: MPI/RT Real Time Instrumentation Proposal, section 8.3 (events, monitoring, instruments).
  *
  * Times are nanoseconds, sizes bytes, counts numbers of things, each in 64 bits. A number that cannot be told is
- * MPIX_MONITOR_UNKNOWN, and a warning says why (but for transfers inside of collectives without option other); what
- * belongs to an option that is off is 0 and in no JSON. A field of an interval is the difference of a counter that only
+ * MPIX_MONITOR_UNKNOWN, and a warning says why. What belongs to an option that is off is 0 and in no JSON. A field of an interval is the difference of a counter that only
  * grows, looked at where the interval begins and where it ends: so the fields of the periods of a window add up to
  * those of the whole, to the last unit (not: small, when another thread was inside of a call at the very moment of a
  * look; spans; what was under way).

@@ -466,7 +466,8 @@ unsigned difference_warnings(const struct difference *difference, const struct s
     bool os = begin->process.counters_known && end->process.counters_known;
     if (!difference->whole)
         warn(warnings, &count, "figures are missing: there was no memory for all of the window");
-    /* who has not asked for `other` is not told what only that would tell */
+    if ((options & MPIX_MONITOR_COLL) && !(options & MPIX_MONITOR_OTHER) && !known)
+        warn(warnings, &count, "transfers inside of collectives are not known: only option other watches them");
     if ((options & MPIX_MONITOR_OTHER) && !watched)
         warn(warnings, &count, "time and transfers below MPI are not known: libfabric and UCX are not watched");
     else if ((options & MPIX_MONITOR_OTHER) && !known)

@@ -306,6 +306,17 @@ static void calls_under_way_are_told(void **state)
     assert_true(difference.interval.inside_ns <= difference.interval.duration_ns);
 }
 
+/* How many warnings say that only another option would tell the transfers. */
+static int told(unsigned options)
+{
+    const char *warnings[WARNINGS_MOST];
+    unsigned count = difference_warnings(&difference, &a, &b, options, warnings);
+    int found = 0;
+    for (unsigned i = 0; i < count; i++)
+        found += strstr(warnings[i], "only option other") != NULL;
+    return found;
+}
+
 /* What costs memory to be told is told as a warning, and as unknown. */
 static void unknown_is_not_nothing(void **state)
 {
@@ -328,6 +339,9 @@ static void unknown_is_not_nothing(void **state)
     snapshot_close(&a);
     difference_make(&difference, &a, &b, NULL, MPIX_MONITOR_PROFILE | MPIX_MONITOR_TRAFFIC);
     assert_int_equal(difference.interval.sum.coll_transfers, 0); /* nobody asks */
+    assert_int_equal(told(MPIX_MONITOR_TRAFFIC), 0);
+    assert_int_equal(told(MPIX_MONITOR_COLL), 1);
+    assert_int_equal(told(MPIX_MONITOR_COLL | MPIX_MONITOR_OTHER), 0); /* another one says why */
 }
 
 static bool stop;

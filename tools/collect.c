@@ -241,8 +241,11 @@ static bool is_kept(const struct run_header *header)
 
 static int write_fail(struct work *work, const char *path)
 {
-    return fail(work, "%s cannot be written: %s; what was recorded stays in %s", path, strerror(errno),
-                work->spool->path);
+    return fail(
+        work,
+        "%s cannot be written: %s; what was recorded stays in %s: mpit-dump %s shows it, mpit-collect %s brings "
+        "it when there is room, and with --to DIR elsewhere",
+        path, strerror(errno), work->spool->path, work->spool->path, work->spool->path);
 }
 
 static int summary_write(struct work *work, const struct summary *summary, const char *name)
@@ -260,7 +263,7 @@ static int summary_write(struct work *work, const struct summary *summary, const
 }
 
 /* The processes that reached their end, as one summary. */
-static int parts_merge(struct work *work, const struct part *parts, size_t count)
+static int parts_merge(struct work *work, const struct part *parts, size_t count, size_t *merged)
 {
     struct summary whole = {.ranks = 0};
     const char *name = NULL;
@@ -273,7 +276,7 @@ static int parts_merge(struct work *work, const struct part *parts, size_t count
         if (summary_of_run(&part, &parts[i].run) != 0 || summary_merge(&whole, &part) != 0)
             result = fail(work, "no memory");
         summary_release(&part);
-        work->sum->merged++;
+        ++*merged;
     }
     if (result == 0 && name)
         result = summary_write(work, &whole, name);
@@ -291,7 +294,6 @@ static int part_copy(struct work *work, const struct part *part)
     char path[PATH_MAX] = "", from[PATH_MAX], drained[PATH_MAX];
     int stem = (int)(strlen(part->name) - strlen(RUN_FILE_SUFFIX));
     part_path(work, part, from);
-    work->sum->kept++;
     if (part->run.header.drained) {
         drain_part_path(work->spool, part->name, drained);
         if (result_path(work->spool->output, part->name, stem, RUN_FILE_SUFFIX, path) == 0 &&
@@ -424,17 +426,24 @@ static void job_forget(const struct work *work, const struct part *parts, size_t
 /* All processes of a job on this node. */
 static int job_collect(struct work *work, const struct part *parts, size_t count)
 {
+    size_t kept = 0, merged = 0;
     int result = run_directory_make(work->spool->output);
     if (result) {
+        work->sum->left += count;
         errno = result;
         return write_fail(work, work->spool->output);
     }
-    result = parts_merge(work, parts, count);
+    result = parts_merge(work, parts, count, &merged);
     for (size_t i = 0; result == 0 && i < count; i++)
-        if (is_kept(&parts[i].run.header))
+        if (is_kept(&parts[i].run.header)) {
             result = part_copy(work, &parts[i]);
+            kept += result == 0;
+        }
     for (size_t i = 0; result == 0 && i < count; i++)
         part_mark(work, &parts[i], 1);
+    work->sum->kept += result == 0 ? kept : 0;
+    work->sum->merged += result == 0 ? merged : 0;
+    work->sum->left += result == 0 ? 0 : count;
     return result;
 }
 

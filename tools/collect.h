@@ -36,6 +36,7 @@ struct collect_wish {
 struct collected {
     size_t merged, kept; /* live files */
     size_t at_work;      /* live files of jobs that have not ended */
+    size_t left;         /* live files that could not be brought */
 };
 
 /* Takes the lock of a spool: a descriptor to be closed, or -1 with errno; EWOULDBLOCK: another process has it. */

@@ -19,12 +19,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
+static const char help[] = "Usage: mpit-collect [options] [DIR...]      (DIR: an output directory, or a spool)\n"
                            "Brings what ended processes of this node recorded to their output directory DIR.\n"
                            "mpit-run and the last process of a job do that by themselves. Nodes of a job\n"
                            "that crashed need it, by the same launcher.\n"
                            "\n"
                            "  --all         of all output directories of the user\n"
+                           "  --to DIR      bring it to DIR, where its own directory cannot be written\n"
                            "  --handover    as the last process of a job starts it: says problems alone\n"
                            "  --drain       move traces of running processes that fill the spool\n"
                            "  --help, --version\n"
@@ -39,13 +40,18 @@ struct request {
     bool all, drain, handover;
     char **directories;
     size_t count;
+    const char *to; /* NULL: each where it belongs */
 };
 
 static struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"all", no_argument, NULL, 'a'},     {"handover", no_argument, NULL, 'o'},
-                                            {"drain", no_argument, NULL, 'd'},   {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"all", no_argument, NULL, 'a'},
+                                            {"handover", no_argument, NULL, 'o'},
+                                            {"drain", no_argument, NULL, 'd'},
+                                            {"to", required_argument, NULL, 't'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.all = false};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
@@ -55,6 +61,9 @@ static struct request request_read(int argc, char *argv[])
             break;
         case 'd':
             request.drain = true;
+            break;
+        case 't':
+            request.to = optarg;
             break;
         case 'o':
             request.handover = true;
@@ -69,9 +78,22 @@ static struct request request_read(int argc, char *argv[])
     }
     request.directories = argv + optind;
     request.count = (size_t)(argc - optind);
+    if (request.all && request.to)
+        usage_reject("--to brings what DIR names, and not all");
     if (request.all == (request.count > 0))
         usage_reject("either --all, or one or more output directories");
     return request;
+}
+
+/* The results go to `to`, from the root on. */
+static void output_take(struct spool *spool, const char *to)
+{
+    char here[PATH_MAX];
+    if (to[0] == '/' || !getcwd(here, sizeof here))
+        here[0] = '\0';
+    if (snprintf(spool->output, sizeof spool->output, "%s%s%s", here, here[0] ? "/" : "", to) >=
+        (int)sizeof spool->output)
+        usage_reject("--to '%.100s...' is too long", to);
 }
 
 /* Returns how many spools could not be collected. */
@@ -113,6 +135,48 @@ static void limits_lift(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+/* A directory for which this node has nothing, and which is not there, is a mistake of the user's. */
+static int nothing_tell(const char *directory)
+{
+    enum { SHOWN = 5 };
+    struct spool_list all;
+    if (access(directory, F_OK) == 0 || spools_find(&all, NULL) != 0)
+        return 0;
+    warnx("%s: there is no such directory, and no process of this node recorded for it%s", directory,
+          all.count ? "; live files are here for:" : "");
+    for (size_t i = 0; i < all.count && i < SHOWN; i++)
+        warnx("  %s", all.list[i].output);
+    if (all.count > SHOWN)
+        warnx("  and %zu more", all.count - SHOWN);
+    spools_release(&all);
+    return -1;
+}
+
+/* An output directory, or a spool. Returns 0, or -1 with a line on standard error. */
+static int directory_collect(const struct request *request, const char *given, const struct collect_wish *wish,
+                             struct collected *sum)
+{
+    char path[PATH_MAX], problem[COLLECT_PROBLEM_BYTES];
+    struct spool_list spools = {.list = NULL};
+    struct spool own;
+    const char *output = request->handover || !realpath(given, path) ? given : path;
+    bool one = !request->handover && spool_at(&own, given);
+    if (!one && spools_find(&spools, output) != 0)
+        errx(1, "no memory");
+    int failed = !one && !spools.count && !request->handover ? nothing_tell(given) : 0;
+    for (size_t i = 0; i < (one ? 1 : spools.count); i++) {
+        struct spool *spool = one ? &own : &spools.list[i];
+        if (request->to)
+            output_take(spool, request->to);
+        if (collect_spool(spool, wish, sum, problem) == 0)
+            continue;
+        warnx("%s", problem);
+        failed = -1;
+    }
+    spools_release(&spools);
+    return failed;
+}
+
 /* It was started by a process of the job: it stays out of the way of the ranks, which may be bound to one processor
  * each. What the program has closed is not to become another file. */
 static void surroundings_leave(void)
@@ -146,26 +210,19 @@ int main(int argc, char *argv[])
     struct collect_wish wish = {.wait_ms = WAIT_MS,
                                 .visible = request.handover ? words_end : NULL,
                                 .waiting = request.handover ? words_end : NULL};
-    char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
     surroundings_leave();
     compact_enable();
     if (request.drain)
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
-    for (size_t i = 0; i < request.count; i++) {
-        char path[PATH_MAX];
-        const char *output =
-            request.handover || !realpath(request.directories[i], path) ? request.directories[i] : path;
-        if (collect_output(output, &wish, &sum, problem) != 0) {
-            failed++;
-            warnx("%s", problem);
-        }
-    }
+    for (size_t i = 0; i < request.count; i++)
+        failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
     if (request.all)
         failed += all_collect(&wish, &sum, true);
     else if (request.handover && !failed) /* what earlier jobs left when they were killed */
         all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false);
     if (!request.handover)
-        printf("%zu live files merged, %zu copied, %zu still at work\n", sum.merged, sum.kept, sum.at_work);
+        printf("%zu live files merged, %zu copied, %zu still at work, %zu left\n", sum.merged, sum.kept, sum.at_work,
+               sum.left);
     return failed ? 1 : 0;
 }

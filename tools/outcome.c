@@ -207,6 +207,10 @@ void outcome_show(const struct outcome *outcome)
     signal(SIGPIPE, SIG_IGN); /* who reads the summary may have gone; the archive is made all the same */
     signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
     if (!results_collect(outcome)) {
+        if (outcome->otf2)
+            warnx("no OTF2 archive was written: the trace is not in %s; when it is, mpit-dump --otf2 %s/otf2 %s makes "
+                  "one",
+                  given, given, given);
         spool_show(outcome);
         return;
     }

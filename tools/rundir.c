@@ -83,8 +83,10 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
     summary_hosts(job->summary, hosts, sizeof hosts);
     dir->notes = array_grow(dir->notes, dir->note_count, sizeof *dir->notes);
     if (asprintf(&dir->notes[dir->note_count],
-                 "%s has %zu of the %" PRId32 " processes of a job: rank%s missing%s (those there are from %s%s; on "
-                 "another host, mpit has to be there and mpit-collect %s has to run there",
+                 "%s has %zu of the %" PRId32
+                 " processes of a job: rank%s missing%s (those there are from %s%s. It ran "
+                 "without mpit (another LD_PRELOAD, MPIT_DISABLE), or on another host: there mpit has to be installed, "
+                 "and mpit-collect %s has to run",
                  dir->path, job->summary->row_count, run_job_size(job), text,
                  dir->problem_count ? ", or could not be read" : "", hosts,
                  !all_are_starting(job) ? ")"

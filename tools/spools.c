@@ -128,6 +128,24 @@ int spools_find(struct spool_list *spools, const char *output)
     return result;
 }
 
+bool spool_at(struct spool *spool, const char *path)
+{
+    char absolute[PATH_MAX], above[PATH_MAX];
+    unsigned uid;
+    struct stat st;
+    struct spool_list list = {.list = NULL};
+    if (!realpath(path, absolute) || lstat(absolute, &st) != 0 || !S_ISDIR(st.st_mode))
+        return false;
+    snprintf(above, sizeof above, "%s", absolute);
+    *strrchr(above, '/') = '\0';
+    bool ours = sscanf(last_part(above), "mpit-%u", &uid) == 1 && uid == st.st_uid;
+    bool found = ours && spool_take(&list, &(struct wanted){.path = NULL}, absolute, st.st_uid) == 0 && list.count == 1;
+    if (found)
+        *spool = list.list[0];
+    spools_release(&list);
+    return found;
+}
+
 void spools_release(struct spool_list *spools)
 {
     free(spools->list);

@@ -25,6 +25,9 @@ struct spool_list {
  * spools. Returns 0, or -1 without memory. The list needs a release either way.
  */
 int spools_find(struct spool_list *spools, const char *output);
+/* Is the directory a spool? Then *spool is it. */
+bool spool_at(struct spool *spool, const char *path);
+
 void spools_release(struct spool_list *spools);
 
 #endif

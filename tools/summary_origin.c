@@ -58,6 +58,16 @@ static json_t *ns_json(uint64_t ns)
     return ns ? json_integer((json_int_t)ns) : json_null();
 }
 
+/* As the text has it: of a number without a name the number is told alone. */
+static json_t *user_json(const struct summary_origin *origin)
+{
+    char name[USER_BYTES];
+    if (!origin->told)
+        return json_null();
+    user_name(name, origin->uid);
+    return json_string(origin->user[0] ? origin->user : name);
+}
+
 json_t *summary_origin_json(const struct summary *summary)
 {
     const struct summary_origin *origin = &summary->origin;
@@ -67,7 +77,7 @@ json_t *summary_origin_json(const struct summary *summary)
     for (size_t i = 0; i < summary->host_count; i++)
         json_array_append_new(hosts, json_string(summary->hosts[i].name));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "command", text_json(origin->command), "directory",
-                     text_json(origin->directory), "user", text_json(origin->user), "uid",
+                     text_json(origin->directory), "user", user_json(origin), "uid",
                      origin->told ? json_integer(origin->uid) : json_null(), "scheduler_job",
                      text_json(origin->scheduler_job), "begin_ns", ns_json(origin->begin_ns), "end_ns",
                      ns_json(origin->end_ns), "hosts", hosts);

@@ -9,6 +9,7 @@ nobody can read goes after a day, too. What needs no next job: an end by exit(),
 """
 import glob
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -61,6 +62,24 @@ def alone(judge, build, mpi, directory):
                     [str(ended), str(live_files(directory))])
 
 
+def elsewhere(judge, build, mpi, directory):
+    """The output directory cannot be made: the line names the spool, and that leads to the results."""
+    place = directory + "/file"
+    with open(place, "w", encoding="ascii"):
+        pass
+    ended = job(build, mpi, directory, place, "finalize")
+    named = re.search(r"stays in (\S+): mpit-dump", ended.err)
+    spool = named.group(1) if named else "/nowhere"
+    environment = trial.environment(MPIT_SPOOL=directory + "/spool")
+    failed = trial.run([build + "/bin/mpit-collect", spool], 30, environment)
+    judge.check(f"{mpi}: what cannot be brought is counted as left", [] if failed.status == 1 and "1 left" in failed.out else [str(ended), str(failed)])
+    brought = trial.run([build + "/bin/mpit-collect", "--to", directory + "/elsewhere", spool], 30, environment)
+    judge.check(f"{mpi}: mpit-collect --to brings it elsewhere",
+                [] if brought.status == 0 and glob.glob(directory + "/elsewhere/*.summary") and not live_files(directory) else [str(brought)])
+    nothing = trial.run([build + "/bin/mpit-collect", directory + "/nosuch"], 30, environment)
+    judge.check(f"{mpi}: a directory that is not there is an error", [] if nothing.status == 1 and "no such directory" in nothing.err else [str(nothing)])
+
+
 def judged(judge, build, mpi, directory):
     """All cases on one MPI."""
     first, other, lost = (f"{directory}/{name}" for name in ("first", "other", "lost/output"))
@@ -95,6 +114,7 @@ def main():
         directory = tempfile.mkdtemp(prefix="mpit-leftovers.")
         try:
             alone(judge, build, mpi, directory)
+            elsewhere(judge, build, mpi, directory)
             judged(judge, build, mpi, directory)
         finally:
             shutil.rmtree(directory, ignore_errors=True)

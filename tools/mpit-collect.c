@@ -19,8 +19,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: mpit-collect [options] [DIR...]      (DIR: an output directory, or a spool)\n"
+static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
                            "Brings what ended processes of this node recorded to their output directory DIR.\n"
+                           "DIR may be a spool, too.\n"
                            "mpit-run and the last process of a job do that by themselves. Nodes of a job\n"
                            "that crashed need it, by the same launcher.\n"
                            "\n"

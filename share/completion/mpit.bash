@@ -5,7 +5,7 @@ _mpit_dump_options='--summary --json --html --events --csv --crash --analyze --o
     --functions --any-owner --help --version'
 _mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing
     --sample --sample-ranks --fabric --os --papi --summary --quiet --strict --mpi --help --version'
-_mpit_collect_options='--all --handover --drain --help --version'
+_mpit_collect_options='--all --to --handover --drain --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
 _mpit_top_options='--all-users --once --json --interval --ranks --help --version'
 _mpit_exporter_options='--listen --host --token-file --by --communicators --variables --all-sizes --max-series --linger

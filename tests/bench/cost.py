@@ -427,6 +427,8 @@ def main():
     for mpi in options.mpi or ["openmpi", "mpich"]:
         if not os.path.exists(f"{options.build}/lib/libmpit-{mpi}.so"):
             continue
+        if not os.path.exists(f"{options.build}/tests/callcost-{mpi}"):
+            sys.exit(f"cost.py: {options.build}/tests/callcost-{mpi} is missing: build with -DMPIT_TESTS=ON")
         bench = Bench(options.build, mpi)
         if options.transports:
             transports(bench, 3 if options.quick else options.pairs, 10000 if options.quick else options.iterations // 4)

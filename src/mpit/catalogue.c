@@ -80,11 +80,11 @@ static void own_enter(const struct variable *variable)
     enter(&fresh);
 }
 
-/* Under the lock: the entry's index, or -1 while the library's get_info does not succeed. */
+/* Under the lock: the entry's index, or below 0: the library's get_info does not succeed (yet), or we have the name. */
 static int native_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
-    if (index >= 0)
+    if (index != ROSTER_WAITS)
         return index;
     struct catalogue_entry fresh = {.native_index = native_index, .enumtype = MPI_T_ENUM_NULL};
     int result = DOOR(pvar_get_info, MPI_T_ERR_INVALID_INDEX, native_index, NULL, &name_length, &fresh.verbosity,
@@ -101,6 +101,8 @@ static int native_admit(int native_index)
     if (result == MPI_SUCCESS && fresh.name && fresh.description && fresh.name[0]) {
         fresh.enumtype = fresh.datatype == native.int_ ? enumeration_copy(fresh.enumtype) : MPI_T_ENUM_NULL;
         index = enter(&fresh);
+        if (index < 0 && roster_find(&roster, fresh.name, fresh.class) >= 0)
+            index = ROSTER_REFUSED;
     }
     if (index < 0) {
         free(fresh.name);
@@ -125,8 +127,7 @@ int catalogue_refresh(void)
     int native_count = 0;
     door_open();
     if (DOOR(pvar_get_num, MPI_T_ERR_NOT_INITIALIZED, &native_count) == MPI_SUCCESS)
-        for (int i = 0; i < native_count; i++)
-            native_admit(i);
+        roster_natives(&roster, native_count, native_admit);
     int count = roster_count(&roster);
     pthread_mutex_unlock(&catalogue_lock);
     return count;

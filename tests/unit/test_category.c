@@ -71,6 +71,7 @@ static void the_stamp_changes_with_a_member_and_only_then(void **state)
     assert_true(with_category > before);
     assert_int_equal(stamp(), with_category);
     c->cvars[c->cvar_count++] = 0;
+    fake.stamp++; /* of a variable that had entered before, Open MPI's stamp tells */
     int with_member = stamp();
     assert_true(with_member > with_category);
     assert_int_equal(members("library", MEMBER_CVAR, indices, 8), 1);
@@ -98,6 +99,33 @@ static void a_member_that_comes_to_life_is_appended(void **state)
     assert_int_equal(indices[0], control_find("library_a"));
     assert_int_equal(indices[1], control_find("library_c"));
     assert_int_equal(indices[2], control_find("library_b"));
+}
+
+/* It is what the standard offers for polling. */
+static void a_tree_that_stays_is_not_read_again(void **state)
+{
+    (void)state;
+    int before = stamp(), asks = fake.category_asks, count, index;
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(stamp(), before);
+        assert_int_equal(MPI_T_category_get_num(&count), MPI_SUCCESS);
+        assert_int_equal(MPI_T_category_get_index("nobody", &index), MPI_T_ERR_INVALID_NAME);
+    }
+    assert_int_equal(fake.category_asks, asks);
+}
+
+/* MPICH's stamp does not change then. */
+static void a_new_variable_in_an_old_category_is_seen(void **state)
+{
+    (void)state;
+    int indices[8], before = stamp(), native_stamp = fake.stamp;
+    struct fake_category *c = &fake.categories[0];
+    fake_pvar_add("library_mark", MPI_T_PVAR_CLASS_HIGHWATERMARK, native.unsigned_long_long);
+    c->pvars[c->pvar_count++] = fake.pvar_count - 1;
+    assert_true(stamp() > before);
+    assert_int_equal(fake.stamp, native_stamp);
+    assert_int_equal(members("library", MEMBER_PVAR, indices, 8), 1);
+    assert_int_equal(indices[0], catalogue_find("library_mark", MPI_T_PVAR_CLASS_HIGHWATERMARK));
 }
 
 static void what_dies_keeps_its_index_and_info(void **state)
@@ -193,11 +221,13 @@ int main(void)
         cmocka_unit_test(own_variables_are_in_one_leaf_each),
         cmocka_unit_test(the_stamp_changes_with_a_member_and_only_then),
         cmocka_unit_test(a_member_that_comes_to_life_is_appended),
+        cmocka_unit_test(a_tree_that_stays_is_not_read_again),
         cmocka_unit_test(what_dies_keeps_its_index_and_info),
         cmocka_unit_test(pvars_are_found_without_a_walk),
         cmocka_unit_test(a_path_is_made_with_what_is_above_it),
         cmocka_unit_test(entered_variables_get_their_category),
         cmocka_unit_test(an_enumeration_outlives_the_librarys),
+        cmocka_unit_test(a_new_variable_in_an_old_category_is_seen),
     };
     return cmocka_run_group_tests(tests, open_all, NULL);
 }

@@ -6,6 +6,7 @@
 #include "roster.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct roster roster; /* of struct catalogue_entry; the key is the class */
 static size_t own_entered;   /* so many of them */
@@ -66,7 +67,7 @@ static void own_enter(const struct variable *variable)
         .native_index = -1,
         .name = (char *)(uintptr_t)variable_name(variable),
         .description = (char *)(uintptr_t)variable->description,
-        .verbosity = MPI_T_VERBOSITY_USER_BASIC,
+        .verbosity = component_verbosity((uint32_t)variable_verbosity(variable)),
         .class = catalogue_class(class),
         .datatype = class == VARIABLE_STATE || named_umq ? native.int_
                     : class == VARIABLE_PERCENTAGE       ? native.double_
@@ -80,7 +81,21 @@ static void own_enter(const struct variable *variable)
     enter(&fresh);
 }
 
-/* Under the lock: the entry's index, or below 0: the library's get_info does not succeed (yet), or we have the name. */
+/*
+ * Handles of these are never given out, for the library crashes (foreign.h) or nobody knows when their object is freed:
+ *   mtl_psm2_*      statistics of a network, whether it is in use or not: nothing outside tells
+ *   bound to objects other than communicators: those of Open MPI's osc_rdma look at an offset in whatever the window
+ * has, which is not always what they think A tool that stops at the first refusal would have nothing of what stands
+ * behind them.
+ */
+static bool never_usable(const struct catalogue_entry *entry)
+{
+    return (entry->bind != MPI_T_BIND_NO_OBJECT && entry->bind != MPI_T_BIND_MPI_COMM) ||
+           strncmp(entry->name, "mtl_psm2_", 9) == 0;
+}
+
+/* Under the lock: the entry's index, or below 0: the library's get_info does not succeed (yet), we have the name, or
+ * it is of no use. */
 static int native_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
@@ -100,7 +115,7 @@ static int native_admit(int native_index)
                       NULL, fresh.description, &description_length, NULL, NULL, NULL, NULL);
     if (result == MPI_SUCCESS && fresh.name && fresh.description && fresh.name[0]) {
         fresh.enumtype = fresh.datatype == native.int_ ? enumeration_copy(fresh.enumtype) : MPI_T_ENUM_NULL;
-        index = enter(&fresh);
+        index = never_usable(&fresh) ? ROSTER_REFUSED : enter(&fresh);
         if (index < 0 && roster_find(&roster, fresh.name, fresh.class) >= 0)
             index = ROSTER_REFUSED;
     }

@@ -93,9 +93,10 @@ static void knob_enter(enum knob knob)
         .native_index = -1,
         .name = (char *)(uintptr_t)d->name,
         .description = (char *)(uintptr_t)d->description,
-        .verbosity = MPI_T_VERBOSITY_USER_BASIC,
+        .verbosity = component_verbosity(d->verbosity),
         .bind = MPI_T_BIND_NO_OBJECT,
-        .scope = MPI_T_SCOPE_LOCAL, /* those too that some moments refuse: the call says so */
+        /* those too that some moments refuse: the description says when, and the call */
+        .scope = d->all_equal ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL,
         .datatype = d->type == KNOB_INT    ? native.int_
                     : d->type == KNOB_TEXT ? native.char_
                                            : native.unsigned_long_long,

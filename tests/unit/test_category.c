@@ -4,6 +4,7 @@
 #include "control.h"
 #include "enumeration.h"
 #include "fakelibrary.h"
+#include "knobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,6 +161,66 @@ static void pvars_are_found_without_a_walk(void **state)
     assert_true(catalogue_find("mpit_call_count", MPI_T_PVAR_CLASS_COUNTER) < (int)variable_count);
 }
 
+static void what_can_never_be_used_is_not_listed(void **state)
+{
+    (void)state;
+    int before = catalogue_refresh();
+    fake_pvar_add("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
+    fake_pvar_add("of_a_window", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long)->bind = MPI_T_BIND_MPI_WIN;
+    assert_int_equal(catalogue_refresh(), before);
+    assert_int_equal(catalogue_find("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER), -1);
+    assert_int_equal(catalogue_find("of_a_window", MPI_T_PVAR_CLASS_COUNTER), -1);
+    fake_pvar_add("library_next", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
+    assert_int_equal(catalogue_refresh(), before + 1);
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A tool that shows USER levels shows nothing that slows calls down, or lies below MPI. */
+static void own_variables_have_levels_and_costs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < (int)variable_count; i++) {
+        const struct catalogue_entry *entry = catalogue_at(i);
+        bool below = begins(entry->name, "mpit_os_") || begins(entry->name, "mpit_fabric_") ||
+                     begins(entry->name, "mpit_umq_") || begins(entry->name, "MPI_T_UMQ_LENGTH") ||
+                     entry->own->demand != DEMAND_NONE;
+        bool slows = entry->own->demand != DEMAND_NONE || entry->own->source == SOURCE_UMQ_HIGHEST;
+        assert_true(below ? entry->verbosity >= MPI_T_VERBOSITY_TUNER_BASIC : true);
+        assert_int_equal(slows, strstr(entry->description, "microsecond") != NULL);
+    }
+    static const struct {
+        const char *name;
+        int class, verbosity;
+    } some[] = {
+        {"mpit_mpi_time", MPI_T_PVAR_CLASS_TIMER, MPI_T_VERBOSITY_USER_BASIC},
+        {"mpit_p2p_count", MPI_T_PVAR_CLASS_COUNTER, MPI_T_VERBOSITY_USER_BASIC},
+        {"mpit_peer_send_count", MPI_T_PVAR_CLASS_COUNTER, MPI_T_VERBOSITY_USER_DETAIL},
+        {"mpit_fabric_polls", MPI_T_PVAR_CLASS_COUNTER, MPI_T_VERBOSITY_TUNER_DETAIL},
+        {"mpit_events_recorded", MPI_T_PVAR_CLASS_COUNTER, MPI_T_VERBOSITY_MPIDEV_BASIC},
+    };
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+        assert_int_equal(catalogue_at(catalogue_find(some[i].name, some[i].class))->verbosity, some[i].verbosity);
+}
+
+static void own_controls_say_who_may_write_them_and_when(void **state)
+{
+    (void)state;
+    for (unsigned knob = 0; knob < KNOB_COUNT; knob++) {
+        const struct control *control = control_at(control_find(knob_table[knob].name));
+        bool equal = begins(control->name, "mpit_clock_sync");
+        assert_int_equal(control->scope, equal ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL);
+        assert_non_null(strstr(control->description, "It may be written "));
+        assert_int_equal(!knob_table[knob].run_time, strstr(control->description, "read-only from then on") != NULL);
+    }
+    assert_int_equal(control_at(control_find("mpit_trace"))->verbosity, MPI_T_VERBOSITY_USER_BASIC);
+    assert_int_equal(control_at(control_find("mpit_os"))->verbosity, MPI_T_VERBOSITY_TUNER_BASIC);
+    assert_int_equal(control_at(control_find("mpit_spool_limit_bytes"))->verbosity, MPI_T_VERBOSITY_TUNER_DETAIL);
+}
+
 static void a_path_is_made_with_what_is_above_it(void **state)
 {
     (void)state;
@@ -226,8 +287,11 @@ int main(void)
         cmocka_unit_test(pvars_are_found_without_a_walk),
         cmocka_unit_test(a_path_is_made_with_what_is_above_it),
         cmocka_unit_test(entered_variables_get_their_category),
+        cmocka_unit_test(own_variables_have_levels_and_costs),
+        cmocka_unit_test(own_controls_say_who_may_write_them_and_when),
         cmocka_unit_test(an_enumeration_outlives_the_librarys),
         cmocka_unit_test(a_new_variable_in_an_old_category_is_seen),
+        cmocka_unit_test(what_can_never_be_used_is_not_listed),
     };
     return cmocka_run_group_tests(tests, open_all, NULL);
 }

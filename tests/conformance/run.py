@@ -102,7 +102,7 @@ def known_reason(known, name, mpi):
     return next((why for pattern, which, why in known if which in ("*", mpi) and fnmatch.fnmatch(name, pattern)), None)
 
 
-def table_write(path, tests, columns, results):
+def table_write(path, tests, columns, results, limit):
     section_key = lambda s: [int(n) for n in s.split(".")]
     with open(path, "w") as file:
         file.write("""# Conformance of the MPI_T interface
@@ -119,7 +119,7 @@ which it has no variable that can be started, and its `mtl_psm*` variables are l
 (`alloc_survives_every_pvar`), since they crash it. Where a test goes over variables, it goes over the library's own and
 over mpit's. Reasons for failures with mpit stand below the table.
 
-""")
+""".replace("(20 s)", f"({limit} s)"))
         file.write("| | " + " | ".join(c.title for c in columns) + " |\n|---|" + "---|" * len(columns) + "\n")
         for kind in reversed(ORDER):
             counts = [sum(1 for t in tests if results[c.title][t["name"]][0] == kind) for c in columns]
@@ -202,7 +202,7 @@ def main():
     for line in mended:
         print(f"passes now, take it out of {os.path.basename(options.known)}: {line}")
     if options.table:
-        table_write(options.table, tests, columns, results)
+        table_write(options.table, tests, columns, results, options.limit)
     if options.agrees and not options.only:
         differences = table_differences(options.agrees, tests, columns, results)
         for difference in differences:

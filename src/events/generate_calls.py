@@ -34,7 +34,7 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
          "grequest_complete": "COMPLETION", "request_get_status": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
          "neighbor": "COLL", "ineighbor": "POST_COLL", "coll_init": "COLL_INIT", "neighbor_init": "COLL_INIT",
          "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM", "comm_name": "CALL",
-         "comm_found": "COMM", "comm_parent": "CALL", "call": "CALL",
+         "comm_found": "COMM", "comm_parent": "CALL", "comm_call": "COMM_CALL", "call": "CALL",
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_lock": "RMA", "win_test": "RMA",
          "win_group": "RMA", "win_post": "RMA", "win_name": "CALL",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
@@ -43,8 +43,8 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
 # Shapes of calls of which nothing is needed later: one that is not recorded (filtered, or recording is off) passes by.
 # All others go through their wrapper, which keeps requests, communicators, windows and files.
 PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "probe", "iprobe", "cancel", "coll",
-                  "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek", "file_transfer",
-                  "file_delete"]
+                  "neighbor", "comm_call", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek",
+                  "file_transfer", "file_delete"]
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "sendrecv", "sendrecv_replace", "isend", "irecv", "wait", "test", "coll"]
@@ -121,7 +121,7 @@ def declaration(types, names):
 
 def generate_header(calls):
     print("/* Generated from calls.table. */\n#ifndef MPIT_EVENTS_CALLS_H\n#define MPIT_EVENTS_CALLS_H\n")
-    print("#include <stdint.h>\n")
+    print("#include <stdbool.h>\n#include <stdint.h>\n")
     print("enum call_class {")
     for c in CLASSES:
         print(f"    CLASS_{c.upper()},")
@@ -137,17 +137,18 @@ def generate_header(calls):
     print("    COLLECTIVE_COUNT\n};\n\n/* The kinds of events that are calls. */\nenum call {\n    CALL_NONE,")
     for c in calls:
         print(f"    CALL_{c.name},")
-    print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n};\n")
+    print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n    bool local; /* counted only while mpit_record_local_calls is on */\n};\n")
     print("extern const struct call_description call_table[CALL_COUNT];")
     print("extern const char *const collective_names[COLLECTIVE_COUNT];\n\n#endif")
 
 
 def generate_source(calls):
     print("/* Generated from calls.table. */\n#include \"calls.h\"\n")
-    print("const struct call_description call_table[CALL_COUNT] = {\n    {\"none\", CLASS_OTHER, ROLE_OTHER, 0, FOLD_CALL},")
+    print("const struct call_description call_table[CALL_COUNT] = {\n    {\"none\", CLASS_OTHER, ROLE_OTHER, 0, FOLD_CALL, false},")
     for c in calls:
+        local = "true" if c.klass == "other" and c.shape != "call" else "false"
         op = f"COLLECTIVE_{c.detail.upper()}" if c.klass == "collective" else "0"
-        print(f"    {{\"{c.name}\", CLASS_{c.klass.upper()}, ROLE_{c.role}, {op}, FOLD_{FOLDS[c.shape]}}},")
+        print(f"    {{\"{c.name}\", CLASS_{c.klass.upper()}, ROLE_{c.role}, {op}, FOLD_{FOLDS[c.shape]}, {local}}},")
     print("};\n\nconst char *const collective_names[COLLECTIVE_COUNT] = {\n    \"none\",")
     for c in COLLECTIVES:
         print(f"    \"MPI_{c.capitalize()}\",")

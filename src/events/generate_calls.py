@@ -204,6 +204,8 @@ def object_arguments(call):
         return ["fh", "offset", "whence"]
     if call.shape in ("file_call", "file_post", "file_transfer"):
         words.append("native_bytes(count, type)" if "count" in names else "UINT64_MAX")
+    if call.shape == "file_transfer":
+        words.append("offset" if "offset" in names else "FILE_AT_POINTER")
     if call.shape in ("win_call", "win_post"):
         peer = "peer_rank(target)" if "target" in names else "PEER_NONE"
         bytes_ = ("native_bytes(target_count, target_type)" if "target_count" in names
@@ -225,7 +227,8 @@ def plain_arguments(call):
     elif call.shape == "file_call" and "count" in names:
         ready.append("false")  # a split operation begins: more is recorded than the call
     elif "count" in names:
-        ready.append("plain_bytes(log, count, type, &bytes)")
+        collective = call.name in ("MPI_File_read_all", "MPI_File_read_at_all")  # the status may say too much
+        ready.append("false" if collective else "plain_bytes(log, count, type, &bytes)")
     elif call.shape == "file_transfer":
         ready.append("false")  # a split operation ends: what was asked for stands behind its begin
     words = ["win" if call.klass == "rma" else "fh"]
@@ -236,6 +239,8 @@ def plain_arguments(call):
         words.append(op_flags(call))
     if call.shape == "file_seek":
         words += ["offset", "whence"]
+    if call.shape == "file_transfer":
+        words.append("offset" if "offset" in names else "FILE_AT_POINTER")
     return words + [n for n in ("lock_type", "group", "request", "status") if n in names]
 
 

@@ -174,8 +174,8 @@ static bool results_collect(const struct outcome *outcome)
     enum collect_end end = collect_child(outcome->output->path, &(struct collect_wish){.wait_ms = LOCK_MS},
                                          outcome->otf2 ? PATIENCE_TRACE_MS : PATIENCE_MS, &sum, problem);
     if (end == COLLECT_STUCK)
-        warnx("the output directory %s does not answer: results come there later, or stay in %s; mpit-collect %s "
-              "brings them",
+        warnx("the output directory %s is slow, and mpit-run does not wait for it: the results come later; until then "
+              "they are in %s, and mpit-collect %s brings them",
               given, spool, given);
     else if (end == COLLECT_FAILED)
         warnx("%s", problem);

@@ -22,6 +22,19 @@
 
 enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000, WAIT_STEP_MOST_MS = 500 };
 
+/* Each waits for the same ranks in the same way. */
+static bool waits_are_same(const struct waits *one, const struct waits *other)
+{
+    bool same = one->count == other->count && one->anybody == other->anybody && one->requests == other->requests &&
+                one->collective == other->collective;
+    for (size_t i = 0; same && i < one->count; i++) {
+        same = false;
+        for (size_t k = 0; !same && k < other->count; k++)
+            same = one->list[i].rank == other->list[k].rank && one->list[i].kind == other->list[k].kind;
+    }
+    return same;
+}
+
 static bool state_is_same(const struct patient *one, const struct patient *other)
 {
     const struct comm_record *a = patient_comm(one), *b = patient_comm(other);
@@ -155,8 +168,10 @@ static void ward_circle_print(const struct ward *ward, FILE *out)
     free(ranks);
 }
 
+/* Ranks that do the same share a line. In a small job each has its own where they wait for different ones. */
 static void groups_print(struct ward *ward, size_t most, FILE *out)
 {
+    enum { LINES_EACH = 8 };
     const struct patient **group = calloc(ward->count + 1, sizeof *group);
     size_t lines = 0, left = 0;
     for (size_t i = 0; group && i < ward->count; i++) {
@@ -164,7 +179,8 @@ static void groups_print(struct ward *ward, size_t most, FILE *out)
             continue;
         size_t count = 0;
         for (size_t k = i; k < ward->count; k++)
-            if (!ward->patients[k].shown && state_is_same(&ward->patients[i], &ward->patients[k])) {
+            if (!ward->patients[k].shown && state_is_same(&ward->patients[i], &ward->patients[k]) &&
+                (ward->count > LINES_EACH || waits_are_same(&ward->patients[i].waits, &ward->patients[k].waits))) {
                 ward->patients[k].shown = true;
                 group[count++] = &ward->patients[k];
             }

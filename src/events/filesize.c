@@ -51,8 +51,8 @@ static struct quiet quiet_begin(void)
     return quiet;
 }
 
-/* What the kernel sent is pending at this thread, whose pending ones come first. A signal that was pending there before
- * is one with it: it goes back. One that was pending at the process is still there. */
+/* The kernel sent SIGXFSZ to this thread: it is taken off. If the thread had one pending before, the two are one
+ * signal, and it is sent again. A signal that is pending for the whole process stays. */
 static void signal_take(const struct quiet *quiet)
 {
     siginfo_t info;

@@ -133,8 +133,8 @@ void run_unfiled(struct run *run, uint64_t events);
 
 /* Room for the causes of gaps, while there is any: a full disk is one of them. */
 void run_gaps_open(struct run *run);
-/* The same as run_lost, and of which thread they are; one that its events have no place in the file: UINT64_MAX, which
- * counts as one. */
+/* As run_lost. Notes the thread, and the first event of the gap. Where no event of the thread has a place in the file,
+ * count is UINT64_MAX: that adds one to the loss. */
 void run_gap(struct run *run, enum loss_cause cause, uint32_t thread, uint64_t first, uint64_t count);
 
 /* Would there be room for objects of so many bytes in all? Nothing is counted as lost. */

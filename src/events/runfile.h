@@ -147,8 +147,9 @@ struct run_header {
     uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
     uint32_t spawned;    /* 1: by another job */
     uint32_t trace_policy; /* enum trace_policy */
-    /* when MPI_Finalize began that was the end of the run; 0: none has. What goes before the library's is shown as a
-     * state that began then, and is counted nowhere, as what goes behind its MPI_Init is, from the first init_ticks */
+    /* When the last MPI_Finalize began; 0: not yet. mpit works between this time and the library's own MPI_Finalize.
+     * Tools show that time as a state, and no figure counts it. The same holds for mpit's work behind the library's
+     * MPI_Init. */
     uint64_t finalize_ticks;
     uint64_t past;           /* struct comm_past; 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */

@@ -5,9 +5,9 @@
  *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 | (9) |    in the order of the file; numbers: the order of writing
  *                     ^ hand                 ^ taken
  *
- * A chunk first takes its place, which is a CHUNK_FREE that has the chunk's header in all but the kind; then its data
- * are written, in as many pieces as the caller likes; then the kind, which makes it a chunk. So a reader, and a kill at
- * any moment, finds whole chunks only, and other threads append behind it meanwhile.
+ * Writing has three steps. First the header is written with the kind CHUNK_FREE. Then the data follow, in as many
+ * pieces as the caller likes. Last the real kind is written. Readers skip a CHUNK_FREE, so they never see half a chunk,
+ * whenever the process is killed. Other threads append behind it meanwhile.
  *
  * From the hand on lie the oldest. A new chunk takes as many places that touch each other as it needs, but none that is
  * taken already; what is left over of them is free, and the hand stands there.
@@ -149,7 +149,7 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
     if (error) {
         if (places)
             places->count--;
-        /* what is there of it would be found where the file grows next; if it cannot be cut off, that fails */
+        /* A part of the chunk may be in the file. It is cut off: the next chunk starts at this place. */
         if (filesize_set(fd, offset) != 0)
             run_tear(run, error);
         run->length = offset;
@@ -316,7 +316,7 @@ static int data_write(struct run *run, int fd, struct trace_move *move, size_t b
                            move->offset + sizeof move->chunk + move->done);
     if (!error) {
         move->done += part;
-    } else if (run->places && move->fresh) { /* the place is a hole that nothing fills: an older one's is taken */
+    } else if (run->places && move->fresh) { /* The disk is full. The chunk takes the place of an older one. */
         places_remove(run->places, place_at(run->places, move->offset));
         run->places->full = true;
         move->taken = false;

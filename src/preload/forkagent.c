@@ -9,9 +9,7 @@
  *   program     what the agent becomes when it has completed the environment
  *
  * The launcher's other ways to forward variables would not do: it refuses -x of the user together with
- * mca_base_env_list, and a list set beside them drops what a file of --tune sets. A job must have mpit on all nodes or
- * on none, since those processes that have it wait for each other before MPI_Finalize; where that cannot be promised
- * they are told not to.
+ * mca_base_env_list, and a list set beside them drops what a file of --tune sets.
  */
 #define _GNU_SOURCE
 #include "forkagent.h"

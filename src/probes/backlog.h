@@ -5,11 +5,10 @@
  *             block k-1: packed, written      block k: being recorded, packed
  *             piece by piece                  piece by piece  ^cursor ^log->limit
  *
- * The buffer is a ring of at least two blocks. log->limit stands at the end of a piece, so that the call which fills
- * one comes by: it packs that piece, and takes one step (run.h) with the block before. That is in the file, and
- * published, one piece before the first of its events is written over; until then they lie in the ring, so that a kill
- * at any moment loses none. So the most that a call pays for the trace is one step: a place at the end of the file, or
- * a few pages of data.
+ * The buffer is a ring of two or more blocks. log->limit stands at the end of a piece. The call that fills a piece
+ * packs it, and takes one step (run.h) with the block before. That block is in the file one piece before its events are
+ * overwritten. Until then its events are in the ring, so a killed process loses none. The most that a call pays for the
+ * trace is one step: a place at the end of the file, or a few pages of data.
  *
  * A small buffer is one block, and moved at once. While no trace has been asked for, only the ends of blocks are
  * looked at. It belongs to the thread of the log.

@@ -132,8 +132,10 @@ static void collector_run(const char *spool, const char *output)
     else if (collector_await(pid, pipe_ends[0], text))
         waitpid(pid, NULL, __WCLONE | WNOHANG); /* it may still wait for the disk */
     else
-        opened_say("mpit: the output directory %.200s does not answer: results come later, or stay in %.200s", output,
-                   spool);
+        opened_say(
+            "mpit: the output directory %.200s is slow, and mpit does not wait for it: the results come later; until "
+            "then they are in %.200s, and mpit-collect %.200s brings them",
+            output, spool, output);
     if (pipe_ends[0] >= 0)
         close(pipe_ends[0]);
     text[strcspn(text, "\n")] = '\0';

@@ -46,9 +46,8 @@ static void call_forget(struct log *log)
     log->freeing_object = (struct accessed){0};
 }
 
-/* A thread ends: its tallies stay, its log waits for the next thread. If it was cancelled inside of a call, or left one
- * by pthread_exit, the next thread is not inside of that. One that returns may be cancelled still, and would not give
- * its log back, nor what it returned. */
+/* A thread ends. Its tallies stay, and a later thread gets its log. The thread may have ended inside of a call: the log
+ * forgets that call. Cancellation is off here: a cancel could lose the log, and what the thread returns. */
 static void thread_end(void *value)
 {
     struct log *log = value;

@@ -263,6 +263,7 @@ openmpi_without_library() {
     says out "^ended with ([1-9]|[1-9][0-9]|12[0-35-9])$"
     says err "libmpit.so on mpit-b: No such file or directory; mpit has to be at the same path on every node"
     hosts_on mpit-b umount "$build/lib"
+    rm -rf "$run"
 }
 
 if ! hosts_open "$work" "$build"; then

@@ -43,7 +43,7 @@ class Bench:
         """Empty directories for ledgers and run."""
         for name in ("ledgers", "run", "spool"):
             shutil.rmtree(self.work + "/" + name, ignore_errors=True)
-        os.mkdir(self.work + "/spool")
+        os.makedirs(self.work + "/spool", exist_ok=True)  # who collects the job before may have made it again
         os.mkdir(self.work + "/ledgers")
         return self.work + "/ledgers", self.work + "/run"
 

@@ -22,6 +22,7 @@ import time
 import trial
 
 RANKS, CALLS, LIMIT = 2, 1_000_000, 4_000_000
+RINGS = RANKS * 5 * 8190  # events in the rings of all threads
 PATIENCE = 15  # seconds
 
 
@@ -89,7 +90,7 @@ def bounded(judge, name, peak):
     judge.check(f"{name}: the spool holds {most} bytes at the most", [] if peak <= most else [f"{peak} bytes"])
 
 
-def complete(judge, name, build, directory, output, rings=0):
+def complete(judge, name, build, directory, output, rings):
     """Each event is in the trace, or counted as lost. RINGS: so many events at most are counted as lost, and stand in the rings of
     the threads all the same."""
     verified, lost = dumped(build, directory, output, "--verify"), losses(dumped(build, directory, output, "--json"))
@@ -109,7 +110,7 @@ def drained(judge, build, mpi, directory):
     files = glob.glob(output + "/*.mpit")
     sizes = [os.path.getsize(path) for path in files]
     judge.check(f"{mpi}: the files are longer than the bound", [] if len(sizes) == RANKS and min(sizes) > 4 * LIMIT else [str(sizes), str(os.listdir(output))])
-    complete(judge, mpi, build, directory, output)
+    complete(judge, mpi, build, directory, output, RINGS)
     judge.check(f"{mpi}: no drain is left", [] if comes(lambda: not collectors(output)) else collectors(output))
 
 
@@ -136,7 +137,7 @@ def late_room(judge, build, mpi, directory):
         mounted(mount, "remount", "size=1g")
         collected = trial.run([build + "/bin/mpit-collect", output], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
         judge.check(f"{name}: mpit-collect brings it", [] if collected.status == 0 and len(glob.glob(output + "/*.mpit")) == RANKS else [str(collected)])
-        complete(judge, name, build, directory, output, RANKS * 5 * 8190)
+        complete(judge, name, build, directory, output, RINGS)
     finally:
         subprocess.run(["umount", "-l", mount], check=False)
 

@@ -136,13 +136,14 @@ static void limits_lift(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* A directory for which this node has nothing, and which is not there, is a mistake of the user's. */
-static int nothing_tell(const char *directory)
+/* A directory for which this node has nothing, and which is not there, may be a mistake of the user's. It is no error:
+ * the launcher would end the collectors of other nodes. */
+static void nothing_tell(const char *directory)
 {
     enum { SHOWN = 5 };
     struct spool_list all;
     if (access(directory, F_OK) == 0 || spools_find(&all, NULL) != 0)
-        return 0;
+        return;
     warnx("%s: there is no such directory, and no process of this node recorded for it%s", directory,
           all.count ? "; live files are here for:" : "");
     for (size_t i = 0; i < all.count && i < SHOWN; i++)
@@ -150,7 +151,6 @@ static int nothing_tell(const char *directory)
     if (all.count > SHOWN)
         warnx("  and %zu more", all.count - SHOWN);
     spools_release(&all);
-    return -1;
 }
 
 /* An output directory, or a spool. Returns 0, or -1 with a line on standard error. */
@@ -164,7 +164,9 @@ static int directory_collect(const struct request *request, const char *given, c
     bool one = !request->handover && spool_at(&own, given);
     if (!one && spools_find(&spools, output) != 0)
         errx(1, "no memory");
-    int failed = !one && !spools.count && !request->handover ? nothing_tell(given) : 0;
+    int failed = 0;
+    if (!one && !spools.count && !request->handover)
+        nothing_tell(given);
     for (size_t i = 0; i < (one ? 1 : spools.count); i++) {
         struct spool *spool = one ? &own : &spools.list[i];
         if (request->to)

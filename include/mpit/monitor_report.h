@@ -13,10 +13,10 @@
  * Source: MPI/RT Real Time Instrumentation Proposal, section 8.3 (events, monitoring, instruments).
  *
  * Times are nanoseconds, sizes bytes, counts numbers of things, each in 64 bits. A number that cannot be told is
- * MPIX_MONITOR_UNKNOWN, and a warning says why. What belongs to an option that is off is 0 and in no JSON. A field of an interval is the difference of a counter that only
- * grows, looked at where the interval begins and where it ends: so the fields of the periods of a window add up to
- * those of the whole, to the last unit (not: small, when another thread was inside of a call at the very moment of a
- * look; spans; what was under way).
+ * MPIX_MONITOR_UNKNOWN, and a warning says why. What belongs to an option that is off is 0 and in no JSON. A field of
+ * an interval is the difference of a counter that only grows, looked at where the interval begins and where it ends.
+ * So the fields of the periods of a window add up to those of the whole, to the last unit. These do not: spans, what
+ * was under way, and `small` where another thread was inside of a call at the moment of a look.
  *
  * Structures grow at their end alone. `bytes` says how long one is that this process's mpit has made; the elements of
  * an array lie so far apart, so use the functions MPIX_Monitor_..._at of <mpit/monitor.h> in place of an index. All of

@@ -1,4 +1,5 @@
 #include "analysis_lanes.h"
+#include "jointcalls.h"
 #include "pending.h"
 
 #include <stdlib.h>
@@ -38,26 +39,6 @@ static const enum gathering_form forms[COLLECTIVE_COUNT] = {
     [COLLECTIVE_NEIGHBOR_ALLTOALLV] = FORM_UNKNOWN,
     [COLLECTIVE_NEIGHBOR_ALLTOALLW] = FORM_UNKNOWN,
 };
-
-/* Is it a collective over the communicator that it is called with, which nobody leaves before all have come? */
-static bool creates_together(unsigned kind)
-{
-    switch (kind) {
-    case CALL_MPI_Comm_dup:
-    case CALL_MPI_Comm_dup_with_info:
-    case CALL_MPI_Comm_split:
-    case CALL_MPI_Comm_split_type:
-    case CALL_MPI_Comm_create:
-    case CALL_MPI_Cart_create:
-    case CALL_MPI_Cart_sub:
-    case CALL_MPI_Graph_create:
-    case CALL_MPI_Dist_graph_create:
-    case CALL_MPI_Dist_graph_create_adjacent:
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
@@ -365,7 +346,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane->gathering = operation_begin(lanes, lane, event, kind, &lane->attendee);
         break;
     case FOLD_COMM:
-        if (creates_together(kind))
+        if (call_makes_comm(kind))
             lane->gathering = operation_begin(lanes, lane, event, kind, &lane->attendee);
         break;
     default:

@@ -1,5 +1,7 @@
 #include "otf2_rma.h"
 
+#include "jointcalls.h"
+
 #include <stdlib.h>
 
 enum access_kind { ACCESS_NONE, ACCESS_PUT, ACCESS_GET, ACCESS_ACCUMULATE, ACCESS_FETCH, ACCESS_SWAP };
@@ -33,25 +35,9 @@ static bool has_request(unsigned call)
            call == CALL_MPI_Rget_accumulate;
 }
 
-/* All members take part. */
-static bool is_collective(unsigned call)
-{
-    switch (call) {
-    case CALL_MPI_Win_create:
-    case CALL_MPI_Win_allocate:
-    case CALL_MPI_Win_allocate_shared:
-    case CALL_MPI_Win_create_dynamic:
-    case CALL_MPI_Win_free:
-    case CALL_MPI_Win_fence:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool is_creation(unsigned call)
 {
-    return is_collective(call) && call != CALL_MPI_Win_free && call != CALL_MPI_Win_fence;
+    return call_is_of_window(call) && call != CALL_MPI_Win_free && call != CALL_MPI_Win_fence;
 }
 
 static bool is_allocation(unsigned call)
@@ -393,7 +379,7 @@ void rma_enter(struct trace_location *location, const struct traced_call *call, 
         return;
     if (call->request)
         write_access(location, call, now);
-    else if (is_collective(kind))
+    else if (call_is_of_window(kind))
         location_check(location, OTF2_EvtWriter_RmaCollectiveBegin(location->writer, NULL, now));
     else if (call->pairs && (kind == CALL_MPI_Win_lock || kind == CALL_MPI_Win_lock_all))
         location_check(location, OTF2_EvtWriter_RmaRequestLock(location->writer, NULL, now, call->object->id,
@@ -447,7 +433,7 @@ void rma_leave(struct trace_location *location, const struct traced_call *call, 
     struct trace_process *process = location->process;
     if (!call->object)
         return;
-    if (is_collective(kind))
+    if (call_is_of_window(kind))
         write_collective_end(location, call, now);
     else if (call->group != NO_GROUP)
         write_group_sync(location, call, now);

@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "figures.h"
+#include "jointcalls.h"
 #include "otf2_job.h"
 #include "otf2_requests.h"
 #include "pending.h"
@@ -182,42 +183,6 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
-/* Calls that are no collective operations, and that no member leaves before all have come: as MPI libraries do it. */
-static bool is_gathering(uint32_t call)
-{
-    switch ((enum call)call) {
-    case CALL_MPI_Finalize:
-    case CALL_MPI_Comm_dup:
-    case CALL_MPI_Comm_dup_with_info:
-    case CALL_MPI_Comm_split:
-    case CALL_MPI_Comm_split_type:
-    case CALL_MPI_Comm_create:
-    case CALL_MPI_Cart_create:
-    case CALL_MPI_Cart_sub:
-    case CALL_MPI_Graph_create:
-    case CALL_MPI_Dist_graph_create:
-    case CALL_MPI_Dist_graph_create_adjacent:
-    case CALL_MPI_Intercomm_merge:
-    case CALL_MPI_Comm_free:
-    case CALL_MPI_Comm_disconnect:
-    case CALL_MPI_Win_create:
-    case CALL_MPI_Win_allocate:
-    case CALL_MPI_Win_allocate_shared:
-    case CALL_MPI_Win_create_dynamic:
-    case CALL_MPI_Win_free:
-    case CALL_MPI_Win_fence:
-    case CALL_MPI_File_open:
-    case CALL_MPI_File_close:
-    case CALL_MPI_File_set_size:
-    case CALL_MPI_File_preallocate:
-    case CALL_MPI_File_set_view:
-    case CALL_MPI_File_sync:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* A process of its members is in the same call there. */
 static bool is_inside(const struct ward *ward, const struct run_reader *file, uint32_t call, const char *name)
 {
@@ -319,7 +284,7 @@ static bool patient_waits(const struct ward *ward, struct patient *patient)
     int32_t peer = patient->state.peer;
     if (kind == CALL_NONE || kind >= CALL_COUNT || strcmp(patient->call, call_table[kind].name) != 0)
         return true;
-    if (is_gathering(kind))
+    if (call_gathers(kind))
         return missing_add(ward, patient);
     if (call_table[kind].fold == FOLD_COMPLETION)
         return !waits_for_requests(patient->call) || requests_add(ward, patient);

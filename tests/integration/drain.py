@@ -17,13 +17,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 import trial
 
 RANKS, CALLS, LIMIT = 2, 1_000_000, 4_000_000
 RINGS = RANKS * 5 * 8190  # events in the rings of all threads
-PATIENCE = 15  # seconds
 
 
 class Peak(threading.Thread):
@@ -56,14 +54,6 @@ def job(build, mpi, directory, output):
     watch.ended.set()
     watch.join()
     return ended, watch.bytes
-
-
-def comes(condition):
-    """mpit-collect runs behind the job's end."""
-    end = time.monotonic() + PATIENCE
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
 
 
 def collectors(output):
@@ -106,12 +96,12 @@ def drained(judge, build, mpi, directory):
     ended, peak = job(build, mpi, directory, output)
     judge.check(f"{mpi}: the job ends well", [str(ended)] if ended.hung or ended.status else [])
     bounded(judge, mpi, peak)
-    comes(lambda: not glob.glob(directory + "/spool/*/*/*.mpit"))
+    trial.comes(lambda: not glob.glob(directory + "/spool/*/*/*.mpit"))
     files = glob.glob(output + "/*.mpit")
     sizes = [os.path.getsize(path) for path in files]
     judge.check(f"{mpi}: the files are longer than the bound", [] if len(sizes) == RANKS and min(sizes) > 4 * LIMIT else [str(sizes), str(os.listdir(output))])
     complete(judge, mpi, build, directory, output, RINGS)
-    judge.check(f"{mpi}: no drain is left", [] if comes(lambda: not collectors(output)) else collectors(output))
+    judge.check(f"{mpi}: no drain is left", [] if trial.comes(lambda: not collectors(output)) else collectors(output))
 
 
 def mounted(mount, *options):
@@ -131,7 +121,7 @@ def late_room(judge, build, mpi, directory):
         output = mount + "/output"
         ended, _ = job(build, mpi, directory, output)
         judge.check(f"{name}: the job ends well", [str(ended)] if ended.hung or ended.status else [])
-        comes(lambda: not collectors(output))
+        trial.comes(lambda: not collectors(output))
         parts, files = glob.glob(output + "/*.part"), glob.glob(output + "/*.mpit")
         judge.check(f"{name}: what was moved before stays", [] if len(parts) + len(files) == RANKS and len(files) < RANKS else [str(os.listdir(output))])
         mounted(mount, "remount", "size=1g")
@@ -155,7 +145,7 @@ def full(judge, build, mpi, directory):
         lost = losses(dumped(build, directory, mount + "/output", "--json"))
         judge.check(f"{mpi}, full output directory: the loss is told by cause", [] if lost.get("spool_full", 0) > 0 else [str(lost)])
         judge.check(f"{mpi}, full output directory: no drain is left",
-                    [] if comes(lambda: not collectors(mount + "/output")) else collectors(mount + "/output"))
+                    [] if trial.comes(lambda: not collectors(mount + "/output")) else collectors(mount + "/output"))
     finally:
         subprocess.run(["umount", "-l", mount], check=False)
 

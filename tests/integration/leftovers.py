@@ -18,7 +18,6 @@ import time
 import trial
 
 MINUTES, DAY = 120, 25 * 3600  # seconds; the next job takes what is older than a minute, and than 24 hours
-PATIENCE = 20  # seconds
 
 
 def job(build, mpi, directory, output, end):
@@ -31,14 +30,6 @@ def job(build, mpi, directory, output, end):
 def live_files(directory):
     """All that are in the spools."""
     return glob.glob(directory + "/spool/*/*/*.mpit")
-
-
-def comes(condition):
-    """The job before started mpit-collect, which nobody waits for."""
-    end = time.monotonic() + PATIENCE
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
 
 
 def left(build, mpi, directory, output, age):
@@ -58,7 +49,7 @@ def alone(judge, build, mpi, directory):
         output = f"{directory}//alone-{number}"
         ended = job(build, mpi, directory, output + behind, end)
         judge.check(f"{mpi}: a job that ends {what} brings its results",
-                    [] if comes(lambda: os.path.isdir(output) and os.listdir(output) and not live_files(directory)) else
+                    [] if trial.comes(lambda: os.path.isdir(output) and os.listdir(output) and not live_files(directory)) else
                     [str(ended), str(live_files(directory))])
 
 
@@ -86,13 +77,13 @@ def judged(judge, build, mpi, directory):
     judge.check(f"{mpi}: a killed job leaves its live file", left(build, mpi, directory, first, MINUTES))
     ended = job(build, mpi, directory, other, "finalize")
     judge.check(f"{mpi}: the next job brings it to its output directory",
-                [] if comes(lambda: not live_files(directory) and glob.glob(first + "/*.mpit")) else [str(ended), str(live_files(directory))])
+                [] if trial.comes(lambda: not live_files(directory) and glob.glob(first + "/*.mpit")) else [str(ended), str(live_files(directory))])
     os.mkdir(directory + "/lost")
     judge.check(f"{mpi}: another one leaves its file", left(build, mpi, directory, lost, MINUTES))
     os.rmdir(directory + "/lost")
     count = len(glob.glob(other + "/*.summary"))
     job(build, mpi, directory, other, "finalize")
-    comes(lambda: len(glob.glob(other + "/*.summary")) > count)
+    trial.comes(lambda: len(glob.glob(other + "/*.summary")) > count)
     time.sleep(0.5)
     files = live_files(directory)
     judge.check(f"{mpi}: it stays for some time where its place is gone", [] if len(files) == 1 else [f"live files: {files}"])
@@ -102,7 +93,7 @@ def judged(judge, build, mpi, directory):
         damaged.write("nothing")
     os.utime(damaged.name, (time.time() - DAY, time.time() - DAY))
     job(build, mpi, directory, other, "finalize")
-    judge.check(f"{mpi}: and goes after a day, as one does that cannot be read", [] if comes(lambda: not glob.glob(directory + "/spool/*/*")) else
+    judge.check(f"{mpi}: and goes after a day, as one does that cannot be read", [] if trial.comes(lambda: not glob.glob(directory + "/spool/*/*")) else
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
 
 

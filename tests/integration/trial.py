@@ -122,6 +122,14 @@ def run(words, seconds, env=None, cwd=None):
     return Job(words, env or environment(), cwd).ended(seconds)
 
 
+def comes(condition):
+    """mpit-collect may run behind the job's end: waits up to 20 s for the condition, and returns it."""
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
 class Judge:
     """Counts what passed, and prints a line for each check."""
 

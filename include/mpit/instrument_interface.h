@@ -81,7 +81,11 @@ enum mpit_verbosity {
     MPIT_VERBOSITY_TUNER,
     MPIT_VERBOSITY_TUNER_DETAIL,
     MPIT_VERBOSITY_DEVELOPER,
-    MPIT_VERBOSITY_DEVELOPER_DETAIL
+    MPIT_VERBOSITY_DEVELOPER_DETAIL,
+    /* the rest of each; in order they stand behind the two above of their kind, their numbers do not */
+    MPIT_VERBOSITY_USER_ALL,
+    MPIT_VERBOSITY_TUNER_ALL,
+    MPIT_VERBOSITY_DEVELOPER_ALL
 };
 
 enum mpit_flags {

@@ -1,6 +1,7 @@
 /*
  * What the tool information interface of MPI 4.1 (section 15.3) has and the mpi.h of an older MPI lacks: events, event
- * sources, and the events of categories. With mpit loaded they work on every MPI.
+ * sources, the events of categories, return codes, and the binding to sessions. With mpit loaded they work on every
+ * MPI.
  *
  * Where mpi.h declares them itself (MPICH 4), this header declares nothing. Where it does not (Open MPI 4.1), the
  * functions are weak: a program that is compiled with this header links as it is, and
@@ -31,11 +32,25 @@
 #define MPI_T_ERR_NOT_SUPPORTED 90 /* what was asked for is not supported */
 #endif
 #ifndef MPI_T_ERR_NOT_ACCESSIBLE
-#define MPI_T_ERR_NOT_ACCESSIBLE 91 /* not from inside this callback; mpit never returns it */
+#define MPI_T_ERR_NOT_ACCESSIBLE 91 /* see below */
 #endif
 #else
 #ifndef MPI_T_ERR_NOT_ACCESSIBLE
 #define MPI_T_ERR_NOT_ACCESSIBLE 79
+#endif
+#endif
+
+/*
+ * MPI_T_ERR_NOT_ACCESSIBLE comes from calls on what the MPI library has itself: its control and performance variables,
+ * enumerations, categories and event types. It says that this thread is inside the library's tool interface already, as
+ * in a signal handler that interrupted a call there. The same call succeeds later. A write of one of its control
+ * variables returns MPI_T_ERR_CVAR_SET_NOT_NOW then. Calls on mpit's own variables never return it.
+ */
+
+/* A binding of MPI 4.0 that MPICH 4.0 and Open MPI 4.1 lack; nothing is bound so there. */
+#if (defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000)
+#ifndef MPI_T_BIND_MPI_SESSION
+#define MPI_T_BIND_MPI_SESSION (MPI_T_BIND_MPI_INFO + 1)
 #endif
 #endif
 

@@ -28,4 +28,9 @@ extern LIBRARY_LOCAL void (*demand_changed[DEMANDS])(bool wanted);
 /* Sets a service's hook, and calls it when somebody asks already. */
 void demand_serve(enum demand demand, void (*changed)(bool wanted));
 
+/* For descriptions: what calls cost while something is measured; measured on one processor of 2 to 3 GHz. */
+#define COST_OS "Each MPI call takes some 4 microseconds longer meanwhile."
+#define COST_FABRIC "Each MPI call takes some 0.5 to 1 microseconds longer meanwhile."
+#define COST_UMQ "Each MPI call takes some 1 microsecond longer meanwhile."
+
 #endif

@@ -3,6 +3,8 @@
 #include "book.h"
 #include "knobs.h"
 
+#include <mpit/instrument_interface.h>
+
 #include <pthread.h>
 
 #define INT(structure, field)                                                                                          \
@@ -46,6 +48,7 @@ struct event_type event_types[EVENT_TYPES] = {
                             "direction: 0 send, 1 receive; peer and tag as the program gave them; call: item "
                             "of enumeration mpit_call; bytes: of the message, or of the room for it. "
                             "Timestamp: begin of the call.",
+                        .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                         .bound = true,
                         .bytes = offsetof(struct message_instance, time_ns),
                         .elements = message_elements,
@@ -61,6 +64,7 @@ struct event_type event_types[EVENT_TYPES] = {
     [COLLECTIVE_BEGIN] = {.name = "mpit_collective_begin",
                           .description = "A collective begins, before MPI is called. call: item of enumeration "
                                          "mpit_call; coll: item of enumeration mpit_coll.",
+                          .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                           .bound = true,
                           .bytes = offsetof(struct collective_instance, root),
                           .elements = collective_elements,
@@ -79,12 +83,14 @@ struct event_type event_types[EVENT_TYPES] = {
                                           "completed it, items of enumeration mpit_call; peer, tag, bytes: of the "
                                           "message (peer: the root in collectives, tag: -1 there); outcome: 0 done, 1 "
                                           "failed, 2 cancelled; time_ns: nanoseconds since it was posted.",
+                           .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                            .bound = true,
                            .bytes = sizeof(struct request_instance),
                            ALL(request_elements)},
     [PENDING_SENDS_OVER] = {.name = "mpit_pending_sends_over",
                             .description = "The level of mpit_pending_sends went over the handle's threshold (hint "
                                            "mpit_threshold), from at most that.",
+                            .verbosity = MPIT_VERBOSITY_TUNER,
                             .bound = true,
                             .threshold = true,
                             .bytes = sizeof(struct level_instance),
@@ -92,6 +98,7 @@ struct event_type event_types[EVENT_TYPES] = {
     [PENDING_RECVS_OVER] = {.name = "mpit_pending_recvs_over",
                             .description = "The level of mpit_pending_recvs went over the handle's threshold (hint "
                                            "mpit_threshold), from at most that.",
+                            .verbosity = MPIT_VERBOSITY_TUNER,
                             .bound = true,
                             .threshold = true,
                             .bytes = sizeof(struct level_instance),
@@ -99,6 +106,7 @@ struct event_type event_types[EVENT_TYPES] = {
     [PENDING_BYTES_OVER] = {.name = "mpit_pending_bytes_over",
                             .description = "The level of mpit_pending_bytes, in bytes, went over the handle's "
                                            "threshold (hint mpit_threshold), from at most that.",
+                            .verbosity = MPIT_VERBOSITY_TUNER,
                             .bound = true,
                             .threshold = true,
                             .bytes = sizeof(struct level_instance),

@@ -55,6 +55,7 @@ struct event_type {
     const char *name, *description;
     bool bound;                    /* to a communicator */
     bool threshold;                /* a level_instance: raised when its level goes over the handle's threshold */
+    uint8_t verbosity;             /* enum mpit_verbosity */
     uint16_t bytes, element_count; /* element_count: at most ELEMENTS_MOST */
     const struct event_element *elements;
     const char *category;                              /* path; NULL: that of mpit's own */

@@ -72,7 +72,7 @@ int instrument_bind_check(uint32_t bind, uint32_t verbosity, char *error)
 {
     if (bind > MPIT_BIND_COMM)
         REFUSE(MPIT_ERR_CLASS, "%u is no binding", bind);
-    if (verbosity > MPIT_VERBOSITY_DEVELOPER_DETAIL)
+    if (verbosity > MPIT_VERBOSITY_DEVELOPER_ALL)
         REFUSE(MPIT_ERR_CLASS, "%u is no verbosity", verbosity);
     return MPIT_OK;
 }

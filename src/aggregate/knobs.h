@@ -46,6 +46,8 @@ struct knob_description {
     const char *description;
     /* of a text: 0, or -1 and in `problem` what is wrong with it and what is allowed */
     int (*check)(const char *text, char *problem, size_t size);
+    uint8_t verbosity; /* enum mpit_verbosity */
+    bool all_equal;    /* has to have the same value in all processes */
 };
 
 /* Room for a text, with its NUL. */

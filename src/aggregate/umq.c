@@ -304,6 +304,11 @@ uint64_t umq_length(struct umq *umq)
     return length;
 }
 
+bool umq_is_over(const struct umq *umq)
+{
+    return __atomic_load_n(&umq->comm->freed, __ATOMIC_ACQUIRE);
+}
+
 uint64_t umq_peers(struct umq *umq)
 {
     int error = errno;

@@ -48,11 +48,14 @@ struct umq_look {
     const struct event *posting; /* the event of a receive that this posts, or NULL */
 };
 uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look);
+/* Its communicator was freed. */
+bool umq_is_over(const struct umq *umq);
 /* Processes of the communicator whose sends can be seen; this one is among them. */
 uint64_t umq_peers(struct umq *umq);
 
 /* The largest length since the watch was opened. While one is open, every call of this process looks at it before what
- * it received is counted: the length sinks only there, so nothing is missed between. */
+ * it received is counted: the length sinks only there, so nothing is missed between. The first call that finds the
+ * communicator freed closes the watch. */
 struct umq_watch {
     struct umq_watch *next;
     struct umq *umq;

@@ -19,18 +19,23 @@ static void watch_look(struct umq_watch *watch, bool leaves, const struct event 
     errno = error;
 }
 
-void umq_watches_look(const struct event *posting)
-{
-    for (struct umq_watch *w = __atomic_load_n(&watches, __ATOMIC_ACQUIRE); w; w = w->next)
-        if (__atomic_load_n(&w->open, __ATOMIC_ACQUIRE))
-            watch_look(w, true, posting);
-}
-
 /* Calls go the long way round while there is a watch, and look there: the short one has no place for it. */
 static void watch_set(struct umq_watch *watch, bool open)
 {
     if (__atomic_exchange_n(&watch->open, open, __ATOMIC_ACQ_REL) != open)
         knobs_attend(open ? 1 : -1);
+}
+
+void umq_watches_look(const struct event *posting)
+{
+    for (struct umq_watch *w = __atomic_load_n(&watches, __ATOMIC_ACQUIRE); w; w = w->next) {
+        if (!__atomic_load_n(&w->open, __ATOMIC_ACQUIRE))
+            continue;
+        if (umq_is_over(w->umq))
+            watch_set(w, false); /* its handle can do nothing any more but be freed */
+        else
+            watch_look(w, true, posting);
+    }
 }
 
 void umq_watch_tie(struct umq_watch *watch, struct umq *umq)

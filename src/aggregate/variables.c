@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "variables.h"
 
+#include <mpit/instrument_interface.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +106,8 @@
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
         .demand = DEMAND_OS                                                                                            \
     }
-#define ASKED " Counted while a handle is started somewhere in the process, or mpit_os is 1."
+#define ASKED                                                                                                          \
+    " Counted while a handle of one of mpit_os_* is started somewhere in the process, or mpit_os is 1. " COST_OS
 #define OTHER(title, kind, dimension, to, slots, where, enumeration, text)                                             \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -127,13 +130,13 @@
         .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE,                     \
         .demand = DEMAND_FABRIC                                                                                        \
     }
-#define FABRIC_LIMITS "Counted while a handle of such a variable is started, or mpit_fabric is 1."
+#define FABRIC_LIMITS "Counted while a handle of such a variable is started, or mpit_fabric is 1. " COST_FABRIC
 #define UMQ_LIMITS                                                                                                     \
-    "What others send is read from their run files, so only processes on this node with the same MPIT_OUTPUT are "     \
-    "seen "                                                                                                            \
-    "(mpit_umq_peers says how many), none of an inter-communicator. Exact while no nonblocking receive is pending; a " \
-    "pending one counts as taking a message of its source (under several threads: of any source), and where it waits " \
-    "for another tag the figure is too small by one. Messages taken by MPI_Mrecv or out of mpit's sight stay in it."
+    "What others send is read from their live files, so only processes on this node with the same MPIT_OUTPUT are "    \
+    "seen (mpit_umq_peers says how many), none of an inter-communicator. Exact while no nonblocking receive is "       \
+    "pending, and beside pending ones that name source and tag while one thread alone calls MPI. Else a pending one "  \
+    "counts as taking a message of its source (under several threads: of any source), and the figure may be too "      \
+    "small. Messages that are taken out of mpit's sight, and sends that were cancelled, stay in it."
 /* A level and its two watermarks under one name. */
 #define LEVELS(title, dimension, field, upper, lower, text)                                                            \
     VARIABLE(title, LEVEL, dimension, 1, 1, COMBINE_SUM, text ", now.", SHARED_CELL(field.now)),                       \
@@ -364,7 +367,7 @@ const struct variable variables[] = {
           "process, that it has not received, and for which it has no receive posted. " UMQ_LIMITS),
     OTHER("mpit_umq_length", HIGHWATERMARK, "", 1, 1, SOURCE_UMQ_HIGHEST, NAMES_NONE,
           "Unexpected messages, the most since start or reset. While a handle is started, every recorded call of this "
-          "process looks before it takes a message away, so that no height is missed. " UMQ_LIMITS),
+          "process looks before it takes a message away, so that no height is missed. " COST_UMQ " " UMQ_LIMITS),
     OTHER("MPI_T_UMQ_LENGTH", LEVEL, "", 1, 1, SOURCE_UMQ_NAMED, NAMES_NONE,
           "mpit_umq_length as an MPI_INT, under the name in the standard's example. It can be started and stopped; "
           "while it is stopped it keeps its value. " UMQ_LIMITS),
@@ -381,6 +384,54 @@ const struct variable variables[] = {
 };
 
 const size_t variable_count = sizeof variables / sizeof variables[0];
+
+int variable_verbosity(const struct variable *variable)
+{
+    static const struct {
+        const char *begin; /* of the name; the first that fits counts */
+        int verbosity;
+    } table[] = {
+        /* below MPI, and what slows calls down while it is asked for */
+        {"mpit_fabric_time", MPIT_VERBOSITY_TUNER},
+        {"mpit_fabric_ops", MPIT_VERBOSITY_TUNER},
+        {"mpit_fabric_bytes", MPIT_VERBOSITY_TUNER},
+        {"mpit_fabric_", MPIT_VERBOSITY_TUNER_DETAIL},
+        {"mpit_call_fabric_time", MPIT_VERBOSITY_TUNER_DETAIL},
+        {"mpit_comm_fabric_time", MPIT_VERBOSITY_TUNER},
+        {"mpit_coll_p2p_count", MPIT_VERBOSITY_TUNER},
+        {"mpit_coll_transfer_time", MPIT_VERBOSITY_TUNER},
+        {"mpit_os_", MPIT_VERBOSITY_TUNER},
+        {"mpit_papi_", MPIT_VERBOSITY_TUNER},
+        {"mpit_umq_", MPIT_VERBOSITY_TUNER},
+        {"MPI_T_UMQ_LENGTH", MPIT_VERBOSITY_TUNER},
+        /* the recorder itself */
+        {"mpit_events_recorded", MPIT_VERBOSITY_DEVELOPER},
+        {"mpit_buffer_", MPIT_VERBOSITY_DEVELOPER},
+        /* parts of what others sum up, and what needs an explanation */
+        {"mpit_events_lost", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_stall_known", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_last_return", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_size_bucket_limit", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_call_stall_time", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_comm_stall_time", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_comm_span", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_p2p_transfer_time", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_p2p_timeouts", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_coll_op_", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_send_size_", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_recv_size_", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_coll_size_", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_peer_", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_small_count", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_large_count", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_message_bytes", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_pending_", MPIT_VERBOSITY_USER_DETAIL},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strncmp(variable_name(variable), table[i].begin, strlen(table[i].begin)) == 0)
+            return table[i].verbosity;
+    return MPIT_VERBOSITY_USER;
+}
 
 static struct variable added[COUNTER_ASKED_MOST];
 static size_t added_count;

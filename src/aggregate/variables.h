@@ -104,6 +104,9 @@ extern const size_t variable_count;
 const struct variable *variable_add_counter(unsigned counter, const char *name, const char *unit);
 size_t variable_number(void);
 const struct variable *variable_at(size_t index);
+/* An enum mpit_verbosity: USER what says what a program does in MPI, USER_DETAIL parts of that, TUNER what is below MPI
+ * or slows calls down, DEVELOPER the recorder itself. */
+int variable_verbosity(const struct variable *variable);
 static inline const char *variable_name(const struct variable *variable)
 {
     return variable->title ? variable->title : variable->record.name;

@@ -24,6 +24,14 @@ struct category {
 static struct roster roster; /* of struct category */
 static int stamp;
 static int pvars_seen, cvars_seen, events_seen; /* own ones below these indices have their places */
+static int paths_seen;                          /* and paths of other libraries below this number */
+
+/* Grows with whatever the library's tree may have grown by. */
+struct extent {
+    int native_stamp, native_count;       /* as the library says */
+    int categories, pvars, cvars, events; /* that have entered here */
+};
+static struct extent extent_read; /* what the library's tree was when it was read last */
 static pthread_mutex_t category_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- adding; all under the lock ---------------------------------------------------------------------------------- */
@@ -150,6 +158,7 @@ static const char *leaf_of(const struct catalogue_entry *entry)
 /* The tree's shape does not depend on which variable comes first. */
 static void own_tree(void)
 {
+    static bool made;
     static const char *const paths[] = {
         "mpit",
         "mpit/process",
@@ -161,8 +170,11 @@ static void own_tree(void)
         "mpit/control",
         "mpit/event",
     };
+    if (made)
+        return;
+    made = true;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        path_make(paths[i]);
+        made = path_make(paths[i]) >= 0 && made;
 }
 
 static const char *event_path(int index)
@@ -171,11 +183,13 @@ static const char *event_path(int index)
     return path ? path : "mpit/event";
 }
 
-static void own_refresh(void)
+/* Returns what there is of each kind, ours and the library's. */
+static struct extent own_refresh(void)
 {
     int pvars = catalogue_refresh(), cvars = control_refresh(), events = event_entries_refresh();
-    for (int i = 0; i < component_category_count(); i++)
-        path_make(component_category_path(i));
+    for (; paths_seen < component_category_count(); paths_seen++)
+        if (path_make(component_category_path(paths_seen)) < 0)
+            break;
     for (; pvars_seen < pvars; pvars_seen++) {
         const struct catalogue_entry *entry = catalogue_at(pvars_seen);
         if (entry->native_index < 0 && path_add(leaf_of(entry), MEMBER_PVAR, pvars_seen) != 0)
@@ -190,15 +204,16 @@ static void own_refresh(void)
     for (; events_seen < events; events_seen++)
         if (event_entry_at(events_seen)->own && path_add(event_path(events_seen), MEMBER_EVENT, events_seen) != 0)
             break;
+    return (struct extent){.pvars = pvars, .cvars = cvars, .events = events};
 }
 
 /* ---- the library's ----------------------------------------------------------------------------------------------- */
 
-/* Our index of the library's category, or -1 while its get_info does not succeed. */
+/* Our index of the library's category, or below 0: its get_info does not succeed (yet), or we have the name. */
 static int native_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
-    if (index >= 0)
+    if (index != ROSTER_WAITS)
         return index;
     int result = DOOR(category_get_info, MPI_T_ERR_INVALID_INDEX, native_index, NULL, &name_length, NULL,
                       &description_length, NULL, NULL, NULL);
@@ -210,7 +225,7 @@ static int native_admit(int native_index)
         result = DOOR(category_get_info, MPI_T_ERR_INVALID_INDEX, native_index, name, &name_length, description,
                       &description_length, NULL, NULL, NULL);
     if (result == MPI_SUCCESS && name && description && name[0])
-        index = category_make(name, description);
+        index = roster_find(&roster, name, 0) < 0 ? category_make(name, description) : ROSTER_REFUSED;
     free(name);
     free(description);
     roster_native_set(&roster, native_index, index);
@@ -270,15 +285,30 @@ static void native_refresh(int native_index)
     }
 }
 
+/*
+ * Reads the library's tree again where it may have grown. MPICH's stamp says nothing of a member that comes to a
+ * category which is there, but such a member is new in its own list; Open MPI's says nothing of one that comes to life
+ * again, but it enters here then.
+ */
+static void native_tree(struct extent now)
+{
+    bool stamped = DOOR(category_changed, MPI_T_ERR_NOT_SUPPORTED, &now.native_stamp) == MPI_SUCCESS;
+    if (DOOR(category_get_num, MPI_T_ERR_NOT_INITIALIZED, &now.native_count) != MPI_SUCCESS)
+        return;
+    roster_natives(&roster, now.native_count, native_admit);
+    now.categories = roster_count(&roster);
+    if (stamped && memcmp(&now, &extent_read, sizeof now) == 0)
+        return;
+    for (int i = 0; i < now.native_count; i++)
+        native_refresh(i);
+    extent_read = now;
+}
+
 int category_refresh(void)
 {
-    int native_count = 0;
     pthread_mutex_lock(&category_lock);
     own_tree();
-    own_refresh();
-    if (DOOR(category_get_num, MPI_T_ERR_NOT_INITIALIZED, &native_count) == MPI_SUCCESS)
-        for (int i = 0; i < native_count; i++)
-            native_refresh(i);
+    native_tree(own_refresh());
     int count = roster_count(&roster);
     pthread_mutex_unlock(&category_lock);
     return count;

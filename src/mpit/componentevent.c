@@ -42,6 +42,7 @@ void component_event_enter(struct instrument *event)
                                           .description = event->description,
                                           .category = component_category_path(event->category),
                                           .heed = heed,
+                                          .verbosity = (uint8_t)event->verbosity,
                                           .bound = event->bind == MPIT_BIND_COMM,
                                           .bytes = (uint16_t)event->bytes,
                                           .element_count = (uint16_t)event->element_count,

@@ -93,9 +93,10 @@ static void knob_enter(enum knob knob)
         .native_index = -1,
         .name = (char *)(uintptr_t)d->name,
         .description = (char *)(uintptr_t)d->description,
-        .verbosity = MPI_T_VERBOSITY_USER_BASIC,
+        .verbosity = component_verbosity(d->verbosity),
         .bind = MPI_T_BIND_NO_OBJECT,
-        .scope = MPI_T_SCOPE_LOCAL, /* those too that some moments refuse: the call says so */
+        /* those too that some moments refuse: the description says when, and the call */
+        .scope = d->all_equal ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL,
         .datatype = d->type == KNOB_INT    ? native.int_
                     : d->type == KNOB_TEXT ? native.char_
                                            : native.unsigned_long_long,
@@ -118,11 +119,12 @@ static MPI_Datatype type_of(MPI_Datatype type)
     return type;
 }
 
-/* Under the lock: the variable's index, or -1 while the library's get_info does not succeed. */
+/* Under the lock: the variable's index, or below 0: the library's get_info does not succeed (yet), or we have the name.
+ */
 static int native_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
-    if (index >= 0)
+    if (index != ROSTER_WAITS)
         return index;
     struct control fresh = {.native_index = native_index, .enumtype = MPI_T_ENUM_NULL};
     int result = DOOR(cvar_get_info, MPI_T_ERR_INVALID_INDEX, native_index, NULL, &name_length, &fresh.verbosity,
@@ -139,6 +141,8 @@ static int native_admit(int native_index)
         fresh.datatype = type_of(fresh.native_type);
         fresh.enumtype = fresh.datatype == native.int_ ? enumeration_copy(fresh.enumtype) : MPI_T_ENUM_NULL;
         index = enter(&fresh);
+        if (index < 0 && roster_find(&roster, fresh.name, 0) >= 0)
+            index = ROSTER_REFUSED;
     }
     if (index < 0) {
         free(fresh.name);
@@ -164,8 +168,7 @@ int control_refresh(void)
     own_enter();
     door_open();
     if (DOOR(cvar_get_num, MPI_T_ERR_NOT_INITIALIZED, &native_count) == MPI_SUCCESS)
-        for (int i = 0; i < native_count; i++)
-            native_admit(i);
+        roster_natives(&roster, native_count, native_admit);
     int count = roster_count(&roster);
     pthread_mutex_unlock(&control_lock);
     return count;

@@ -76,12 +76,8 @@ struct door {
 
 extern struct door door;
 
-/* What a call is told that native_enter refuses; MPI 4.0 has a code for that. */
-#ifdef MPI_T_ERR_NOT_ACCESSIBLE
+/* What a call is told that native_enter refuses. */
 #define DOOR_BUSY MPI_T_ERR_NOT_ACCESSIBLE
-#else
-#define DOOR_BUSY MPI_T_ERR_INVALID
-#endif
 
 /* Initializes the library's MPI_T where that is possible now; cheap when it was done before. */
 void door_open(void);

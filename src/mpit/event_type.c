@@ -190,7 +190,7 @@ int MPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbos
     string_return(type->description, desc, desc_len);
     elements_return(type, array_of_datatypes, array_of_displacements, num_elements);
     if (verbosity)
-        *verbosity = MPI_T_VERBOSITY_USER_BASIC;
+        *verbosity = component_verbosity(type->verbosity);
     if (enumtype)
         *enumtype = elements_enumeration(type);
     if (info)

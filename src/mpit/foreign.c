@@ -274,19 +274,10 @@ static int readreset(struct foreign *f, void *buf)
 
 /* ---- handles ----------------------------------------------------------------------------------------------------- */
 
-/*
- * Open MPI 4.1 crashes in the handle_alloc of these:
- *   mtl_psm2_*      statistics of a network, whether it is in use or not: nothing outside tells
- *   pml_ob1_*       on an intercommunicator with fewer processes on the other side it looks behind a table's end
- * Objects other than communicators: nobody tells when they are freed. Its osc_rdma_* look at an offset in whatever the
- * window has, which is not always what they think.
- */
+/* Open MPI 4.1 crashes in the handle_alloc of pml_ob1_* on an intercommunicator with fewer processes on the other side:
+ * it looks behind a table's end. */
 static bool would_crash(const struct catalogue_entry *entry, const struct comm *comm)
 {
-    if (entry->bind != MPI_T_BIND_NO_OBJECT && entry->bind != MPI_T_BIND_MPI_COMM)
-        return true;
-    if (strncmp(entry->name, "mtl_psm2_", 9) == 0)
-        return true;
     return comm && comm->remote_size > 0 && comm->remote_size < comm->size && strncmp(entry->name, "pml_ob1_", 8) == 0;
 }
 

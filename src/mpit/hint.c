@@ -1,5 +1,7 @@
 #include "hint.h"
 
+#include "book.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -37,13 +39,41 @@ MPI_Info hint_number_info(const char *key, uint64_t value)
     return info;
 }
 
+/*
+ * An info object that is none (freed, never made) is an error of MPI's, which ends the job by default. Errors of
+ * objects that are no communicators go to the handler of MPI_COMM_WORLD. It is replaced only where no other thread
+ * could be setting it meanwhile.
+ */
+static bool errors_return(MPI_Errhandler *before)
+{
+    return native.world && !book.concurrent && native.Comm_get_errhandler(native.comm_world, before) == MPI_SUCCESS &&
+           native.Comm_set_errhandler(native.comm_world, native.errors_return) == MPI_SUCCESS;
+}
+
+static void errors_restore(MPI_Errhandler before)
+{
+    native.Comm_set_errhandler(native.comm_world, before);
+    native.Errhandler_free(&before);
+}
+
+/* MPICH ends the job when a value is longer than the room for it, so the length is asked first. */
+static bool text_read(MPI_Info info, const char *key, char text[MPI_MAX_INFO_VAL + 1])
+{
+    int length = 0, found = 0;
+    return native.Info_get_valuelen(info, key, &length, &found) == MPI_SUCCESS && found && length >= 0 &&
+           length <= MPI_MAX_INFO_VAL && native.Info_get(info, key, length, text, &found) == MPI_SUCCESS && found;
+}
+
 bool hint_number(MPI_Info info, const char *key, uint64_t *value)
 {
-    char text[24] = "", *end;
-    int found = 0;
-    if (info == native.info_null || !infos_exist() ||
-        native.Info_get(info, key, sizeof text - 1, text, &found) != MPI_SUCCESS || !found ||
-        !isdigit((unsigned char)text[0]))
+    char text[MPI_MAX_INFO_VAL + 1] = "", *end;
+    if (info == native.info_null || !infos_exist())
+        return false;
+    MPI_Errhandler before;
+    bool returned = errors_return(&before), found = text_read(info, key, text);
+    if (returned)
+        errors_restore(before);
+    if (!found || !isdigit((unsigned char)text[0]))
         return false;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);

@@ -84,6 +84,28 @@ static void threshold_set(struct registration *registration, MPI_Info info)
     registration->over = registration_level(registration) > registration->threshold;
 }
 
+/* In front: who walks the list does not meet what is added meanwhile. */
+static void list_enter(struct registration *registration)
+{
+    struct registration **first = &registration->type->registrations;
+    registration->next = *first;
+    registration->before = NULL;
+    if (*first)
+        (*first)->before = registration;
+    *first = registration;
+}
+
+static void list_leave(struct registration *registration)
+{
+    struct registration *before = registration->before, *next = registration->next;
+    if (before)
+        before->next = next;
+    else
+        registration->type->registrations = next;
+    if (next)
+        next->before = before;
+}
+
 static int own_bind(struct registration *fresh, struct event_type *type, void *obj_handle, MPI_Info info)
 {
     fresh->type = type;
@@ -98,8 +120,7 @@ static int own_bind(struct registration *fresh, struct event_type *type, void *o
         comm_bind(fresh->comm);
     }
     threshold_set(fresh, info);
-    fresh->next = type->registrations; /* in front: who walks the list does not meet what is added meanwhile */
-    type->registrations = fresh;
+    list_enter(fresh);
     return MPI_SUCCESS;
 }
 
@@ -200,15 +221,6 @@ int MPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI
     pthread_mutex_unlock(&registrations_lock);
     *info_used = has ? hint_number_info(HINT_THRESHOLD, threshold) : hint_none_info();
     return MPI_SUCCESS;
-}
-
-static void list_leave(struct registration *registration)
-{
-    struct registration **at = &registration->type->registrations;
-    while (*at && *at != registration)
-        at = &(*at)->next;
-    if (*at)
-        *at = registration->next;
 }
 
 void registration_unuse(struct registration *registration, struct registration **finished)

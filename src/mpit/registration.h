@@ -31,8 +31,9 @@ struct callback {
 struct registration {
     uint32_t generation; /* odd: the tool's ticket is good */
     uint32_t index;
-    struct registration *next; /* of the type, or of the free places, or of those that are to be finished */
-    struct event_type *type;   /* NULL: native */
+    struct registration *next;   /* of the type, or of the free places, or of those that are to be finished */
+    struct registration *before; /* of the type; NULL: it is the first */
+    struct event_type *type;     /* NULL: native */
     MPI_T_event_registration native, ticket;
     const struct comm *comm; /* of types that are bound */
     struct callback callbacks[SAFETY_LEVELS];

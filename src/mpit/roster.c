@@ -63,14 +63,14 @@ int roster_add(struct roster *roster, const char *name, int key, void *thing)
 int roster_native(struct roster *roster, int native_index)
 {
     if (native_index < 0)
-        return -1;
+        return ROSTER_WAITS;
     if (native_index >= roster->native_room) {
         int room = 2 * native_index + 64;
         int *grown = realloc(roster->native, (size_t)room * sizeof *grown);
         if (!grown)
-            return -1;
+            return ROSTER_WAITS;
         for (int i = roster->native_room; i < room; i++)
-            grown[i] = -1;
+            grown[i] = ROSTER_WAITS;
         roster->native = grown;
         roster->native_room = room;
     }
@@ -81,4 +81,13 @@ void roster_native_set(struct roster *roster, int native_index, int index)
 {
     if (native_index >= 0 && native_index < roster->native_room)
         roster->native[native_index] = index;
+}
+
+void roster_natives(struct roster *roster, int count, int (*admit)(int native_index))
+{
+    if (count > roster->native_room)
+        roster_native(roster, count - 1);
+    for (int i = 0; i < count; i++)
+        if (i >= roster->native_room || roster->native[i] == ROSTER_WAITS)
+            admit(i);
 }

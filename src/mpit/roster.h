@@ -3,7 +3,7 @@
  *
  *   slots     blocks of 256 that never move: name, key (a variable's class; 0 where names alone are unique), thing
  *   buckets   name and key -> the newest slot with that hash -> ... an older one
- *   native    the MPI library's index -> ours; -1 = the library's has not entered
+ *   native    the MPI library's index -> ours, or ROSTER_WAITS, or ROSTER_REFUSED
  *
  * An index that was given out always means the same thing. Entries are added under a lock of the caller; they are
  * published with a release store of the count, and are read from any thread without the lock.
@@ -14,6 +14,8 @@
 #include <stdbool.h>
 
 enum { ROSTER_BLOCK = 256, ROSTER_BLOCKS = 256, ROSTER_BUCKETS = 1024 };
+/* One of the library's has not entered yet; it never will, since its name is there already. */
+enum { ROSTER_WAITS = -1, ROSTER_REFUSED = -2 };
 
 struct roster_slot;
 
@@ -33,9 +35,11 @@ int roster_find(const struct roster *roster, const char *name, int key);
 /* The new index; -1 without memory, or when the name and key are there already. Keeps `name` and `thing`. */
 int roster_add(struct roster *roster, const char *name, int key, void *thing);
 
-/* Under the lock: our index of the library's index, -1 = has not entered; makes room for it. */
+/* Under the lock: our index of the library's index, or one of the two above; makes room for it. */
 int roster_native(struct roster *roster, int native_index);
 /* Under the lock, behind a roster_native() of the same index. */
 void roster_native_set(struct roster *roster, int native_index, int index);
+/* Under the lock: calls `admit` with each index of the library's below `count` that waits. */
+void roster_natives(struct roster *roster, int count, int (*admit)(int native_index));
 
 #endif

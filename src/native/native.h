@@ -48,6 +48,7 @@
     X(Group_translate_ranks)                                                                                           \
     X(Info_create)                                                                                                     \
     X(Info_get)                                                                                                        \
+    X(Info_get_valuelen)                                                                                               \
     X(Info_set)                                                                                                        \
     X(Initialized)                                                                                                     \
     X(Iprobe)                                                                                                          \

@@ -308,10 +308,7 @@ static void os_judge(void)
     double outside = kernel_share(false), inside = kernel_share(true);
     bool exact = outside < 0.1 && inside > 0.2;
     if (!exact && book.run.header->world_rank <= 0)
-        native_say("mpit: mpit_os_time: this kernel does not measure a thread's time in the kernel, but looks some "
-                   "hundred times a second whether it is there: the figure is an estimate over many calls, and says "
-                   "nothing of single ones (CONFIG_VIRT_CPU_ACCOUNTING_GEN makes it exact); context switches and page "
-                   "faults are exact");
+        native_say("mpit: mpit_os_time is an estimate on this kernel (share/doc/counters.md)");
 }
 
 /* ---- what was asked for by name --------------------------------------------------------------------------------- */

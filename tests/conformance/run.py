@@ -3,6 +3,7 @@
 
     run.py BUILD                        with mpit; fails if a test does, unless known.txt has it
     run.py BUILD --table FILE           with and without; writes the table of results as markdown, too
+    run.py BUILD --agrees FILE          with mpit; fails if that table has other tests, or other reasons for failures
     run.py BUILD --only 'signal_*'      some of the tests; --native without mpit; --mpi openmpi|mpich
 
 Each test is a process, or two, since a library may crash or hang in it. A result is pass, fail, skip (there is nothing
@@ -101,7 +102,7 @@ def known_reason(known, name, mpi):
     return next((why for pattern, which, why in known if which in ("*", mpi) and fnmatch.fnmatch(name, pattern)), None)
 
 
-def table_write(path, tests, columns, results):
+def table_write(path, tests, columns, results, limit):
     section_key = lambda s: [int(n) for n in s.split(".")]
     with open(path, "w") as file:
         file.write("""# Conformance of the MPI_T interface
@@ -118,7 +119,7 @@ which it has no variable that can be started, and its `mtl_psm*` variables are l
 (`alloc_survives_every_pvar`), since they crash it. Where a test goes over variables, it goes over the library's own and
 over mpit's. Reasons for failures with mpit stand below the table.
 
-""")
+""".replace("(20 s)", f"({limit} s)"))
         file.write("| | " + " | ".join(c.title for c in columns) + " |\n|---|" + "---|" * len(columns) + "\n")
         for kind in reversed(ORDER):
             counts = [sum(1 for t in tests if results[c.title][t["name"]][0] == kind) for c in columns]
@@ -130,18 +131,37 @@ over mpit's. Reasons for failures with mpit stand below the table.
                 cells = [results[c.title][test["name"]][0] for c in columns]
                 cells = [f"**{c}**" if c in ("fail", "crash", "timeout") else c for c in cells]
                 file.write(f"| {test['name']} | {test['sentence']} | " + " | ".join(cells) + " |\n")
-        notes = [(t["name"], c.title) + results[c.title][t["name"]] for t in tests for c in columns
-                 if c.recorded and results[c.title][t["name"]][0] in ("fail", "crash", "timeout")]
+        notes = notes_of(tests, columns, results)
         if notes:
-            file.write("\n## What does not pass with mpit\n\n")
-            for name, title, kind, reason in notes:
-                file.write(f"- {name}, {title}: {kind}: {reason}\n")
+            file.write("\n## What does not pass with mpit\n\n" + "".join(line + "\n" for line in notes))
+
+
+def notes_of(tests, columns, results):
+    """What the table says below itself: a line for each test that does not pass with mpit."""
+    found = [(t["name"], c.title) + results[c.title][t["name"]] for t in tests for c in columns
+             if c.recorded and results[c.title][t["name"]][0] in ("fail", "crash", "timeout")]
+    return [f"- {name}, {title}: {kind}: {reason}" for name, title, kind, reason in found]
+
+
+def table_differences(path, tests, columns, results):
+    """What the table in the file does not say as this run does."""
+    lines = open(path).read().splitlines()
+    listed = {line.split("|")[1].strip() for line in lines if re.match(r"\| \w+ \| .*\| .*\|", line)} - {"test"}
+    kinds, names = set(ORDER), {t["name"] for t in tests}
+    titles = tuple(f", {c.title}: " for c in columns if c.recorded)
+    notes = {line for line in lines if line.startswith("- ") and any(title in line for title in titles)}
+    now = set(notes_of(tests, columns, results))
+    return ([f"it lacks {name}" for name in sorted(names - listed)]
+            + [f"there is no {name}" for name in sorted(listed - names - kinds)]
+            + [f"it lacks the line {line}" for line in sorted(now - notes)]
+            + [f"it has the line {line}" for line in sorted(notes - now)])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--table")
+    parser.add_argument("--agrees")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--native", action="store_true")
     parser.add_argument("--mpi", action="append", choices=["openmpi", "mpich"], default=[])
@@ -182,7 +202,12 @@ def main():
     for line in mended:
         print(f"passes now, take it out of {os.path.basename(options.known)}: {line}")
     if options.table:
-        table_write(options.table, tests, columns, results)
+        table_write(options.table, tests, columns, results, options.limit)
+    if options.agrees and not options.only:
+        differences = table_differences(options.agrees, tests, columns, results)
+        for difference in differences:
+            print(f"{options.agrees} is not of this suite: {difference}")
+        unexpected += len(differences)
     print(f"{unexpected} not as they should be" if unexpected else "all as they should be")
     sys.exit(1 if unexpected else 0)
 

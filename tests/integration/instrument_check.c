@@ -349,6 +349,31 @@ static int refused(const char *name, uint32_t class, uint32_t type, uint32_t cou
     return result;
 }
 
+static void levels_are_the_nine_of_mpi(void)
+{
+    static const int levels[] = {
+        MPI_T_VERBOSITY_USER_BASIC,   MPI_T_VERBOSITY_USER_DETAIL,  MPI_T_VERBOSITY_TUNER_BASIC,
+        MPI_T_VERBOSITY_TUNER_DETAIL, MPI_T_VERBOSITY_MPIDEV_BASIC, MPI_T_VERBOSITY_MPIDEV_DETAIL,
+        MPI_T_VERBOSITY_USER_ALL,     MPI_T_VERBOSITY_TUNER_ALL,    MPI_T_VERBOSITY_MPIDEV_ALL};
+    static struct mpit_variable variables[10];
+    for (uint32_t i = 0; i < 10; i++) {
+        static char names[10][32];
+        int verbosity = -1;
+        snprintf(names[i], sizeof names[i], "check_verbosity_%u", i);
+        variables[i] = (struct mpit_variable)MPIT_VARIABLE_INITIAL(names[i], MPIT_CLASS_SIZE, MPIT_TYPE_DOUBLE, 1,
+                                                                   MPIT_BIND_NONE, 0, NULL, "");
+        variables[i].verbosity = i;
+        if (i == 9) {
+            CHECK(mpit_variable_register(&variables[i]) == MPIT_ERR_CLASS);
+            break;
+        }
+        CHECK(mpit_variable_register(&variables[i]) == MPIT_OK);
+        CHECK(MPI_T_pvar_get_info(index_of(names[i], MPI_T_PVAR_CLASS_SIZE), NULL, NULL, &verbosity, NULL, NULL, NULL,
+                                  NULL, NULL, NULL, NULL, NULL, NULL) == MPI_SUCCESS);
+        CHECK(verbosity == levels[i]);
+    }
+}
+
 static void bad_use_has_its_code(void)
 {
     const uint32_t ull = MPIT_TYPE_UNSIGNED_LONG_LONG;
@@ -507,6 +532,7 @@ static void with_mpit(const char *plugin)
     controls_take_what_they_allow();
     categories_hold_what_was_declared();
     events_reach_their_callbacks();
+    levels_are_the_nine_of_mpi();
     bad_use_has_its_code();
     unloaded_library_leaves_its_index(plugin);
     nothing_is_lost_or_doubled();

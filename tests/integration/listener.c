@@ -201,7 +201,9 @@ static void type_learn(int type)
                                &names, NULL, description, &description_length, &bind) == MPI_SUCCESS);
     CHECK(strcmp(name, type_names[type]) == 0 && length == (int)strlen(name) + 1);
     CHECK(description_length == (int)strlen(description) + 1 && description_length > 1);
-    CHECK(verbosity == MPI_T_VERBOSITY_USER_BASIC);
+    CHECK(verbosity == (type == COMPLETED || type == COLL_END || type == LOST     ? MPI_T_VERBOSITY_USER_BASIC
+                        : type == POSTED || type == COLL_BEGIN || type == REQUEST ? MPI_T_VERBOSITY_USER_DETAIL
+                                                                                  : MPI_T_VERBOSITY_TUNER_BASIC));
     CHECK(bind == (type == LOST ? MPI_T_BIND_NO_OBJECT : MPI_T_BIND_MPI_COMM));
     CHECK(displacements[type][0] == 0);
     for (int i = 1; i < num; i++)

@@ -2,6 +2,7 @@
 #include "listener.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define N(x) ((long long)(x))
 enum { SEND = 0, RECV = 1 };
@@ -226,7 +227,10 @@ static void levels(int comm)
     MPI_Request r[4], s[2];
     MPI_Comm_rank(comms[comm], &me);
     MPI_Info_create(&info);
-    MPI_Info_set(info, "mpit_threshold", "2");
+    char padded[128] = ""; /* a number in more characters than a number needs */
+    memset(padded, '0', sizeof padded - 2);
+    padded[sizeof padded - 2] = '2';
+    MPI_Info_set(info, "mpit_threshold", padded);
     MPI_T_event_registration recvs = listen_to(RECVS_OVER, comm, MPI_T_CB_REQUIRE_NONE, info);
     MPI_Info_set(info, "mpit_threshold", "5");
     MPI_T_event_registration bytes = listen_to(BYTES_OVER, comm, MPI_T_CB_REQUIRE_NONE, info);
@@ -258,6 +262,9 @@ static void levels(int comm)
         observed.count = 0;
         if (round == 0) {
             MPI_Info_set(info, "mpit_threshold", "no number");
+            CHECK(MPI_T_event_handle_set_info(recvs, info) == MPI_SUCCESS);
+            memset(padded, '9', sizeof padded - 1); /* no 64-bit number */
+            MPI_Info_set(info, "mpit_threshold", padded);
             CHECK(MPI_T_event_handle_set_info(recvs, info) == MPI_SUCCESS);
         }
     }

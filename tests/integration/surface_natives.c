@@ -17,6 +17,30 @@ static bool find(const char *name, int class, int *index)
 static MPI_T_pvar_session flush_session;
 static MPI_T_pvar_handle flush = MPI_T_PVAR_HANDLE_NULL;
 
+/* What TAU does with all that are listed; it ends at the first refusal. */
+static void all_allocated(void)
+{
+    int number = 0, class, bind, continuous, count, name_length;
+    char name[256];
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    MPI_Comm world = MPI_COMM_WORLD;
+    RETURNS(MPI_SUCCESS, MPI_T_pvar_get_num(&number));
+    RETURNS(MPI_SUCCESS, MPI_T_pvar_session_create(&session));
+    for (int i = 0; i < number; i++) {
+        name_length = sizeof name;
+        RETURNS(MPI_SUCCESS, MPI_T_pvar_get_info(i, name, &name_length, NULL, &class, NULL, NULL, NULL, NULL, &bind,
+                                                 NULL, &continuous, NULL));
+        int result = MPI_T_pvar_handle_alloc(session, i, bind == MPI_T_BIND_MPI_COMM ? &world : NULL, &handle, &count);
+        if (result == MPI_T_ERR_INVALID_INDEX)
+            continue; /* it was there before MPI_Init, and has died */
+        CHECK(result == MPI_SUCCESS, "%s: a handle: %d", name, result);
+        if (result == MPI_SUCCESS && !continuous)
+            CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS, "%s: a start", name);
+    }
+    RETURNS(MPI_SUCCESS, MPI_T_pvar_session_free(&session));
+}
+
 /* psm2's statistics would crash; a monitoring variable lives until MPI_Init closes its component. */
 void natives_before_init(void)
 {
@@ -24,8 +48,7 @@ void natives_before_init(void)
     MPI_T_pvar_handle handle;
     MPI_Comm world = MPI_COMM_WORLD;
     RETURNS(MPI_SUCCESS, MPI_T_pvar_session_create(&flush_session));
-    if (find("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER, &index))
-        RETURNS(MPI_T_ERR_INVALID_HANDLE, MPI_T_pvar_handle_alloc(flush_session, index, NULL, &handle, &count));
+    CHECK(!find("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER, &index), "psm2 is listed");
     if (find("pml_ob1_unexpected_msgq_length", MPI_T_PVAR_CLASS_SIZE, &index))
         RETURNS(MPI_T_ERR_INVALID_HANDLE, MPI_T_pvar_handle_alloc(flush_session, index, &world, &handle, &count));
     if (find("pml_monitoring_flush", MPI_T_PVAR_CLASS_GENERIC, &index))
@@ -46,8 +69,9 @@ void natives_after_init(void)
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
     RETURNS(MPI_SUCCESS, MPI_T_pvar_session_create(&session));
-    if (find("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER, &index))
-        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS, "psm2 is refused");
+    CHECK(!find("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER, &index), "psm2 is listed");
+    CHECK(!find("osc_rdma_put_retry_count", MPI_T_PVAR_CLASS_COUNTER, &index), "a window's is listed");
+    all_allocated();
     if (flush != MPI_T_PVAR_HANDLE_NULL && find("pml_monitoring_flush", MPI_T_PVAR_CLASS_GENERIC, &index) &&
         MPI_T_pvar_handle_alloc(flush_session, index, NULL, &handle, &count) == MPI_T_ERR_INVALID_INDEX) {
         RETURNS(MPI_T_ERR_INVALID_HANDLE, MPI_T_pvar_read(flush_session, flush, text));
@@ -58,7 +82,7 @@ void natives_after_init(void)
     RETURNS(MPI_SUCCESS, MPI_T_pvar_session_free(&session));
 }
 
-/* A freed communicator, no communicator, a window. */
+/* A freed communicator, no communicator. */
 void natives_of_communicators(void)
 {
     int index, count = 0, size, rank;
@@ -97,12 +121,6 @@ void natives_of_communicators(void)
     MPI_Comm_free(&comm);
     RETURNS(MPI_T_ERR_INVALID_HANDLE, MPI_T_pvar_read(session, handle, values));
     RETURNS(MPI_SUCCESS, MPI_T_pvar_handle_free(session, &handle));
-    if (find("osc_rdma_put_retry_count", MPI_T_PVAR_CLASS_COUNTER, &index)) {
-        MPI_Win window;
-        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-        RETURNS(MPI_T_ERR_INVALID_HANDLE, MPI_T_pvar_handle_alloc(session, index, &window, &handle, &count));
-        MPI_Win_free(&window);
-    }
     RETURNS(MPI_SUCCESS, MPI_T_pvar_session_free(&session));
 }
 

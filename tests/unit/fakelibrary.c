@@ -213,6 +213,12 @@ static int category_get_num(int *count)
     return MPI_SUCCESS;
 }
 
+static int category_changed(int *stamp)
+{
+    *stamp = fake.stamp;
+    return MPI_SUCCESS;
+}
+
 static int category_get_info(int index, char *name, int *name_len, char *desc, int *desc_len, int *cvars, int *pvars,
                              int *categories)
 {
@@ -241,6 +247,7 @@ static int category_get_index(const char *name, int *index)
 #define LIST(kind, member)                                                                                             \
     static int category_get_##kind(int index, int len, int indices[])                                                  \
     {                                                                                                                  \
+        fake.category_asks++;                                                                                          \
         for (int i = 0; i < len && i < fake.categories[index].member##_count; i++)                                     \
             indices[i] = fake.categories[index].kind[i];                                                               \
         return MPI_SUCCESS;                                                                                            \
@@ -287,6 +294,7 @@ void fake_open(void)
         .pvar_write = pvar_write,
         .pvar_reset = pvar_reset,
         .category_get_num = category_get_num,
+        .category_changed = category_changed,
         .category_get_info = category_get_info,
         .category_get_index = category_get_index,
         .category_get_cvars = category_get_cvars,
@@ -314,5 +322,6 @@ struct fake_category *fake_category_add(const char *name)
 {
     struct fake_category *c = &fake.categories[fake.category_count++];
     *c = (struct fake_category){.name = name};
+    fake.stamp++;
     return c;
 }

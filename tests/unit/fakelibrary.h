@@ -42,6 +42,8 @@ struct fake_library {
     int pvar_count, cvar_count, category_count;
     bool frozen; /* the one switch for all of its variables that can be stopped */
     int stops, writes, handles;
+    int stamp;         /* of categories; grows with them, and not with their members */
+    int category_asks; /* how often one's members were asked for */
 };
 
 extern struct fake_library fake;

@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "effort.h"
 #include "eventfixture.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- threads ---- */
 
@@ -86,6 +88,45 @@ static void handles_come_and_go_while_threads_raise(void **state)
     assert_int_equal(lives_ended, CHURNERS * HANDLES);
     free_now(handle);
     assert_int_equal(listeners, 0);
+}
+
+/* ---- many handles ---- */
+
+enum { MANY = EFFORT(40000, 4000), STEP = 7919 }; /* a prime that divides neither */
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Handle i * step of many is freed as the ith; how long that took. */
+static double many_freed(size_t first, size_t step)
+{
+    static MPI_T_event_registration many[MANY];
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = handle_on(MESSAGE_POSTED, 0);
+    double begin = processor_seconds();
+    for (size_t i = 0; i < MANY; i++)
+        free_now(many[(first + i * step) % MANY]);
+    return processor_seconds() - begin;
+}
+
+/* A walk along the list, which the newest begin, took 60 s for the oldest first. */
+static void handles_are_freed_in_any_order_at_the_same_cost(void **state)
+{
+    (void)state;
+    int heard = 0;
+    MPI_T_event_registration oldest = handle_on(MESSAGE_POSTED, 0);
+    hear(oldest, MPI_T_CB_REQUIRE_NONE, count, &heard);
+    double newest_first = many_freed(MANY - 1, MANY - 1), oldest_first = many_freed(0, 1), mixed = many_freed(0, STEP);
+    raise(message(0, 1), CONTEXT_FREE);
+    assert_int_equal(heard, 1);
+    free_now(oldest);
+    assert_null(event_types[MESSAGE_POSTED].registrations);
+    assert_true(oldest_first < 10 * newest_first + 0.1);
+    assert_true(mixed < 10 * newest_first + 0.1);
 }
 
 /* ---- types that are added, and the library's ---- */
@@ -252,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handles_come_and_go_while_threads_raise),
+        cmocka_unit_test(handles_are_freed_in_any_order_at_the_same_cost),
         cmocka_unit_test(types_can_be_added),
         cmocka_unit_test(events_of_the_library_stand_behind_ours),
     };

@@ -390,6 +390,23 @@ static void watches_keep_the_highest(void **state)
     assert_int_equal(knob_rare_ticks, rare);
 }
 
+static void a_watch_ends_with_its_communicator(void **state)
+{
+    (void)state;
+    static struct umq_watch watch;
+    uint64_t rare = knob_rare_ticks;
+    umq_watch_tie(&watch, umq_bind(comm));
+    umq_watch_open(&watch);
+    umq_watches_look(NULL);
+    assert_int_equal(knob_rare_ticks, 0);
+    comm->freed = true;
+    umq_watches_look(NULL);
+    assert_int_equal(knob_rare_ticks, rare); /* calls go the frequent path again, though the handle is there */
+    umq_watch_close(&watch);
+    assert_int_equal(knob_rare_ticks, rare);
+    comm->freed = false;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -402,6 +419,7 @@ int main(void)
         TEST(pending_receives_take_from_their_sources),
         TEST(receives_leave_what_has_another_tag),
         TEST(watches_keep_the_highest),
+        TEST(a_watch_ends_with_its_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,23 +229,27 @@ static int recorder_push(struct walk *walk)
 }
 
 /* The function of the C library, or of MPI_T, that mpit's frame stands in front of (src/probes/shield.h): that is what
- * the program called, and the rest of the stack is on its account. NULL: it is none. */
-static const char *stand_in(const struct spot *spot)
+ * the program called, and the rest of the stack is on its account. NULL: it is none. *module: where it is defined,
+ * which is mpit itself for MPI_T and what else is no function of the C library. */
+static const char *stand_in(const struct spot *spot, const char **module)
 {
     static const char *const files[] = {"shield.c", "shield_signals.c", "stall_sleep.c", "stall_socket.c"};
+    static const char *const own[] = {"MPI", "PMPI", "mpi", "pmpi", "ompi_", "opal_", "fi_", "ucp_"};
     static const char prefix[] = "mpit_impl_"; /* where there is no debug information */
     const struct stack_frame *shown = spot->count ? &spot->frames[spot->count - 1] : NULL;
     if (!shown || begins(shown->frame->name, "shield_"))
         return NULL;
-    if (begins(shown->frame->name, "MPI_T_")) /* and the library's own work behind that */
-        return shown->frame->name;
-    if (begins(shown->frame->name, prefix))
-        return shown->frame->name + strlen(prefix);
+    bool prefixed = begins(shown->frame->name, prefix);
+    const char *name = shown->frame->name + (prefixed ? strlen(prefix) : 0);
     const char *slash = shown->file ? strrchr(shown->file, '/') : NULL, *file = slash ? slash + 1 : shown->file;
+    bool stands = prefixed || begins(name, "MPI_T_"); /* and the library's own work behind that */
+    *module = "libc.so.6";
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (begins(name, own[i]))
+            *module = shown->frame->module;
     for (size_t i = 0; file && i < sizeof files / sizeof files[0]; i++)
-        if (strcmp(file, files[i]) == 0)
-            return shown->frame->name;
-    return NULL;
+        stands |= strcmp(file, files[i]) == 0;
+    return stands ? name : NULL;
 }
 
 /* A return address is looked up one byte before, in the call; what a signal interrupted is where it is. */
@@ -336,9 +340,9 @@ static int stack_make(struct walk *walk, const struct sample *sample)
     if (result == 0 && sample->call)
         result = inside_push(walk, sample, boundary);
     bool errand = boundary && !sample->call;
-    const char *stood = errand ? stand_in(walk->at[boundary - 1]) : NULL;
+    const char *module, *stood = errand ? stand_in(walk->at[boundary - 1], &module) : NULL;
     if (result == 0 && stood)
-        return frame_push(walk, frame_of(walk->stacks, FRAME_PROGRAM, stood, "libc.so.6"), NULL, 0);
+        return frame_push(walk, frame_of(walk->stacks, FRAME_PROGRAM, stood, module), NULL, 0);
     bool own = errand || (end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder)));
     if (result == 0 && own)
         result = recorder_push(walk);

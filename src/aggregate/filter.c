@@ -7,15 +7,20 @@
 
 static const struct {
     const char *name;
-    enum call_class class;
+    enum call_class class; /* CLASS_COUNT: local functions, most of class other */
 } classes[] = {
     {"p2p", CLASS_P2P},           {"completion", CLASS_COMPLETION},
     {"coll", CLASS_COLLECTIVE},   {"collective", CLASS_COLLECTIVE},
     {"comm", CLASS_COMMUNICATOR}, {"communicator", CLASS_COMMUNICATOR},
     {"rma", CLASS_RMA},           {"io", CLASS_IO},
     {"process", CLASS_PROCESS},   {"other", CLASS_OTHER},
-    {"local", CLASS_OTHER},
+    {"local", CLASS_COUNT},
 };
+
+static bool belongs(unsigned kind, enum call_class class)
+{
+    return class == CLASS_COUNT ? call_table[kind].local : call_table[kind].class == class;
+}
 
 /* Does the name fit the pattern of `length` characters, with * for any others? In time that does not explode: a star
  * takes in one more character each time that what is behind it does not fit. */
@@ -56,7 +61,7 @@ static bool word_mark(const char *word, size_t length, bool marked[CALL_COUNT])
         if (strlen(classes[c].name) != length || strncasecmp(classes[c].name, word, length) != 0)
             continue;
         for (unsigned kind = 1; kind < CALL_COUNT; kind++)
-            if (call_table[kind].class == classes[c].class)
+            if (belongs(kind, classes[c].class))
                 marked[kind] = true;
         return true;
     }
@@ -150,7 +155,7 @@ static bool word_is_local(const struct word *word)
 {
     bool marked[CALL_COUNT] = {false}, any = word_mark(word->at, word->length, marked);
     for (unsigned kind = 1; kind < CALL_COUNT && any; kind++)
-        any = !marked[kind] || call_table[kind].class == CLASS_OTHER;
+        any = !marked[kind] || call_table[kind].local;
     return any;
 }
 

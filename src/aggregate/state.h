@@ -29,6 +29,8 @@ static inline enum mpit_state stall_reason(const struct call_description *call)
         return MPIT_STATE_STALL_COLL;
     case FOLD_COMPLETION:
         return MPIT_STATE_STALL_WAIT;
+    case FOLD_CALL:
+        return call->class == CLASS_P2P ? MPIT_STATE_STALL_SEND : MPIT_STATE_STALL_OTHER; /* MPI_Buffer_detach */
     default:
         return MPIT_STATE_STALL_OTHER;
     }

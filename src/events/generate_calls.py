@@ -34,7 +34,7 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
          "grequest_complete": "COMPLETION", "request_get_status": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
          "neighbor": "COLL", "ineighbor": "POST_COLL", "coll_init": "COLL_INIT", "neighbor_init": "COLL_INIT",
          "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM", "comm_name": "CALL",
-         "comm_found": "COMM", "comm_parent": "CALL", "call": "CALL",
+         "comm_found": "COMM", "comm_parent": "CALL", "comm_call": "COMM_CALL", "call": "CALL",
          "win_create": "RMA", "win_free": "RMA", "win_call": "RMA", "win_lock": "RMA", "win_test": "RMA",
          "win_group": "RMA", "win_post": "RMA", "win_name": "CALL",
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
@@ -43,8 +43,8 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
 # Shapes of calls of which nothing is needed later: one that is not recorded (filtered, or recording is off) passes by.
 # All others go through their wrapper, which keeps requests, communicators, windows and files.
 PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "probe", "iprobe", "cancel", "coll",
-                  "neighbor", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek", "file_transfer",
-                  "file_delete"]
+                  "neighbor", "comm_call", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek",
+                  "file_transfer", "file_delete"]
 
 # Shapes whose wrappers have a plain body in front of the general one (src/probes/plain.h).
 PLAIN_SHAPES = ["send", "recv", "sendrecv", "sendrecv_replace", "isend", "irecv", "wait", "test", "coll"]
@@ -121,7 +121,7 @@ def declaration(types, names):
 
 def generate_header(calls):
     print("/* Generated from calls.table. */\n#ifndef MPIT_EVENTS_CALLS_H\n#define MPIT_EVENTS_CALLS_H\n")
-    print("#include <stdint.h>\n")
+    print("#include <stdbool.h>\n#include <stdint.h>\n")
     print("enum call_class {")
     for c in CLASSES:
         print(f"    CLASS_{c.upper()},")
@@ -137,17 +137,18 @@ def generate_header(calls):
     print("    COLLECTIVE_COUNT\n};\n\n/* The kinds of events that are calls. */\nenum call {\n    CALL_NONE,")
     for c in calls:
         print(f"    CALL_{c.name},")
-    print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n};\n")
+    print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n    bool local; /* counted only while mpit_record_local_calls is on */\n};\n")
     print("extern const struct call_description call_table[CALL_COUNT];")
     print("extern const char *const collective_names[COLLECTIVE_COUNT];\n\n#endif")
 
 
 def generate_source(calls):
     print("/* Generated from calls.table. */\n#include \"calls.h\"\n")
-    print("const struct call_description call_table[CALL_COUNT] = {\n    {\"none\", CLASS_OTHER, ROLE_OTHER, 0, FOLD_CALL},")
+    print("const struct call_description call_table[CALL_COUNT] = {\n    {\"none\", CLASS_OTHER, ROLE_OTHER, 0, FOLD_CALL, false},")
     for c in calls:
+        local = "true" if c.klass == "other" and c.shape != "call" else "false"
         op = f"COLLECTIVE_{c.detail.upper()}" if c.klass == "collective" else "0"
-        print(f"    {{\"{c.name}\", CLASS_{c.klass.upper()}, ROLE_{c.role}, {op}, FOLD_{FOLDS[c.shape]}}},")
+        print(f"    {{\"{c.name}\", CLASS_{c.klass.upper()}, ROLE_{c.role}, {op}, FOLD_{FOLDS[c.shape]}, {local}}},")
     print("};\n\nconst char *const collective_names[COLLECTIVE_COUNT] = {\n    \"none\",")
     for c in COLLECTIVES:
         print(f"    \"MPI_{c.capitalize()}\",")
@@ -203,6 +204,8 @@ def object_arguments(call):
         return ["fh", "offset", "whence"]
     if call.shape in ("file_call", "file_post", "file_transfer"):
         words.append("native_bytes(count, type)" if "count" in names else "UINT64_MAX")
+    if call.shape == "file_transfer":
+        words.append("offset" if "offset" in names else "FILE_AT_POINTER")
     if call.shape in ("win_call", "win_post"):
         peer = "peer_rank(target)" if "target" in names else "PEER_NONE"
         bytes_ = ("native_bytes(target_count, target_type)" if "target_count" in names
@@ -224,7 +227,8 @@ def plain_arguments(call):
     elif call.shape == "file_call" and "count" in names:
         ready.append("false")  # a split operation begins: more is recorded than the call
     elif "count" in names:
-        ready.append("plain_bytes(log, count, type, &bytes)")
+        collective = call.name in ("MPI_File_read_all", "MPI_File_read_at_all")  # the status may say too much
+        ready.append("false" if collective else "plain_bytes(log, count, type, &bytes)")
     elif call.shape == "file_transfer":
         ready.append("false")  # a split operation ends: what was asked for stands behind its begin
     words = ["win" if call.klass == "rma" else "fh"]
@@ -235,6 +239,8 @@ def plain_arguments(call):
         words.append(op_flags(call))
     if call.shape == "file_seek":
         words += ["offset", "whence"]
+    if call.shape == "file_transfer":
+        words.append("offset" if "offset" in names else "FILE_AT_POINTER")
     return words + [n for n in ("lock_type", "group", "request", "status") if n in names]
 
 

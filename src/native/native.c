@@ -313,6 +313,7 @@ static void find(void)
 #undef PMPI_FIND
     native.File_get_position = (__typeof__(native.File_get_position))native_symbol("PMPI_File_get_position");
     native.File_get_byte_offset = (__typeof__(native.File_get_byte_offset))native_symbol("PMPI_File_get_byte_offset");
+    native.File_get_size = (__typeof__(native.File_get_size))native_symbol("PMPI_File_get_size");
 #if MPI_VERSION >= 4
     native.Group_from_session_pset =
         (__typeof__(native.Group_from_session_pset))native_symbol("PMPI_Group_from_session_pset");

@@ -79,8 +79,9 @@ struct native {
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
     PMPI_CALLS(PMPI_FIELD)
 #undef PMPI_FIELD
-    __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, as the next one */
+    __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, as the next ones */
     __typeof__(&MPI_File_get_byte_offset) File_get_byte_offset;
+    __typeof__(&MPI_File_get_size) File_get_size;
 #if MPI_VERSION >= 4
     __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library that is older than mpi.h */
 #endif

@@ -47,10 +47,10 @@ __attribute__((visibility("default"))) struct mpit_preload mpit_preload = {.vers
 extern struct mpit_preload own __attribute__((alias("mpit_preload"), visibility("hidden")));
 
 static const struct backend {
-    const char *name, *title, *marker, *libraries, *runtimes; /* lists: words, each with a space behind it */
+    const char *name, *title, *marker, *libraries, *fortran, *runtimes; /* lists: words, each with a space behind it */
 } backends[] = {
 #define BACKEND(id, name, title, marker, libraries, fortran, cplusplus, runtimes)                                      \
-    {name, title, marker, libraries, runtimes},
+    {name, title, marker, libraries, fortran, runtimes},
     BACKENDS(BACKEND)
 #undef BACKEND
 };
@@ -62,16 +62,6 @@ static bool refuses;                   /* no recorder is loaded: every gate lead
 static char problem[PROBLEM_BYTES];    /* why; "": that is as it should be */
 static char here[PATH_MAX];            /* where libmpit.so and the recorders are, with a slash behind it */
 
-/* dlsym finds out by its return address whose next definition is meant, so it must not be called in a jump. */
-static void *next(const char *name)
-{
-    void *symbol = old_dlsym(RTLD_NEXT, name);
-    return !symbol && library ? old_dlsym(library, name) : symbol;
-}
-
-/* ---- which MPI ----------------------------------------------------------------------------------------------------
- */
-
 static bool begins_with_one(const char *text, const char *words)
 {
     for (size_t bytes; *words; words += bytes + 1) {
@@ -81,6 +71,60 @@ static bool begins_with_one(const char *text, const char *words)
     }
     return false;
 }
+
+/* One of them after the other; a library is not opened while the list is held. */
+struct fortran_search {
+    int left;
+    char path[PATH_MAX];
+};
+
+static int fortran_judge(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+    struct fortran_search *search = data;
+    const char *slash = strrchr(info->dlpi_name, '/'), *base = slash ? slash + 1 : info->dlpi_name;
+    bool is = false;
+    (void)bytes;
+    for (size_t i = 0; i < BACKEND_COUNT && !is; i++)
+        is = begins_with_one(base, backends[i].fortran);
+    if (!is || strlen(info->dlpi_name) >= PATH_MAX || search->left-- > 0)
+        return 0;
+    strcpy(search->path, info->dlpi_name);
+    return 1;
+}
+
+/* Names as Fortran compilers make them, and as Open MPI's layers call each other. */
+static bool is_fortran(const char *name)
+{
+    size_t bytes = strlen(name);
+    return (strncmp(name, "mpi_", 4) == 0 || strncmp(name, "pmpi_", 5) == 0 || strncmp(name, "ompi_", 5) == 0) &&
+           (name[bytes - 1] == '_' || strcmp(name + bytes - 2, "_f") == 0);
+}
+
+/* Of a library that binds MPI to Fortran, and was loaded out of the global scope. It stays open. */
+static void *next_of_fortran(const char *name)
+{
+    struct fortran_search search;
+    void *symbol = NULL;
+    for (int tried = 0; !symbol; tried++) {
+        search.left = tried;
+        if (!dl_iterate_phdr(fortran_judge, &search))
+            break;
+        void *handle = old_dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+        symbol = handle ? old_dlsym(handle, name) : NULL;
+    }
+    return symbol;
+}
+
+/* dlsym finds out by its return address whose next definition is meant, so it must not be called in a jump. */
+static void *next(const char *name)
+{
+    void *symbol = old_dlsym(RTLD_NEXT, name);
+    symbol = !symbol && library ? old_dlsym(library, name) : symbol;
+    return symbol || !is_fortran(name) ? symbol : next_of_fortran(name);
+}
+
+/* ---- which MPI ----------------------------------------------------------------------------------------------------
+ */
 
 static int library_judge(struct dl_phdr_info *info, size_t bytes, void *found)
 {

@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
 #include "job.h"
 
+#include "book.h"
 #include "native.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,16 +82,46 @@ static uint64_t born(void)
     return ns;
 }
 
-uint64_t job_number(const char *directory, int size)
+/* The job of a process that is recorded on this node into the same spool; 0: there is none of this number. */
+static uint64_t live_job(const char *spool, int bytes, const char *host, int pid)
+{
+    char path[PATH_MAX];
+    struct run_header header;
+    if (snprintf(path, sizeof path, "%.*s/%s.%d%s", bytes, spool, host, pid, RUN_FILE_SUFFIX) >= (int)sizeof path)
+        return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool read_ = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    if (fd >= 0)
+        close(fd);
+    return read_ && header.pid == (uint32_t)pid ? header.job : 0;
+}
+
+/* A program that a process of the job has started has inherited what the launcher told that one, and is none of them.
+ */
+static bool is_inherited(uint64_t number)
+{
+    const char *slash = strrchr(book.run.path, '/');
+    char host[64] = "localhost";
+    gethostname(host, sizeof host - 1);
+    int pid = slash ? getppid() : 0;
+    for (int i = 0; pid > 1 && i < ANCESTORS_MAX; i++, pid = parent_of(pid))
+        if (live_job(book.run.path, (int)(slash - book.run.path), host, pid) == number)
+            return true;
+    return false;
+}
+
+static uint64_t own_number(uint64_t hash)
+{
+    char own[128], host[64] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(own, sizeof own, "%s.%d.%" PRIu64, host, (int)getpid(), born());
+    return text_hash(hash, own);
+}
+
+static uint64_t number_told(const char *directory)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
     uint64_t hash = launch_hash(directory);
-    if (size == 1) { /* what else it inherited may be the name of a process that started it, and of that one's job */
-        char own[128], host[64] = "";
-        gethostname(host, sizeof host - 1);
-        snprintf(own, sizeof own, "%s.%d.%" PRIu64, host, (int)getpid(), born());
-        return text_hash(hash, own);
-    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
             return text_hash(hash, getenv(names[i]));
@@ -103,8 +135,21 @@ uint64_t job_number(const char *directory, int size)
     return text_hash(hash, parent);
 }
 
+uint64_t job_number(const char *directory, int size)
+{
+    static uint64_t asked, answer;
+    if (size == 1) /* what else it inherited may be the name of a process that started it, and of that one's job */
+        return own_number(launch_hash(directory));
+    uint64_t number = number_told(directory);
+    if (number != asked || !answer) {
+        answer = is_inherited(number) ? own_number(launch_hash(directory)) : number;
+        asked = number;
+    }
+    return answer;
+}
+
 /* -1: it is not set to a number. */
-static int32_t variable_number(const char *name)
+static int32_t number_set(const char *name)
 {
     const char *text = getenv(name);
     char *end = NULL;
@@ -125,11 +170,11 @@ struct launch job_launch(void)
                  {NULL, "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"}};
     bool slurm = getenv("SLURM_STEP_ID") != NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct launch launch = {.rank = variable_number(names[i].rank),
-                                .size = variable_number(names[i].size),
-                                .local_rank = variable_number(names[i].local_rank),
-                                .local_size = variable_number(names[i].local_size),
-                                .nodes = variable_number(names[i].nodes)};
+        struct launch launch = {.rank = number_set(names[i].rank),
+                                .size = number_set(names[i].size),
+                                .local_rank = number_set(names[i].local_rank),
+                                .local_size = number_set(names[i].local_size),
+                                .nodes = number_set(names[i].nodes)};
         bool fits = names[i].abi ? strcmp(names[i].abi, ABI_NAME) == 0 : slurm;
         bool local = launch.local_rank >= 0 || launch.nodes >= 0;
         if (fits && launch.rank >= 0 && launch.size > launch.rank && (local || !slurm || !names[i].abi))

@@ -12,7 +12,7 @@
  * environment; hydra's out of the command line of the proxy above this process. Where there is none of these, the
  * process that started this one stands for it: the same on a node; MPI_Finalize makes it one for all nodes. A world of
  * one process (`size` 1) is named after that and its time: its environment and the processes above may be those of
- * another job that started it.
+ * another job that started it. So is a process below one that is recorded and of that job: it has inherited the name.
  */
 uint64_t job_number(const char *directory, int size);
 

@@ -237,12 +237,37 @@ static uint64_t bytes_most(struct log *log, uint64_t handle, uint64_t asked)
     return asked;
 }
 
+/* Libraries say of a collective read that it has read all that was asked for, also behind the end of the file (Open MPI
+ * 4.1 and ROMIO, depending on who reads with whom). It counts what the file has there. Where the view has holes, only
+ * the begin is looked at. Where it cannot be known: what the library says. */
+static uint64_t bytes_there(uint64_t handle, MPI_Offset at, uint64_t bytes)
+{
+    MPI_File fh = (MPI_File)(uintptr_t)handle;
+    uint32_t unit = objects_find(&book.files, handle).unit;
+    MPI_Offset begin, end, size;
+    if (!bytes || !unit || bytes % unit || !native.File_get_position || !native.File_get_byte_offset ||
+        !native.File_get_size)
+        return bytes;
+    MPI_Offset units = (MPI_Offset)(bytes / unit);
+    if (at == FILE_AT_POINTER && native.File_get_position(fh, &at) == MPI_SUCCESS)
+        at -= units; /* it has moved on */
+    if (at < 0 || native.File_get_byte_offset(fh, at, &begin) != MPI_SUCCESS ||
+        native.File_get_byte_offset(fh, at + units, &end) != MPI_SUCCESS ||
+        native.File_get_size(fh, &size) != MPI_SUCCESS)
+        return bytes;
+    if (begin >= size)
+        return 0;
+    return end > size && (uint64_t)(end - begin) == bytes ? (uint64_t)(size - begin) : bytes;
+}
+
 void file_transferred(struct probe *probe, enum call kind, uint64_t handle, const struct accessed *on, int result,
-                      uint64_t asked, const MPI_Status *status)
+                      uint64_t asked, MPI_Offset at, const MPI_Status *status)
 {
     uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0, most = bytes_most(probe->log, handle, asked);
     if (bytes > most) /* ROMIO leaves the status of some that have nothing to transfer as it was */
         bytes = most;
+    if (kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all)
+        bytes = bytes_there(handle, at, bytes);
     file_leave(probe, kind, on, result, bytes);
     bytes_record(probe, on, result, asked, bytes);
 }

@@ -164,7 +164,7 @@ HOT bool plain_file(struct log *log, uint64_t begin, enum call kind, struct view
                file_sought(&probe, kind, &on, result, fh, offset, whence))
 
 /* One that has moved less than it was asked for has more to tell. */
-#define PLAIN_FILE_TRANSFER(kind, name, detail, large, call, fh, ready, status)                                        \
+#define PLAIN_FILE_TRANSFER(kind, name, detail, large, call, fh, ready, at, status)                                    \
     do {                                                                                                               \
         MPI_Status own;                                                                                                \
         if (status == MPI_STATUS_IGNORE)                                                                               \
@@ -172,7 +172,7 @@ HOT bool plain_file(struct log *log, uint64_t begin, enum call kind, struct view
         PLAIN_FILE(kind, name, call, fh, ready,                                                                        \
                    abi_status_bytes(status) == bytes && plain_file(log, begin, kind, view, number, bytes, NULL),       \
                    file_transferred(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? bytes : 0,   \
-                                    status));                                                                          \
+                                    at, status));                                                                      \
     } while (0)
 
 #define PLAIN_FILE_POST(kind, name, detail, large, call, fh, ready, request)                                           \

@@ -113,6 +113,26 @@ static inline void idup_leave(struct probe *probe, enum call kind, MPI_Comm comm
         return result;                                                                                                 \
     } while (0)
 
+/* Collective by the standard; neither data nor a communicator comes of it. */
+static inline void comm_call_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result)
+{
+    view_settle(probe, result, comm, &view);
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_COMM_CALL, 0, view, result, event, 0);
+}
+
+#define SHAPE_COMM_CALL(kind, name, detail, large, call, comm, ...)                                                    \
+    do {                                                                                                               \
+        struct probe probe;                                                                                            \
+        struct view *view;                                                                                             \
+        if (!enter(&probe, kind, comm, PEER_NONE, &view))                                                              \
+            return NEXT(name) call;                                                                                    \
+        int result = BELOW(probe.log, (*next.name)call);                                                               \
+        comm_call_leave(&probe, kind, comm, view, result);                                                             \
+        probe_close(&probe);                                                                                           \
+        return result;                                                                                                 \
+    } while (0)
+
 /* Charged to the parent, like the creation. */
 static inline void comm_free_leave(struct probe *probe, enum call kind, struct view *view, int result)
 {

@@ -61,8 +61,10 @@ void file_viewed(struct probe *probe, enum call kind, const struct accessed *on,
                  MPI_Datatype etype);
 void file_sought(struct probe *probe, enum call kind, const struct accessed *on, int result, MPI_File fh,
                  MPI_Offset offset, int whence);
+/* `at`: the offset that was read or written, in units of the view; FILE_AT_POINTER: none was given. */
+#define FILE_AT_POINTER ((MPI_Offset)-1)
 void file_transferred(struct probe *probe, enum call kind, uint64_t handle, const struct accessed *on, int result,
-                      uint64_t asked, const MPI_Status *status);
+                      uint64_t asked, MPI_Offset at, const MPI_Status *status);
 /* Acts on a name: there is no file, and no communicator that could be charged. */
 void file_deleted(struct probe *probe, enum call kind, int result, const char *filename);
 
@@ -181,7 +183,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         return result;                                                                                                 \
     } while (0)
 
-#define SHAPE_FILE_TRANSFER(kind, name, detail, large, call, fh, asked, status)                                        \
+#define SHAPE_FILE_TRANSFER(kind, name, detail, large, call, fh, asked, at, status)                                    \
     do {                                                                                                               \
         struct probe probe;                                                                                            \
         struct accessed on;                                                                                            \
@@ -191,7 +193,8 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         if (status == MPI_STATUS_IGNORE)                                                                               \
             status = &own;                                                                                             \
         int result = BELOW(probe.log, (*next.name)call);                                                               \
-        file_transferred(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? (asked) : 0, status);   \
+        file_transferred(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? (asked) : 0, at,        \
+                         status);                                                                                      \
         probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)

@@ -27,7 +27,7 @@ static bool waits(const char *name)
 void stall_open(void)
 {
     for (size_t i = 1; i < CALL_COUNT; i++)
-        stall_may_wait[i] = waits(call_table[i].name) && call_table[i].class != CLASS_OTHER;
+        stall_may_wait[i] = waits(call_table[i].name) && !call_table[i].local;
 }
 
 static inline void stalled_show(struct log *log, uint64_t since)

@@ -15,8 +15,8 @@ static unsigned mode_of(enum call kind)
 {
     bool process = call_table[kind].class == CLASS_PROCESS; /* a run's begin and end are recorded whatever happens */
     unsigned mode = 0;
-    bool other = call_table[kind].class == CLASS_OTHER && !knob_load(KNOB_RECORD_LOCAL_CALLS);
-    if (left_out[kind] || other || (__atomic_load_n(&silent, __ATOMIC_SEQ_CST) && !process))
+    bool local = call_table[kind].local && !knob_load(KNOB_RECORD_LOCAL_CALLS);
+    if (left_out[kind] || local || (__atomic_load_n(&silent, __ATOMIC_SEQ_CST) && !process))
         mode |= MODE_QUIET;
     if (__atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST) != 1 && !process)
         mode |= MODE_UNTIMED;

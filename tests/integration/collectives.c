@@ -403,6 +403,31 @@ static void plain_use(const struct watches *w, MPI_Comm comm, int root)
         }
 }
 
+/* What is no communication: moves or reduces data within the process, or sets a property together. */
+static void data_use(MPI_Comm comm)
+{
+    static char packed[2 * N * sizeof(int)];
+    int in[N], out[N], at = 0;
+    MPI_Aint where = 0;
+    MPI_Info none;
+    for (int i = 0; i < N; i++)
+        in[i] = i;
+    memset(out, 0, sizeof out);
+    CALL(MPI_Pack, in, N, MPI_INT, packed, sizeof packed, &at, comm);
+    at = 0;
+    CALL(MPI_Unpack, packed, sizeof packed, &at, out, N, MPI_INT, comm);
+    check((unsigned long long)out[N - 1], N - 1, "what was packed");
+    CALL(MPI_Pack_external, "external32", in, N, MPI_INT, packed, sizeof packed, &where);
+    where = 0;
+    CALL(MPI_Unpack_external, "external32", packed, sizeof packed, &where, out, N, MPI_INT);
+    check((unsigned long long)out[N - 1], N - 1, "what was packed for others");
+    CALL(MPI_Reduce_local, in, out, N, MPI_INT, MPI_SUM);
+    check((unsigned long long)out[N - 1], 2 * (N - 1), "what was reduced here");
+    MPI_Info_create(&none);
+    CALL(MPI_Comm_set_info, comm, none);
+    MPI_Info_free(&none);
+}
+
 /* What collectivesbook.py reads: of each operation, how many were blocking, how many not, and the bytes of all. */
 static void book_write(const char *name)
 {
@@ -446,6 +471,7 @@ int main(int argc, char **argv)
     persistent_use(&w, comm, 0, 0);
     persistent_use(&w, comm, size - 1, 1);
     neighborhood_use(comm);
+    data_use(comm);
     if (argc > 1)
         book_write(argv[1]);
     if (!absent)

@@ -67,6 +67,20 @@ static int shared_pointer_use(MPI_Comm comm, MPI_File file)
     return 2 + 3 + 4 + 5 + 6;
 }
 
+/* Behind the end there is nothing to read, whatever the status of a collective read says. */
+static int end_use(MPI_Comm comm, MPI_File file)
+{
+    const MPI_Offset bytes = (MPI_Offset)size * ITEMS * (MPI_Offset)sizeof(int);
+    CALL(MPI_Barrier, comm);
+    CALL(MPI_File_set_size, file, bytes);
+    CALL(MPI_File_seek, file, bytes - 5 * (MPI_Offset)sizeof(int), MPI_SEEK_SET);
+    CALL(MPI_File_read_all, file, data, 4, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_read_all, file, data, 9, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_read_all, file, data, 9, MPI_INT, MPI_STATUS_IGNORE);
+    CALL(MPI_File_read_at_all, file, bytes - 2 * (MPI_Offset)sizeof(int), data, 9, MPI_INT, MPI_STATUS_IGNORE);
+    return 5 + 2;
+}
+
 unsigned long long filecalls_use(MPI_Comm comm, const char *name)
 {
     char another[1024];
@@ -85,6 +99,7 @@ unsigned long long filecalls_use(MPI_Comm comm, const char *name)
     items += own_pointer_use(file, mine);
     items += offset_use(file, mine);
     items += shared_pointer_use(comm, file);
+    items += end_use(comm, file);
     CALL(MPI_File_close, &file);
     CALL(MPI_Barrier, comm);
     if (rank == 0)

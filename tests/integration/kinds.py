@@ -4,7 +4,7 @@
     kinds.py BUILD MPI CALLS_TABLE
 
 Runs the programs of PROGRAMS with mpit-run and adds up what the summaries count; what has a wrapper for this MPI and is
-never counted fails; but for the class "other", which is counted only while mpit_record_local_calls is on. A new function
+never counted fails; but for local functions, which are counted only while mpit_record_local_calls is on. A new function
 is called by one of these programs, or by a new one that gets a line here. The programs hold the counts against their
 own; here it is only asked whether there is one. Exit status 1 if any is missing.
 """
@@ -45,7 +45,7 @@ def wrapped(path):
 def recorded(path):
     """names that are counted without being asked for"""
     lines = [line.split("#")[0].split() for line in open(path)]
-    return {words[0] for words in lines if words and words[1] != "other"}
+    return {words[0] for words in lines if words and (words[1] != "other" or words[2] == "call")}
 
 
 def environment():

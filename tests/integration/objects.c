@@ -85,7 +85,11 @@ static unsigned long long window_use(MPI_Comm comm, MPI_Win win, int peer)
     unsigned long long bytes = 0;
     MPI_Request requests[4];
     MPI_Group all;
+    MPI_Info info;
     MPI_Comm_group(comm, &all);
+    MPI_Info_create(&info);
+    CALL(MPI_Win_set_info, win, info);
+    MPI_Info_free(&info);
     CALL(MPI_Win_fence, 0, win);
     CALL(MPI_Put, data, 10, MPI_DOUBLE, peer, 0, 10, MPI_DOUBLE, win);
     CALL(MPI_Put, data, 3, MPI_DOUBLE, MPI_PROC_NULL, 0, 3, MPI_DOUBLE, win);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SLOTS = 7, TRIES = 12, LARGE = 64 << 20, LARGE_TRIES = 30 };
+enum { SLOTS = 7, TRIES = 12, LARGE = 64 << 20, LARGE_TRIES = 30, BUFFERED = 1 << 20 };
 enum { STALL_SEND = 2, STALL_RECV, STALL_COLL, STALL_WAIT, STALL_OTHER };
 
 static int rank, faults;
@@ -124,6 +124,21 @@ static void unlock_own(void)
 {
     MPI_Win_unlock(1, window);
 }
+static void buffered(void)
+{
+    MPI_Buffer_attach(large, LARGE);
+    MPI_Bsend(large + LARGE - BUFFERED, BUFFERED, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+}
+static void detach(void)
+{
+    void *buffer;
+    int bytes;
+    MPI_Buffer_detach(&buffer, &bytes);
+}
+static void receive_buffered(void)
+{
+    MPI_Recv(large, BUFFERED, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 static void nothing(void)
 {
 }
@@ -141,6 +156,7 @@ static const struct test {
     {"Wait", STALL_WAIT, post, wait_one, nothing, send_one, nothing},
     {"Waitall", STALL_WAIT, post_two, wait_all, nothing, send_two, nothing},
     {"Test loop", 0, post, test_loop, nothing, send_one, nothing},
+    {"Buffer_detach", STALL_SEND, buffered, detach, nothing, receive_buffered, nothing},
     {"Barrier", STALL_COLL, nothing, barrier, nothing, barrier, nothing},
     {"Allreduce", STALL_COLL, nothing, allreduce, nothing, allreduce, nothing},
     {"Win_fence", STALL_OTHER, nothing, fence, nothing, fence, nothing},

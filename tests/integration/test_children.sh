@@ -4,6 +4,7 @@
 # Programs that fork, exec and the like (all cases of children.c) on both MPIs, with a trace and without: the parent's numbers are its
 # own, no child leaves a file or touches one, and an MPI program that is started so has a run of its own.
 . "$(dirname "$0")/verdict.sh"
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_children.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 ranks=2
@@ -51,6 +52,15 @@ for mpi in openmpi mpich; do
         check "$name: the files are theirs" files "$run" $trace
         [ $trace = 0 ] || check "$name: the traces give the tallies" mpit-dump --verify "$run"
     done
+    [ $mpi = mpich ] || continue # Open MPI does not let such a program begin
+    check "$mpi: inherits.c" mpicc.$mpi -O2 -o "$work/inherits" "$here/inherits.c"
+    record="mpit-run --quiet --output $work/inherited" launch $mpi 2 "$work/inherits" >"$work/out" 2>&1 </dev/null
+    mpit-dump --json "$work/inherited" >"$work/json" 2>"$work/err"
+    check "$mpi: a program that has inherited the launcher's variables is no rank of the job" python3 - "$work/json" <<'PYTHON'
+import json, sys
+jobs = sorted((job["world_size"], job["ranks"]) for job in json.load(open(sys.argv[1]))["jobs"])
+sys.exit(0 if jobs == [(2, 1), (2, 2)] else f"(size, ranks recorded) of the jobs are {jobs}")
+PYTHON
 done
 [ -n "$any" ] || not_ok "children is in $build/tests"
 verdict

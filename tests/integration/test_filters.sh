@@ -180,13 +180,13 @@ for mpi in openmpi mpich; do
     checked "$mpi, a wrong filter: holds not" python3 "$here/filters.py" "$run.out" "$run.json" ""
 
     name="$mpi, a filter of local functions"
-    run "$name" "$work/$mpi-other" --filter=other,p2p -- local
+    run "$name" "$work/$mpi-other" --filter=local,p2p -- local
     checked "$name: mpit-run says once what it takes" \
-        test "$(grep -c "'other'.*recorded with MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-other.err")" = 1
+        test "$(grep -c "'local'.*recorded with MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-other.err")" = 1
     MPIT_FILTER=MPI_Comm_rank run "$name, in the environment" "$work/$mpi-rank" -- local
     checked "$name, in the environment: one process says it" \
         test "$(grep -c "'MPI_Comm_rank'.*recorded with MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-rank.err")" = 1
-    MPIT_RECORD_LOCAL_CALLS=1 run "$name, which are recorded" "$work/$mpi-known" --filter=other -- local
+    MPIT_RECORD_LOCAL_CALLS=1 run "$name, which are recorded" "$work/$mpi-known" --filter=local -- local
     checked "$name, which are recorded: without a word" test -z "$(grep LOCAL_CALLS "$work/$mpi-known.err")"
 
     command -v gfortran >/dev/null && command -v "mpif90.$mpi" >/dev/null || continue
@@ -197,12 +197,14 @@ for mpi in openmpi mpich; do
         checked "$name: is built" "mpif90.$mpi" "${flags[@]}" -w -o "$run-program" "$here/filters.F90"
         MPIT_RECORD_LOCAL_CALLS=1 record="mpit-run --filter=-gatherv --output $run --summary $run.json" \
             launch $mpi 2 "$run-program" >"$run.out" 2>"$run.err" || not_ok "$name: runs" "$run.err"
-        checked "$name: the program's calls are counted, and no other" python3 - "$run.json" <<'EOF'
+        checked "$name: the program's calls are counted, and no other" python3 - "$run.json" $mpi <<'EOF'
 import json, sys
 (job,) = json.load(open(sys.argv[1]))["jobs"]
 calls = {n: c["count"] for n, c in job["calls"].items()}
 expected = {"MPI_Init": 2, "MPI_Comm_rank": 6, "MPI_Comm_size": 2, "MPI_Gather": 10, "MPI_Scatter": 10,
-            "MPI_Barrier": 2}
+            "MPI_Barrier": 2, "MPI_Comm_create_keyval": 2, "MPI_Type_match_size": 2}
+if sys.argv[2] == "openmpi": # MPICH's Fortran layer comes to no function of MPI for them
+    expected |= {"MPI_Comm_get_attr": 8, "MPI_Comm_set_attr": 2}
 calls.pop("MPI_Finalize", None)
 print(calls, job["off_seconds"])
 sys.exit(calls != expected or job["off_seconds"]["min"] <= 0)

@@ -113,6 +113,57 @@ subroutine point_to_point(world)
   call MPI_Send(outgoing, k, MPI_INTEGER, MPI_PROC_NULL, 24, world, error)
 end subroutine
 
+! Completion calls with no requests; data that is packed and reduced here; a buffer that is given back.
+subroutine alone(world)
+  use state
+#if defined(USE_F08)
+  use, intrinsic :: iso_c_binding, only: c_ptr
+#endif
+  MODULE
+  implicit none
+  INCLUDED
+  integer, parameter :: bytes = 65536
+  COMM :: world
+  REQUEST :: nothing(1)
+#if defined(USE_F08)
+  STATUS :: one, many(1)
+  type(c_ptr) :: back
+#else
+  STATUS :: one(MPI_STATUS_SIZE), many(MPI_STATUS_SIZE, 1), back(bytes/4)
+#endif
+  integer, asynchronous, save :: memory(bytes/4)
+  integer :: outgoing(1), incoming(1), packed(1), i, at, place, ready, indices(1), given, error
+  logical :: flag
+  nothing(1) = MPI_REQUEST_NULL
+  do i = 1, 3
+    call MPI_Waitall(0, nothing, many, error)
+    flag = .false.
+    call MPI_Testall(0, nothing, flag, MPI_STATUSES_IGNORE, error)
+    call expect(flag, __LINE__)
+    call MPI_Waitany(0, nothing, place, one, error)
+    flag = .false.
+    call MPI_Testany(0, nothing, place, flag, MPI_STATUS_IGNORE, error)
+    call expect(flag, __LINE__)
+    call MPI_Waitsome(0, nothing, ready, indices, many, error)
+    call MPI_Testsome(0, nothing, ready, indices, many, error)
+    call MPI_Startall(0, nothing, error)
+  end do
+  outgoing = 7 + rank
+  incoming = 0
+  at = 0
+  call MPI_Pack(outgoing, 1, MPI_INTEGER, packed, 4, at, world, error)
+  at = 0
+  call MPI_Unpack(packed, 4, at, incoming, 1, MPI_INTEGER, world, error)
+  call MPI_Reduce_local(outgoing, incoming, 1, MPI_INTEGER, MPI_SUM, error)
+  call expect(incoming(1) == 2*outgoing(1), __LINE__)
+  total = total + incoming(1)
+  call MPI_Buffer_attach(memory, bytes, error)
+  call MPI_Bsend(outgoing, 1, MPI_INTEGER, right, 30, world, error)
+  call MPI_Recv(incoming, 1, MPI_INTEGER, left, 30, world, MPI_STATUS_IGNORE, error)
+  call MPI_Buffer_detach(back, given, error)
+  total = total + incoming(1)
+end subroutine
+
 ! A message from and into absolute addresses.
 subroutine bottom(world)
   use state
@@ -236,6 +287,7 @@ program languages
   right = mod(rank + 1, nranks)
   left = mod(rank + nranks - 1, nranks)
   call point_to_point(MPI_COMM_WORLD)
+  call alone(MPI_COMM_WORLD)
   call bottom(MPI_COMM_WORLD)
   call collectives(MPI_COMM_WORLD)
   call communicators(MPI_COMM_WORLD)

@@ -65,6 +65,42 @@ static void point_to_point(MPI_Comm comm)
     MPI_Send(out, K, MPI_INT, MPI_PROC_NULL, 24, comm);
 }
 
+/* Completion calls with no requests; data that is packed and reduced here; a buffer that is given back. */
+static void alone(MPI_Comm comm)
+{
+    enum { BUFFER = 1 << 16 };
+    MPI_Request none[1] = {MPI_REQUEST_NULL};
+    MPI_Status status, statuses[1];
+    char packed[sizeof(int)];
+    int flag = 0, index = 0, ready = 0, indices[1], out = 7 + rank, in = 0, at = 0, bytes;
+    void *buffer = malloc(BUFFER), *back;
+    for (int i = 0; i < 3; i++) {
+        MPI_Waitall(0, none, statuses);
+        MPI_Testall(0, none, &flag, MPI_STATUSES_IGNORE);
+        EXPECT(flag);
+        MPI_Waitany(0, none, &index, &status);
+        EXPECT(index == MPI_UNDEFINED);
+        flag = 0;
+        MPI_Testany(0, none, &index, &flag, MPI_STATUS_IGNORE);
+        EXPECT(flag);
+        MPI_Waitsome(0, none, &ready, indices, statuses);
+        MPI_Testsome(0, none, &ready, indices, statuses);
+        MPI_Startall(0, none);
+    }
+    MPI_Pack(&out, 1, MPI_INT, packed, sizeof packed, &at, comm);
+    at = 0;
+    MPI_Unpack(packed, sizeof packed, &at, &in, 1, MPI_INT, comm);
+    MPI_Reduce_local(&out, &in, 1, MPI_INT, MPI_SUM);
+    EXPECT(in == 2 * out);
+    sum += in;
+    MPI_Buffer_attach(buffer, BUFFER);
+    MPI_Bsend(&out, 1, MPI_INT, right, 30, comm);
+    MPI_Recv(&in, 1, MPI_INT, left, 30, comm, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&back, &bytes);
+    free(buffer);
+    sum += in;
+}
+
 /* A message from and into absolute addresses. */
 static void bottom(MPI_Comm comm)
 {
@@ -165,6 +201,7 @@ int main(int argc, char **argv)
     right = (rank + 1) % size;
     left = (rank + size - 1) % size;
     point_to_point(MPI_COMM_WORLD);
+    alone(MPI_COMM_WORLD);
     bottom(MPI_COMM_WORLD);
     collectives(MPI_COMM_WORLD);
     communicators();

@@ -54,6 +54,29 @@ def point_to_point(comm):
     comm.Send([out, MPI.INT], MPI.PROC_NULL, 24)
 
 
+def alone(comm):
+    global total
+    for _ in range(3):
+        MPI.Request.Waitall([])
+        assert MPI.Request.Testall([])
+        MPI.Request.Waitany([])
+        assert MPI.Request.Testany([])[1]
+        MPI.Request.Waitsome([])
+        MPI.Request.Testsome([])
+        MPI.Prequest.Startall([])
+    out, into, packed = ints(7 + rank), ints(0), bytearray(4)
+    MPI.INT.Pack(out, packed, 0, comm)
+    MPI.INT.Unpack(packed, 0, into, comm)
+    MPI.SUM.Reduce_local([out, MPI.INT], [into, MPI.INT])
+    assert into[0] == 2 * out[0]
+    total += into[0]
+    MPI.Attach_buffer(MPI.Alloc_mem(1 << 16))
+    comm.Bsend([out, MPI.INT], right, 30)
+    comm.Recv([into, MPI.INT], left, 30)
+    MPI.Detach_buffer()
+    total += into[0]
+
+
 def bottom(comm):
     global total
     out, into = ints(100 + rank), ints(0)
@@ -122,6 +145,7 @@ def communicators():
 
 
 point_to_point(world)
+alone(world)
 bottom(world)
 collectives(world)
 communicators()

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 enum { MS = 1000000, RECORDER = 0x10000, MPI = 0x20000, LIBC = 0x30000, OTHER = 0x40000, SIZE = 0x10000, TID = 100 };
+enum { OWN = 0x10000000 };
 
 int main(void);
 
@@ -38,6 +39,12 @@ __attribute__((noinline)) static void solve(void)
 __attribute__((noinline)) static void compute(void)
 {
     __asm__ volatile("nop; nop; nop");
+}
+
+/* As one of mpit's is called. */
+__attribute__((noinline)) static void MPI_T_init_thread(void)
+{
+    __asm__ volatile("nop; nop; nop; nop");
 }
 
 static uint64_t in(void (*function)(void))
@@ -181,6 +188,47 @@ static void time_in_mpit_is_seen(void **state)
     assert_string_equal(folded(false, NULL), "main;compute;[mpit] 1000\n"
                                              "main;solve;MPI_Send;[mpit];[work] 1000\n"
                                              "main;solve;[libc.so.6+0x2] 1000\nmain;solve;[mpit] 1000\n");
+}
+
+/* This program once more, as a library of mpit's. */
+static uint64_t in_own(void (*function)(void))
+{
+    uint64_t bias;
+    dl_iterate_phdr(program_find, &bias);
+    return in(function)-bias + OWN;
+}
+
+static const char *module_of(const char *function)
+{
+    struct profile profile = {0};
+    static char module[256];
+    assert_int_equal(profile_open(&profile, &dir.jobs[0], NULL, false), 0);
+    module[0] = '\0';
+    for (size_t i = 0; i < profile.functions.capacity; i++)
+        for (struct keyed *keyed = profile.functions.buckets[i]; keyed; keyed = keyed->next) {
+            const struct frame *frame = ((const struct profile_function *)keyed)->frame;
+            if (strcmp(frame->name, function) == 0)
+                snprintf(module, sizeof module, "%s", frame->module);
+        }
+    profile_release(&profile);
+    return module;
+}
+
+static void a_function_that_mpit_defines_is_in_no_other_library(void **state)
+{
+    (void)state;
+    char path[4096], program[4096];
+    ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
+    assert_true(bytes > 0);
+    program[bytes] = '\0';
+    snprintf(path, sizeof path, "%s/libmpit-own.so", fixture.directory);
+    assert_int_equal(symlink(program, path), 0);
+    sampler_map(&writer, OWN, OWN + (64 << 20), OWN, path, 0);
+    TAKE(MPIT_STATE_NOT_IN_MPI, 0, LIBC + 2, in_own(compute), in_own(MPI_T_init_thread), in(solve), in_main());
+    reading_begin();
+    assert_string_equal(folded(false, NULL), "main;solve;MPI_T_init_thread 1000\n");
+    assert_string_equal(module_of("MPI_T_init_thread"), "libmpit-own.so");
+    unlink(path);
 }
 
 static void unknown_parts_are_told(void **state)
@@ -461,6 +509,7 @@ int main(void)
         TEST(a_call_of_mpi_is_where_a_stack_ends),
         TEST(the_binding_for_fortran_belongs_to_the_call),
         TEST(time_in_mpit_is_seen),
+        TEST(a_function_that_mpit_defines_is_in_no_other_library),
         TEST(what_stands_for_mpit_is_explained_once),
         TEST(where_nothing_stands_for_mpit_it_is_not_explained),
         TEST(unknown_parts_are_told),

@@ -102,7 +102,8 @@ MPIT_INSTRUMENT_FORWARD(event_remove, mpit_event_type)
 
 /*
  * The cell of a variable for a communicator. `comm`: address of an MPI_Comm, as MPI_T_pvar_handle_alloc takes it. A
- * library asks once for each communicator and keeps what it gets; the cell stays valid for the life of the process.
+ * library asks once for each communicator and keeps what it gets. The cell's memory stays valid for the life of the
+ * process. When the communicator was freed, a library stops updating: the cell is given to another communicator later.
  * NULL (and every function below does nothing with NULL): mpit is not loaded, MPI is not initialized, the communicator
  * is not alive, the variable is not bound, there is no memory. Thread-safe; not for signal handlers. 15.3.2 "Binding".
  */
@@ -247,7 +248,8 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_set(struct mpit_cell *cell, unsigned long 
         cell->interface_->update(cell, MPIT_SET, other);
 }
 
-/* Sets a PERCENTAGE (0.0 .. 1.0), or a variable of another class whose type is double. */
+/* Sets a PERCENTAGE (what is not in 0.0 .. 1.0 becomes the nearest of them, and NaN is ignored), or a variable of
+ * another class whose type is double. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_set_double(struct mpit_cell *cell, double value)
 {
     union mpit_value other;
@@ -276,7 +278,8 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_level_add(struct mpit_cell *cell, unsigned
     }
 }
 
-/* Lowers it. A level does not go below 0: subtract what was added. */
+/* Lowers it. A level does not go below 0: subtract what was added. While it is below (another thread has not added yet)
+ * it is shown as 0. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_level_subtract(struct mpit_cell *cell, unsigned long long amount)
 {
     union mpit_value other;
@@ -332,7 +335,7 @@ MPIT_INSTRUMENT_INLINE void mpit_level_set(struct mpit_variable *variable, unsig
     mpit_set(variable, level);
 }
 
-/* Sets a STATE. */
+/* Sets a STATE; what is no item of its enumeration is ignored. */
 MPIT_INSTRUMENT_INLINE void mpit_set_int(struct mpit_variable *variable, int value)
 {
     mpit_set(variable, (unsigned long long)(long long)value);

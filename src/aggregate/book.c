@@ -5,6 +5,7 @@
 #include "label.h"
 #include "windows.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,14 +228,38 @@ static bool slot_fits(void)
     return run_fits(&book.run, sizeof(struct comm_record) + block + (size_t)2 * RUN_ALIGN);
 }
 
+/* While a slot moves, a handler must not interrupt that reads totals: it could not wait for the end (livevariables.h).
+ * Those of errors are not blocked. */
+static void signals_block(sigset_t *before)
+{
+    static const int errors[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
+    sigset_t all;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        sigdelset(&all, errors[i]);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
 static struct comm *comm_renewed(const struct comm_facts *facts, bool needed)
 {
+    sigset_t before;
+    if (book.totals_wanted)
+        signals_block(&before);
     struct comm *comm = facts->since ? comm_reuse(facts, needed) : NULL;
-    if (!comm)
-        return NULL;
-    comm_describe(comm, facts);
-    changes_count();
+    if (comm) {
+        comm_describe(comm, facts);
+        changes_count();
+    }
+    if (book.totals_wanted)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
     return comm;
+}
+
+void book_totals_want(void)
+{
+    pthread_mutex_lock(&book.lock);
+    book.totals_wanted = true;
+    pthread_mutex_unlock(&book.lock);
 }
 
 /* In the place of one that was freed where enough of them are kept, or where there is no other place: that is looked
@@ -549,5 +574,11 @@ size_t book_value_count(const struct variable *variable, const struct comm *comm
 {
     if (variable->record.count)
         return variable->record.count;
+    if (variable->source >= SOURCE_THREAD_STATE && variable->source <= SOURCE_THREAD_ID) {
+        size_t threads = __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED), room = 16;
+        while (room < threads + 1)
+            room *= 2;
+        return room;
+    }
     return comm ? (size_t)(comm->remote_size ? comm->remote_size : comm->size) : 0;
 }

@@ -68,8 +68,10 @@ struct comm {
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
-    uint64_t difference;       /* the largest that was seen of the variable that is one (sample.c) */
-    struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
+    uint64_t difference;                    /* the largest that was seen of the variable that is one (sample.c) */
+    struct topology *topology;              /* how many neighbours, once that was asked for (probes/topology.h) */
+    struct instrument_instance **instances; /* by the instrument's number; replaced by a longer one, never freed */
+    uint32_t instance_room;
     char name[COMM_NAME_BYTES];
 };
 
@@ -141,7 +143,8 @@ struct book {
     struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
     bool concurrent;
     bool plain; /* threads do not run at once, and the clock is the counter: probes/plain.h may be used */
-    uint64_t difference[DIFFERENCES]; /* as in comm, of those that are not bound */
+    uint64_t difference[DIFFERENCE_TOTAL + 1]; /* as in comm, of those that are not bound */
+    bool totals_wanted;  /* somebody reads totals, maybe in a signal handler (livevariables.h); under the lock */
     uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
     struct comm_queue freed[COMM_QUEUES];
     uint32_t freed_count;  /* in all of them */
@@ -275,6 +278,9 @@ struct counter_cells *book_counters(struct ledger *ledger);
 /* Value `slot` of a variable that is a sum, in its own unit. Seen by one reader or by several that follow each other,
  * it never falls. Lock-free, async-signal-safe. */
 uint64_t book_sample(const struct variable *variable, const struct comm *comm, size_t slot);
+
+/* From here on totals are read (livevariables.h). */
+void book_totals_want(void);
 
 /* How many values the variable has for this communicator. */
 size_t book_value_count(const struct variable *variable, const struct comm *comm);

@@ -2,6 +2,7 @@
 
 #include "commpast.h"
 #include "commsum.h"
+#include "instrument.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +206,7 @@ static bool sum_prepare(struct comm_sum *sum, const struct comm *comm)
         if (!to || !pages_visit(v, to, page_prepare))
             return false;
     }
-    return true;
+    return instruments_prepare(comm, sum->comm);
 }
 
 static void sum_describe(struct comm_sum *sum, const struct comm *comm)
@@ -244,6 +245,7 @@ static void cells_move(struct comm *comm, struct comm_sum *sum)
         comm_cells_move(to->tally.cells, v->tally.cells, messages_met(comm, v->tally.cells));
         pages_visit(v, to, page_move);
     }
+    instruments_move(comm, sum->comm);
     shared_cells_sum(sum->comm->shared, comm->shared);
     shared_cells_clear(comm->shared);
     sum_describe(sum, comm);

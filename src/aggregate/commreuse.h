@@ -10,7 +10,7 @@
  *
  *   holds   its own life, until MPI_Comm_free has returned; children that live (their end is charged to it); windows
  *           and files that were made on it; requests, but for those that the plain path has posted (comm_pending_visit)
- *   bound   handles of MPI_T and instances of instruments, whose readers must never see another's values
+ *   bound   handles of MPI_T, whose readers must never see another's values
  *   calls   of other threads that are on it now, which their states in the run file tell
  *
  * No new request refers to a communicator that was freed. So one look at those that hold nothing tells of all that were

@@ -1,6 +1,5 @@
 #include "instrument.h"
 
-#include "commreuse.h"
 #include "instrumentrules.h"
 
 #include <stdio.h>
@@ -15,7 +14,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct instrument *instruments[INSTRUMENTS_MAX];
 static uint32_t count;      /* release, pairs with the acquire in instrument_count */
 static uint32_t generation; /* registrations and removals */
-static uint32_t last_id;    /* of an instance */
 static struct instrument_enumeration *enumerations;
 static struct instrument_category categories[CATEGORIES_MAX];
 static int category_count;
@@ -182,53 +180,6 @@ static void instrument_free(struct instrument *instrument)
     free(instrument);
 }
 
-static struct instrument_instance *instance_make(struct instrument *instrument, const struct comm *comm)
-{
-    struct instrument_instance *instance = calloc(1, sizeof *instance);
-    if (!instance || last_id + 1 >= INSTRUMENT_IDS_MAX) {
-        free(instance);
-        return NULL;
-    }
-    instance->instrument = instrument;
-    instance->comm = comm; /* for ever, and so the communicator keeps its slot */
-    instance->closed_low = LOW_NEUTRAL;
-    instance->cells = instrument_cells_make(instance);
-    instance->sampled = calloc(instrument->count, sizeof *instance->sampled);
-    if (!instance->cells || !instance->sampled) {
-        free(instance->sampled);
-        free(instance);
-        return NULL;
-    }
-    if (comm)
-        comm_bind(comm);
-    instance->id = ++last_id;
-    if (instrument_run_open)
-        instrument_record_make(instance);
-    instance->next = instrument->instances;
-    __atomic_store_n(&instrument->instances, instance, __ATOMIC_RELEASE);
-    return instance;
-}
-
-struct instrument_instance *instrument_instance(struct instrument *instrument, const struct comm *comm)
-{
-    for (int attempt = 0;; attempt++) {
-        struct instrument_instance *at = __atomic_load_n(&instrument->instances, __ATOMIC_ACQUIRE);
-        while (at && at->comm != comm)
-            at = at->next;
-        if (at || attempt) {
-            if (attempt)
-                instrument_unlock();
-            return at;
-        }
-        instrument_lock(); /* and look again: another thread may have made it */
-        at = instrument->instances;
-        while (at && at->comm != comm)
-            at = at->next;
-        if (!at)
-            instance_make(instrument, comm);
-    }
-}
-
 /* Enters `fresh`, which it takes over, for `object`; *entered is its place, or its old one. */
 static int enter(struct instrument *fresh, const char *description, void *object, struct instrument **entered,
                  char *error)
@@ -249,7 +200,7 @@ static int enter(struct instrument *fresh, const char *description, void *object
     } else {
         if (count == INSTRUMENTS_MAX)
             REFUSE(MPIT_ERR_MEMORY, "there are %d already", INSTRUMENTS_MAX);
-        if (fresh->bind == MPIT_BIND_NONE && !instance_make(fresh, NULL))
+        if (fresh->bind == MPIT_BIND_NONE && !instrument_instance_make(fresh, NULL))
             REFUSE(MPIT_ERR_MEMORY, "there is no memory for its values");
         fresh->number = count;
         instruments[count] = fresh;

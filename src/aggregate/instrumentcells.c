@@ -41,29 +41,72 @@ static uint32_t mode_of(const struct instrument *instrument)
     case MPIT_CLASS_HIGHWATERMARK:
     case MPIT_CLASS_LOWWATERMARK:
         return real ? MPIT_MODE_OTHER : MPIT_MODE_LEVEL_INTEGER;
+    case MPIT_CLASS_STATE:
+    case MPIT_CLASS_PERCENTAGE: /* values are looked at (instrument_update) */
+        return MPIT_MODE_OTHER;
     default:
         return real ? MPIT_MODE_SET_DOUBLE : MPIT_MODE_SET_INTEGER;
     }
 }
 
+static bool is_item(const struct instrument *instrument, int64_t value)
+{
+    for (uint32_t i = 0; instrument->names && i < instrument->names->count; i++)
+        if (instrument->names->items[i].value == value)
+            return true;
+    return !instrument->names;
+}
+
+/* Before the library sets it: 0, or the first item where 0 is none. */
+static uint64_t first_state(const struct instrument *instrument)
+{
+    return is_item(instrument, 0) || !instrument->names->count ? 0
+                                                               : (uint64_t)(int64_t)instrument->names->items[0].value;
+}
+
+static uint32_t cells_of(const struct instrument *instrument)
+{
+    bool timer = instrument->kind == INSTRUMENT_VARIABLE && instrument->class == MPIT_CLASS_TIMER;
+    return instrument->count * (timer ? 2 : 1);
+}
+
+void instrument_cells_clear(struct instrument_instance *instance)
+{
+    const struct instrument *instrument = instance->instrument;
+    uint64_t own = 0;
+    if (instrument->kind == INSTRUMENT_CONTROL)
+        own = instrument->initial.integer;
+    if (instrument->kind == INSTRUMENT_VARIABLE && instrument->class == MPIT_CLASS_STATE)
+        own = first_state(instrument);
+    if (instrument->kind == INSTRUMENT_EVENT && instrument->event)
+        own = instrument->event->heard;
+    for (uint32_t i = 0; i < cells_of(instrument); i++) {
+        struct mpit_cell *cell = &instance->cells[i];
+        __atomic_store_n(&cell->owner, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&cell->shared, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&cell->own, own, __ATOMIC_RELAXED);
+        __atomic_store_n(&cell->high, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&cell->low, LOW_NEUTRAL, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&instance->closed_high, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&instance->closed_low, LOW_NEUTRAL, __ATOMIC_RELAXED);
+}
+
 struct mpit_cell *instrument_cells_make(struct instrument_instance *instance)
 {
     const struct instrument *instrument = instance->instrument;
-    bool timer = instrument->kind == INSTRUMENT_VARIABLE && instrument->class == MPIT_CLASS_TIMER;
-    uint32_t cells = instrument->count * (timer ? 2 : 1);
-    struct mpit_cell *first = arena_take(cells * sizeof *first);
-    for (uint32_t i = 0; first && i < cells; i++) {
-        first[i].mode = i < instrument->count ? mode_of(instrument) : (uint32_t)MPIT_MODE_SUM_INTEGER;
-        first[i].element = i;
-        first[i].low = LOW_NEUTRAL;
-        first[i].interface_ = instrument_interface_table;
-        first[i].instance = instance;
-        if (instrument->kind == INSTRUMENT_CONTROL)
-            first[i].own = instrument->initial.integer;
-        if (instrument->kind == INSTRUMENT_EVENT && instrument->event)
-            first[i].own = instrument->event->heard;
+    uint32_t cells = cells_of(instrument);
+    instance->cells = arena_take(cells * sizeof *instance->cells);
+    for (uint32_t i = 0; instance->cells && i < cells; i++) {
+        struct mpit_cell *cell = &instance->cells[i];
+        cell->mode = i < instrument->count ? mode_of(instrument) : (uint32_t)MPIT_MODE_SUM_INTEGER;
+        cell->element = i;
+        cell->interface_ = instrument_interface_table;
+        cell->instance = instance;
     }
-    return first;
+    if (instance->cells)
+        instrument_cells_clear(instance);
+    return instance->cells;
 }
 
 struct mpit_cell *instrument_tick_cell(struct mpit_cell *cell)
@@ -89,11 +132,23 @@ static uint64_t bits_of(double real)
     return bits;
 }
 
+static bool is_level(const struct instrument *instrument)
+{
+    return instrument->class == MPIT_CLASS_LEVEL || instrument->class == MPIT_CLASS_HIGHWATERMARK ||
+           instrument->class == MPIT_CLASS_LOWWATERMARK;
+}
+
+/* Below 0 is a level of integers where somebody has taken away what another thread is about to add: it shows 0. */
+static uint64_t level_shown(uint64_t level)
+{
+    return (int64_t)level < 0 ? 0 : level;
+}
+
 /* Levels are compared as keys: integers in the order of the values, whatever the type. */
 static uint64_t key_of(const struct instrument *instrument, uint64_t bits)
 {
     if (!instrument_is_double(instrument))
-        return bits;
+        return level_shown(bits);
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
@@ -106,7 +161,7 @@ static uint64_t bits_of_key(const struct instrument *instrument, uint64_t key)
 
 struct region_cells instrument_region_sum(const struct instrument_instance *instance)
 {
-    struct region_cells sum = {0};
+    struct region_cells sum = {cell_load(&instance->moved.count), cell_load(&instance->moved.time)};
     for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
         const struct region_cells *cells = book_region_peek(l, instance->id);
         if (cells) {
@@ -133,7 +188,7 @@ static uint64_t plain_value(const struct instrument_instance *instance, uint32_t
     }
     if (instrument_is_double(instrument))
         return bits_of(real_of(own) + real_of(shared) + (double)ns * 1e-9);
-    return own + shared + ns;
+    return is_level(instrument) ? level_shown(own) : own + shared + ns;
 }
 
 static uint64_t extreme_since_ever(const struct instrument_instance *instance, bool high)
@@ -180,24 +235,57 @@ void instrument_extreme(struct mpit_cell *cell, uint64_t level)
     key_join(&cell->low, key, false);
 }
 
-static void real_add(uint64_t *place, double amount)
+static double share_of(double value)
+{
+    return value < 0 ? 0 : value > 1 ? 1 : value;
+}
+
+static void real_add(uint64_t *place, double amount, bool share)
 {
     uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED), sum;
     do
-        sum = bits_of(real_of(seen) + amount);
+        sum = bits_of(share ? share_of(real_of(seen) + amount) : real_of(seen) + amount);
     while (!__atomic_compare_exchange_n(place, &seen, sum, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
-}
-
-static bool is_level(const struct instrument *instrument)
-{
-    return instrument->class == MPIT_CLASS_LEVEL || instrument->class == MPIT_CLASS_HIGHWATERMARK ||
-           instrument->class == MPIT_CLASS_LOWWATERMARK;
 }
 
 static bool is_sum(const struct instrument *instrument)
 {
     return instrument->class == MPIT_CLASS_COUNTER || instrument->class == MPIT_CLASS_AGGREGATE ||
            instrument->class == MPIT_CLASS_TIMER;
+}
+
+void instrument_sums_tie(struct instrument_sums *sums, struct instrument_instance *instance)
+{
+    for (uint32_t i = 0; i < instance->instrument->count; i++) /* no thread adds in line from now on */
+        __atomic_store_n(&instance->cells[i].owner, UINT64_MAX, __ATOMIC_SEQ_CST);
+    if (sums->linked)
+        return;
+    sums->linked = true;
+    sums->next = __atomic_load_n(&instance->sums, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&instance->sums, &sums->next, sums, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+void instrument_sums_give(const struct mpit_cell *cell, double amount)
+{
+    const struct instrument_instance *instance = cell->instance;
+    for (struct instrument_sums *s = __atomic_load_n(&instance->sums, __ATOMIC_ACQUIRE); s; s = s->next) {
+        uint64_t *at = s->pairs[cell->element];
+        for (struct pair seen = pair_load(at); seen.tag & 1;)
+            if (pair_swap(at, &seen, (struct pair){.value = bits_of(real_of(seen.value) + amount), .tag = seen.tag}))
+                break;
+    }
+}
+
+bool instrument_fits(const struct mpit_cell *cell, union mpit_value value)
+{
+    const struct instrument_instance *instance = cell->instance;
+    const struct instrument *instrument = instance->instrument;
+    if (instrument->kind != INSTRUMENT_VARIABLE)
+        return true;
+    return instrument->class == MPIT_CLASS_STATE        ? is_item(instrument, (int64_t)value.integer)
+           : instrument->class == MPIT_CLASS_PERCENTAGE ? value.real >= 0 && value.real <= 1
+                                                        : true;
 }
 
 /*
@@ -212,13 +300,22 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
     bool set = operation == MPIT_SET || operation == MPIT_SET_DOUBLE;
     if (instrument->kind != INSTRUMENT_VARIABLE || (set && is_sum(instrument)))
         return;
+    if (instrument->class == MPIT_CLASS_STATE && !instrument_fits(cell, value))
+        return;
     uint64_t *place = is_sum(instrument) ? &cell->shared : &cell->own;
     if (instrument_is_double(instrument)) {
+        bool share = instrument->class == MPIT_CLASS_PERCENTAGE;
         double amount = real ? value.real : (double)value.integer;
+        if (operation == MPIT_SUBTRACT)
+            amount = -amount;
+        if (share && amount != amount)
+            return;
         if (set)
-            __atomic_store_n(place, bits_of(amount), __ATOMIC_SEQ_CST);
+            __atomic_store_n(place, bits_of(share ? share_of(amount) : amount), __ATOMIC_SEQ_CST);
         else
-            real_add(place, operation == MPIT_SUBTRACT ? -amount : amount);
+            real_add(place, amount, share);
+        if (is_sum(instrument))
+            instrument_sums_give(cell, amount);
     } else {
         uint64_t amount = real ? (uint64_t)(int64_t)value.real : value.integer;
         if (set)
@@ -228,6 +325,30 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
     }
     if (is_level(instrument))
         instrument_extreme(cell, __atomic_load_n(&cell->own, __ATOMIC_SEQ_CST));
+}
+
+/* The sum's cells have no other writer, and `from` has none any more. */
+void instrument_cells_join(struct instrument_instance *to, const struct instrument_instance *from)
+{
+    const struct instrument *instrument = to->instrument;
+    bool added = is_sum(instrument) || is_level(instrument), real = instrument_is_double(instrument);
+    uint32_t cells = cells_of(instrument);
+    for (uint32_t i = 0; i < cells; i++) {
+        struct mpit_cell *cell = &to->cells[i];
+        uint64_t own = from->cells[i].own, shared = from->cells[i].shared;
+        bool whole = !real || i >= instrument->count; /* ticks are whole numbers */
+        if (!added)
+            __atomic_store_n(&cell->own, own, __ATOMIC_RELAXED);
+        else if (whole)
+            __atomic_store_n(&cell->own, cell->own + own + shared, __ATOMIC_RELAXED);
+        else
+            __atomic_store_n(&cell->own, bits_of(real_of(cell->own) + real_of(own) + real_of(shared)),
+                             __ATOMIC_RELAXED);
+    }
+    if (!is_level(instrument))
+        return;
+    key_join(&to->closed_high, key_of(instrument, extreme_since_ever(from, true)), true);
+    key_join(&to->closed_low, key_of(instrument, extreme_since_ever(from, false)), false);
 }
 
 /* ---- windows on levels

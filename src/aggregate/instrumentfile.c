@@ -35,6 +35,11 @@ static void values_copy(struct instrument_instance *instance)
     uint64_t *values = instance->published;
     if (!values)
         return;
+    if (instrument->kind == INSTRUMENT_REGION) { /* what was moved to it or from it; the rest is in blocks of cells */
+        cell_store(&values[0], cell_load(&instance->moved.count));
+        cell_store(&values[1], cell_load(&instance->moved.time));
+        return;
+    }
     for (uint32_t i = 0; i < instrument->count; i++)
         cell_store(&values[i], instrument_value(instance, instrument->class, i));
     cell_store(&values[instrument->count], instrument_value(instance, MPIT_CLASS_HIGHWATERMARK, 0));
@@ -48,7 +53,7 @@ void instrument_record_make(struct instrument_instance *instance)
     if (instrument->kind != INSTRUMENT_VARIABLE && instrument->kind != INSTRUMENT_REGION)
         return;
     struct instrument_record *record = run_alloc(&book.run, sizeof *record, &offset);
-    if (record && instrument->kind == INSTRUMENT_VARIABLE)
+    if (record)
         instance->published =
             run_alloc(&book.run, (instrument->count + INSTRUMENT_EXTREMES) * sizeof(uint64_t), &values);
     if (!record)
@@ -62,7 +67,7 @@ void instrument_record_make(struct instrument_instance *instance)
     record->comm = instance->comm ? instance->comm->slot : 0;
     record->items = items_write(instrument->names);
     record->item_count = record->items ? instrument->names->count : 0;
-    record->values = values;
+    record->values = instance->published_offset = values;
     snprintf(record->name, sizeof record->name, "%s", instrument->name);
     snprintf(record->unit, sizeof record->unit, "%s", unit_of(instrument));
     snprintf(record->component, sizeof record->component, "%s", instrument->component);
@@ -72,6 +77,22 @@ void instrument_record_make(struct instrument_instance *instance)
     __atomic_store_n(&instance->record, record, __ATOMIC_RELEASE); /* pairs with instrument_publish */
     if (offset)
         run_link(&book.run, &book.run.header->first_instrument, &record->next, offset);
+}
+
+void instrument_record_tie(struct instrument_instance *instance)
+{
+    __atomic_store_n(&instance->record->comm, instance->comm->slot, __ATOMIC_RELAXED);
+    values_copy(instance);
+    __atomic_store_n(&instance->record->values, instance->published_offset, __ATOMIC_RELEASE);
+}
+
+void instrument_record_leave(struct instrument_instance *instance, const struct comm *sum)
+{
+    bool region = instance->instrument->kind == INSTRUMENT_REGION; /* it needs what was moved */
+    values_copy(instance);
+    if (!region)
+        __atomic_store_n(&instance->record->values, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&instance->record->comm, sum->slot, __ATOMIC_RELAXED);
 }
 
 void instrument_run_begin(void)
@@ -90,7 +111,7 @@ void instrument_publish(void)
     for (uint32_t i = 0; i < instrument_count(); i++) {
         struct instrument_instance *at = __atomic_load_n(&instrument_at(i)->instances, __ATOMIC_ACQUIRE);
         for (; at; at = at->next)
-            if (__atomic_load_n(&at->record, __ATOMIC_ACQUIRE))
+            if (__atomic_load_n(&at->record, __ATOMIC_ACQUIRE) && !__atomic_load_n(&at->waits, __ATOMIC_ACQUIRE))
                 values_copy(at);
     }
 }

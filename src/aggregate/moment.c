@@ -1,6 +1,7 @@
 #include "moment.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* Is the thread inside of a call inside of a call, or back in the outer one? */
 static bool is_nested(const struct ledger *ledger, uint64_t end)
@@ -47,18 +48,25 @@ void moment_buffer_empty(struct ledger *ledger, uint64_t events)
     cell_store(&ledger->buffer_first, events);
 }
 
-uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now)
+/* When the call began that the thread is in, the outermost one; 0: in none, or it is not timed, or it is folded. */
+static uint64_t call_begin(const struct ledger *ledger, uint64_t end)
 {
     const struct thread_state *state = &ledger->record->state;
     if (RELAXED_LOAD(&state->call) == CALL_NONE)
         return 0;
     bool nested = is_nested(ledger, end);
     uint64_t since = nested ? cell_load(&ledger->outermost) : RELAXED_LOAD(&state->since);
+    return nested || end <= since ? since : 0;
+}
+
+uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now)
+{
+    uint64_t since = call_begin(ledger, end);
     const struct run_header *header = book.run.header;
     /* it is shown, and not counted (probes/recorder.c) */
-    if (since == RELAXED_LOAD(&header->finalize_ticks) || since == RELAXED_LOAD(&header->init_ticks))
+    if (!since || since == RELAXED_LOAD(&header->finalize_ticks) || since == RELAXED_LOAD(&header->init_ticks))
         return 0;
-    return since && (nested || end <= since) && now > since ? now - since : 0; /* 0: the call is not timed */
+    return now > since ? now - since : 0;
 }
 
 static uint64_t time_folded(const struct thread_cells *cells)
@@ -88,16 +96,68 @@ static uint64_t alive_ticks(const struct ledger *ledger, uint64_t now)
     return end > gone ? end - gone : 0;
 }
 
+static enum mpit_state state_of(const struct thread_record *thread)
+{
+    uint32_t call = RELAXED_LOAD(&thread->state.call);
+    if (call == CALL_NONE || call >= CALL_COUNT)
+        return MPIT_STATE_NOT_IN_MPI;
+    return RELAXED_LOAD(&thread->stalled) ? stall_reason(&call_table[call]) : MPIT_STATE_WORK;
+}
+
 enum mpit_state moment_state(void)
 {
     const struct thread_state *state = book_thread_state;
-    uint32_t call = state ? RELAXED_LOAD(&state->call) : CALL_NONE;
-    if (call == CALL_NONE || call >= CALL_COUNT)
+    if (!state)
         return MPIT_STATE_NOT_IN_MPI;
     const char *record = (const char *)state - offsetof(struct thread_record, state);
-    return RELAXED_LOAD(&((const struct thread_record *)(const void *)record)->stalled)
-               ? stall_reason(&call_table[call])
-               : MPIT_STATE_WORK;
+    return state_of((const struct thread_record *)(const void *)record);
+}
+
+/* ---- every thread -------------------------------------------------------------------------------------------------
+ */
+
+void moment_states(int *values, size_t count)
+{
+    memset(values, 0, count * sizeof *values);
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        if (l->index < count)
+            values[l->index] = (int)state_of(l->record);
+}
+
+void moment_calls(int *values, size_t count)
+{
+    memset(values, 0, count * sizeof *values);
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        if (l->index < count)
+            values[l->index] = (int)RELAXED_LOAD(&l->record->state.call);
+}
+
+/* A call may return, and another one begin, while its begin is looked for. */
+static uint64_t call_ticks(const struct ledger *ledger, uint64_t now)
+{
+    for (;;) {
+        uint64_t end = __atomic_load_n(&ledger->tally.end, __ATOMIC_ACQUIRE), since = call_begin(ledger, end);
+        loads_order();
+        if (cell_load(&ledger->tally.end) == end)
+            return since && now > since ? now - since : 0;
+    }
+}
+
+void moment_call_times(uint64_t *values, size_t count)
+{
+    uint64_t now = clock_now();
+    memset(values, 0, count * sizeof *values);
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        if (l->index < count)
+            values[l->index] = clock_ns(book.scale, call_ticks(l, now));
+}
+
+void moment_thread_ids(uint64_t *values, size_t count)
+{
+    memset(values, 0, count * sizeof *values);
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        if (l->index < count && !RELAXED_LOAD(&l->record->end_ticks))
+            values[l->index] = (uint64_t)RELAXED_LOAD(&l->record->tid);
 }
 
 /* The call in progress may be folded between the two looks: then it counts once or not at all. */

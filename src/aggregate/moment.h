@@ -21,6 +21,14 @@ struct presence {
 /* The state of the calling thread. */
 enum mpit_state moment_state(void);
 
+/* The same of every thread: values[i] is of thread i, 0 where there is none. */
+void moment_states(int *values, size_t count);
+void moment_calls(int *values, size_t count);
+/* Nanoseconds since the begin of the call that the thread is in, the outermost one; 0: in none, or it is not timed. */
+void moment_call_times(uint64_t *values, size_t count);
+/* The kernel's number of the thread; 0: it has ended. */
+void moment_thread_ids(uint64_t *values, size_t count);
+
 struct presence moment_presence(void);
 /* Ticks that the thread has been in the call in progress, as far as that has not been folded; `end` is its tally's. */
 uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now);

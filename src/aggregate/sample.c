@@ -1,6 +1,9 @@
 /* What one value of a variable is now, for handles: without tables, from the cells' own places. */
 #include "book.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 static const struct variable_term *term_end(const struct variable_record *record)
 {
     return record->terms + VARIABLE_TERMS;
@@ -31,17 +34,34 @@ static uint64_t peer_value(const struct variable_term *term, const struct view *
     return page ? term_sum(term, (const uint64_t *)page, peer % PEERS_PER_PAGE) : 0;
 }
 
+static uint64_t comm_value(const struct variable_term *term, const struct comm *comm, size_t slot)
+{
+    uint64_t sum = 0;
+    if (term->block == BLOCK_SHARED)
+        return term_sum(term, (const uint64_t *)comm->shared, slot);
+    for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
+        sum += term_sum(term, (const uint64_t *)v->tally.cells, slot);
+    return sum;
+}
+
+/* Over all communicators, and the sums of those that have lost their slots. */
+static uint64_t comms_value(const struct variable_term *term, size_t slot)
+{
+    uint64_t sum = 0;
+    uint32_t count = __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 1; i < count; i++)
+        sum += comm_value(term, __atomic_load_n(&book.comms[i], __ATOMIC_ACQUIRE), slot);
+    return sum;
+}
+
 /* Over all threads. */
 static uint64_t term_value(const struct variable_term *term, const struct comm *comm, size_t slot)
 {
     uint64_t sum = 0;
     switch (term->block) {
     case BLOCK_SHARED:
-        return term_sum(term, (const uint64_t *)comm->shared, slot);
     case BLOCK_COMM:
-        for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
-            sum += term_sum(term, (const uint64_t *)v->tally.cells, slot);
-        return sum;
+        return comm ? comm_value(term, comm, slot) : comms_value(term, slot);
     case BLOCK_PEERS:
         for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
             sum += peer_value(term, v, slot);
@@ -82,20 +102,66 @@ static uint64_t term_value(const struct variable_term *term, const struct comm *
     }
 }
 
+/* Of all terms. What is taken away is looked at last (see difference). */
+static uint64_t terms_value(const struct variable *variable, const struct comm *comm, size_t slot)
+{
+    uint64_t sum = 0;
+    bool more = false;
+    for (const struct variable_term *t = variable->record.terms; t != term_end(&variable->record); t++) {
+        more |= t->weight < 0;
+        if (t->block && t->weight >= 0)
+            sum += term_value(t, comm, slot);
+    }
+    if (!more)
+        return sum;
+    loads_order();
+    for (const struct variable_term *t = variable->record.terms; t != term_end(&variable->record); t++)
+        if (t->block && t->weight < 0)
+            sum += (uint64_t)(int64_t)t->weight * term_value(t, comm, slot);
+    loads_order();
+    return sum;
+}
+
+enum { TOTAL_ATTEMPTS = 1 << 16 };
+
+/*
+ * The cells of a freed communicator may be on their way to a sum, when its slot goes to another one: then the total is
+ * taken again, with the book's lock if it can be had at once. A signal handler may do that: it never waits for the
+ * lock, and nobody is interrupted on that way (livevariables.h). In a program that makes communicators without end, the
+ * lock is the one way to an end. After that many attempts (some thread stands in the middle for long) it takes what it
+ * sees.
+ */
+static uint64_t total_value(const struct variable *variable, size_t slot)
+{
+    if (!book.comms)
+        return 0;
+    if (!book.run.header)
+        return terms_value(variable, NULL, slot);
+    const uint64_t *changes = &book.run.header->comm_changes;
+    for (unsigned attempt = 0;; attempt++) {
+        bool locked = attempt && pthread_mutex_trylock(&book.lock) == 0;
+        uint64_t before = __atomic_load_n(changes, __ATOMIC_ACQUIRE), sum = 0;
+        bool still = locked || !(before & 1) || attempt > TOTAL_ATTEMPTS;
+        if (still)
+            sum = terms_value(variable, NULL, slot);
+        loads_order();
+        still = still && (cell_load(changes) == before || attempt > TOTAL_ATTEMPTS);
+        if (locked)
+            pthread_mutex_unlock(&book.lock);
+        if (still)
+            return sum;
+        if (attempt > 8)
+            sched_yield(); /* the other thread may not be running */
+    }
+}
+
 /*
  * A difference: the recorder counts what is taken away first, and here it is looked at last, so that the sample is
  * never too large. Between these two additions of an event it is too small by that event; so the largest that was seen
  * is kept, and nobody sees the value fall.
  */
-static uint64_t difference(const struct variable *variable, const struct comm *comm, size_t slot)
+static uint64_t difference(const struct variable *variable, const struct comm *comm, uint64_t sum)
 {
-    uint64_t sum = 0;
-    for (int sign = 1; sign >= -1; sign -= 2) {
-        for (const struct variable_term *t = variable->record.terms; t != term_end(&variable->record); t++)
-            if (t->block && (t->weight < 0) == (sign < 0))
-                sum += (uint64_t)(int64_t)t->weight * term_value(t, comm, slot);
-        loads_order();
-    }
     uint64_t *most = comm ? (uint64_t *)(uintptr_t)&comm->difference : &book.difference[variable->difference];
     uint64_t seen = __atomic_load_n(most, __ATOMIC_ACQUIRE);
     while ((int64_t)(sum - seen) > 0 &&
@@ -104,22 +170,24 @@ static uint64_t difference(const struct variable *variable, const struct comm *c
     return (int64_t)(sum - seen) > 0 ? sum : seen;
 }
 
+static bool is_difference(const struct variable *variable)
+{
+    for (const struct variable_term *t = variable->record.terms; t != term_end(&variable->record); t++)
+        if (t->weight < 0)
+            return true;
+    return false;
+}
+
 static uint64_t sample_many(const struct variable *variable, const struct comm *comm, size_t slot)
 {
-    uint64_t sum = 0;
-    for (const struct variable_term *t = variable->record.terms; t != term_end(&variable->record); t++) {
-        if (t->weight < 0)
-            return difference(variable, comm, slot);
-        if (t->block)
-            sum += term_value(t, comm, slot);
-    }
-    return sum;
+    uint64_t sum = variable->total ? total_value(variable, slot) : terms_value(variable, comm, slot);
+    return is_difference(variable) ? difference(variable, comm, sum) : sum;
 }
 
 uint64_t book_sample(const struct variable *variable, const struct comm *comm, size_t slot)
 {
     const struct variable_term *term = variable->record.terms;
-    if (__builtin_expect(term[1].block || term->block != BLOCK_COMM, 0))
+    if (__builtin_expect(term[1].block || term->block != BLOCK_COMM || variable->total, 0))
         return sample_many(variable, comm, slot);
     uint64_t sum = 0;
     for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)

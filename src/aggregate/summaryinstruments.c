@@ -179,6 +179,10 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
     if (record->kind == INSTRUMENT_VARIABLE)
         return values ? numbers_add(&source, record->class, record->classes, values) : 0;
     struct region_cells sum = {0};
+    if (values) { /* moved from one communicator to another */
+        sum.count = cell_load(&values[0]);
+        sum.time = cell_load(&values[1]);
+    }
     for (size_t i = 0; i < run->block_count; i++) {
         const struct run_block *block = &run->blocks[i];
         if (block->kind != BLOCK_REGION || block->page != record->id || block->cells < sizeof sum / sizeof(uint64_t))
@@ -186,6 +190,8 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
         sum.count += tally_cells(block)[0];
         sum.time += tally_cells(block)[1];
     }
+    if (!sum.count && record->comm && (run->comms[record->comm]->flags & COMM_SUM))
+        return 0; /* it has gone to the sum */
     return region_add(&source, sum, run_reader_scale(run));
 }
 
@@ -228,7 +234,8 @@ int summary_instruments_fill(struct summary *summary, const struct figures *from
             continue;
         const struct instrument_instance *at = __atomic_load_n(&instrument->instances, __ATOMIC_ACQUIRE);
         for (; result == 0 && at; at = at->next)
-            result = instance_add(summary, at, rank);
+            if (!__atomic_load_n(&at->waits, __ATOMIC_ACQUIRE))
+                result = instance_add(summary, at, rank);
     }
     return result;
 }

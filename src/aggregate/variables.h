@@ -10,6 +10,7 @@
 #include "demand.h"
 #include "runfile.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum variable_class {
@@ -68,6 +69,10 @@ enum variable_source {
     SOURCE_UMQ_HIGHEST, /* its largest one; windows of its own */
     SOURCE_UMQ_NAMED,   /* the length as the standard's example reads it: an int that can be started and stopped */
     SOURCE_UMQ_PEERS,
+    SOURCE_THREAD_STATE, /* of all threads (livevariables.h) */
+    SOURCE_THREAD_CALL,
+    SOURCE_THREAD_TIME,
+    SOURCE_THREAD_ID,
 };
 
 enum variable_names {
@@ -92,9 +97,10 @@ struct variable {
     const char *title;  /* its whole name, where the record has no room for it; NULL: that of the record */
     enum demand demand; /* what is measured only while a handle of it is started (a continuous one: lives) */
     uint8_t difference; /* of one with a negative term: which of its binding (sample.c) */
+    bool total;         /* not bound: the sum over all communicators (livevariables.h) */
 };
 
-enum { DIFFERENCES = 2 }; /* of those that are not bound */
+enum { DIFFERENCES = 2, DIFFERENCE_TOTAL = DIFFERENCES }; /* of those that are not bound, and the total that is one */
 
 extern const struct variable variables[];
 extern const size_t variable_count;

@@ -33,7 +33,8 @@ static int owner_check(struct run_reader *reader, const struct tally_block *head
     if (head->thread >= reader->thread_count ||
         (head->comm && (head->comm >= reader->slot_count || !reader->comms[head->comm])))
         missing = "nobody";
-    else if (head->kind == BLOCK_REGION && (!region || region->kind != INSTRUMENT_REGION || region->comm != head->comm))
+    else if (head->kind == BLOCK_REGION && /* the record may be of a later communicator (instrumentinstances.c) */
+             (!region || region->kind != INSTRUMENT_REGION))
         missing = "no region";
     else if ((head->kind == BLOCK_FABRIC || head->kind == BLOCK_FABRIC_LEVEL) &&
              (head->comm || !run_reader_provider(reader, head->page)))

@@ -4,6 +4,7 @@
 #include "door.h"
 #include "enumeration.h"
 #include "roster.h"
+#include "livevariables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,11 +128,21 @@ static int native_admit(int native_index)
     return index;
 }
 
-/* Those of counters come when MPI is initialized. Under the lock. */
+/* The table, totals, and then those of counters, which come when MPI is initialized. */
+static const struct variable *own_at(size_t index)
+{
+    if (index < variable_count)
+        return variable_at(index);
+    index -= variable_count;
+    return index < live_variable_count() ? live_variable_at(index)
+                                         : variable_at(variable_count + index - live_variable_count());
+}
+
+/* Under the lock. */
 static void own_ones_enter(void)
 {
-    for (size_t end = variable_number(); own_entered < end; own_entered++)
-        own_enter(variable_at(own_entered));
+    for (size_t end = variable_number() + live_variable_count(); own_entered < end; own_entered++)
+        own_enter(own_at(own_entered));
 }
 
 int catalogue_refresh(void)
@@ -152,7 +163,7 @@ int catalogue_find(const char *name, int class)
 {
     component_refresh();
     pthread_mutex_lock(&catalogue_lock);
-    if (own_entered >= variable_count) /* else the first refresh does it */
+    if (own_entered >= variable_count + live_variable_count()) /* else the first refresh does it */
         own_ones_enter();
     pthread_mutex_unlock(&catalogue_lock);
     int native_index, index = roster_find(&roster, name, class);

@@ -2,8 +2,8 @@
  * The catalogue of performance variables: own ones first, then the library's, and those of other components, as they
  * appear.
  *
- *   index   0 .. variable_count-1      own (aggregate/variables.c)
- *           variable_count ..          native, in the order in which their get_info first succeeded, entered ones,
+ *   index   0 .. variable_count-1      own (aggregate/variables.c), and the totals of those (aggregate/livevariables.h)
+ *           behind                     native, in the order in which their get_info first succeeded, entered ones,
  *                                      and own ones of counters (variable_add_counter), as they came
  *
  * An index that was given out never moves and what get_info says of it never changes: a native variable enters with a

@@ -1,5 +1,6 @@
 /* Control variables of other libraries: how control.h's list opens, reads and writes them. */
 #include "component.h"
+#include "commreuse.h"
 #include "control.h"
 
 #include <string.h>
@@ -25,6 +26,8 @@ static int control_open(const struct control *control, void *obj_handle, void **
             return MPI_T_ERR_INVALID_HANDLE;
     }
     *object = instrument_instance(instrument, comm);
+    if (*object && comm) /* nobody else gets the instance while the handle lives */
+        comm_bind(comm);
     *count = instrument->type == MPIT_TYPE_CHAR ? (int)instrument->capacity : 1;
     return *object ? MPI_SUCCESS : MPI_T_ERR_OUT_OF_HANDLES;
 }
@@ -33,6 +36,13 @@ static bool is_alive(const struct instrument_instance *instance)
 {
     return instrument_is_active(instance->instrument) &&
            !(instance->comm && __atomic_load_n(&instance->comm->freed, __ATOMIC_ACQUIRE));
+}
+
+static void control_close(void *object)
+{
+    const struct instrument_instance *instance = object;
+    if (instance->comm)
+        comm_unbind(instance->comm);
 }
 
 static char *text_of(const struct instrument *instrument, uint32_t version)
@@ -138,7 +148,7 @@ static int control_write(const struct control *control, void *object, const void
     return MPI_SUCCESS;
 }
 
-static const struct control_access access = {control_open, control_read, control_write};
+static const struct control_access access = {control_open, control_read, control_write, control_close};
 
 static int scope_of(uint32_t scope)
 {

@@ -6,15 +6,14 @@
 #include <string.h>
 
 struct component_handle {
-    struct component_handle *next; /* in the list of those that are not in use */
-    const struct instrument_instance *instance;
+    struct component_handle *next; /* in the instance's list of those that are not in use */
+    struct instrument_instance *instance;
     uint32_t class;
     bool ever_started;
     struct instrument_window mark;
+    struct instrument_sums sums;
     uint64_t pairs[][2] PAIR_ALIGNED; /* one for each element */
 };
-
-static struct component_handle *spare;
 
 static const struct instrument *instrument_of(const struct component_handle *handle)
 {
@@ -54,8 +53,16 @@ static uint64_t minus(const struct component_handle *handle, uint64_t a, uint64_
     return instrument_is_double(instrument_of(handle)) ? bits_of(real_of(a) - real_of(b)) : a - b;
 }
 
+/* Does the library add to the handle itself (instrument_sums)? */
+static bool is_given(const struct component_handle *handle)
+{
+    return class_is_sum(handle->class) && instrument_is_double(instrument_of(handle));
+}
+
 static uint64_t count_now(const struct component_handle *handle, uint32_t element)
 {
+    if (is_given(handle))
+        return 0;
     return instrument_value(handle->instance, handle->class, element);
 }
 
@@ -144,15 +151,18 @@ static uint64_t element_read(const struct component_handle *handle, uint32_t ele
  * ---------------------------------------------------------------------------------------------------------- */
 
 /* One that was of the same variable; NULL: there is none. */
-static struct component_handle *spare_take(const struct instrument_instance *instance, uint32_t class)
+static struct component_handle *spare_take(struct instrument_instance *instance, uint32_t class)
 {
-    for (struct component_handle **at = &spare; *at; at = &(*at)->next)
-        if ((*at)->instance == instance && (*at)->class == class) {
-            struct component_handle *taken = *at;
-            *at = taken->next;
-            return taken;
-        }
-    return NULL;
+    struct component_handle *before = NULL, *at = instance->handles;
+    while (at && at->class != class) {
+        before = at;
+        at = at->next;
+    }
+    if (at && before)
+        before->next = at->next;
+    else if (at)
+        instance->handles = at->next;
+    return at;
 }
 
 int component_bind(const struct catalogue_entry *entry, const struct comm *comm, struct component_handle **handle,
@@ -177,6 +187,9 @@ int component_bind(const struct catalogue_entry *entry, const struct comm *comm,
     fresh->ever_started = false;
     if (class == MPIT_CLASS_TIMER)
         clock_calibrate(); /* so that reading need not */
+    fresh->sums.pairs = fresh->pairs;
+    if (is_given(fresh))
+        instrument_sums_tie(&fresh->sums, instance);
     if (class_is_watermark(class))
         instrument_window_tie(&fresh->mark, instance, class == MPIT_CLASS_HIGHWATERMARK);
     *handle = fresh;
@@ -192,8 +205,8 @@ void component_release(struct component_handle *handle)
         element_run(handle, i, false);
         element_exchange(handle, i, 0);
     }
-    handle->next = spare;
-    spare = handle;
+    handle->next = handle->instance->handles;
+    handle->instance->handles = handle;
 }
 
 int component_start(struct component_handle *handle)

@@ -67,7 +67,7 @@ static int knob_set(const struct control *control, void *object, const void *buf
     return knob_code(knob_write(knob, value));
 }
 
-static const struct control_access knob_access = {knob_open, knob_read, knob_set};
+static const struct control_access knob_access = {knob_open, knob_read, knob_set, NULL};
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 

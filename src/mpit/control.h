@@ -17,6 +17,7 @@ struct control_access {
     int (*open)(const struct control *control, void *obj_handle, void **object, int *count);
     int (*read)(const struct control *control, void *object, void *buf);
     int (*write)(const struct control *control, void *object, const void *buf);
+    void (*close)(void *object); /* the handle is freed; NULL: nothing to do */
 };
 
 struct control {

@@ -82,6 +82,9 @@ static void place_free(struct cvar_handle *place)
         door.cvar_handle_free(&place->native);
         native_leave();
     }
+    if (place->object && place->control->access && place->control->access->close)
+        place->control->access->close(place->object);
+    place->object = NULL;
     place->native = MPI_T_CVAR_HANDLE_NULL;
     place->spare = spare;
     spare = place->index + 1;

@@ -168,6 +168,18 @@ static void source_read(const struct own *own, void *buf)
     case SOURCE_MPI_FRACTION:
         *(double *)buf = moment_fraction(own->begun);
         break;
+    case SOURCE_THREAD_STATE:
+        moment_states(buf, own->meter.count);
+        break;
+    case SOURCE_THREAD_CALL:
+        moment_calls(buf, own->meter.count);
+        break;
+    case SOURCE_THREAD_TIME:
+        moment_call_times(values, own->meter.count);
+        break;
+    case SOURCE_THREAD_ID:
+        moment_thread_ids(values, own->meter.count);
+        break;
     case SOURCE_LAST_RETURN:
         values[0] = moment_last_return();
         break;

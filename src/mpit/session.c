@@ -160,6 +160,8 @@ static int own_bind(struct own *own)
     owner_last = (owner_last + 1) & ((1u << METER_OWNER_BITS) - 1);
     own->meter.owner = owner_last = owner_last ? owner_last : 1;
     own->meter.count = (uint32_t)book_value_count(variable, own->meter.comm);
+    if (variable->total)
+        book_totals_want();
     if (variable->source == SOURCE_MPI_FRACTION || variable->source == SOURCE_STALL_FRACTION)
         own->begun = moment_presence();
     if (variable->extreme != EXTREME_NONE)

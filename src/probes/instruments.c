@@ -75,12 +75,19 @@ static bool is_traced(const struct log *log)
 /* ---- samples --------------------------------------------------------------------------------------------------------
  */
 
+/* A library may be late, and its communicator gone. */
+static uint16_t slot_of(const struct instrument_instance *instance)
+{
+    const struct comm *comm = RELAXED_LOAD(&instance->comm);
+    return comm ? (uint16_t)comm->slot : 0;
+}
+
 static void metric_commit(struct log *log, const struct instrument_instance *instance, uint32_t element, uint64_t value)
 {
     struct event event = {.begin = clock_now(),
                           .duration = element,
                           .kind = EVENT_METRIC,
-                          .comm = instance->comm ? (uint16_t)instance->comm->slot : 0,
+                          .comm = slot_of(instance),
                           .peer = (int32_t)instance->id,
                           .bytes = value};
     log_commit(log, &event);
@@ -116,7 +123,7 @@ void instruments_sample(struct log *log)
             continue;
         struct instrument_instance *at = __atomic_load_n(&instrument->instances, __ATOMIC_ACQUIRE);
         for (; at; at = at->next)
-            if (__atomic_load_n(&at->record, __ATOMIC_ACQUIRE))
+            if (__atomic_load_n(&at->record, __ATOMIC_ACQUIRE) && !__atomic_load_n(&at->waits, __ATOMIC_ACQUIRE))
                 samples += instance_sample(log, at, true);
     }
     __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
@@ -152,10 +159,24 @@ static void sample(struct mpit_cell *cell)
     }
 }
 
+/* Once. */
+static void value_refused(const struct instrument *instrument)
+{
+    static bool told;
+    if (__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+        return;
+    bool state = instrument->class == MPIT_CLASS_STATE;
+    native_say("mpit: \"%s\" of %s was set to a value that %s; %s", instrument->name, instrument->component,
+               state ? "is no item of its enumeration" : "is not in 0 .. 1",
+               state ? "it keeps the one that it has" : "the nearest one is taken");
+}
+
 static void update(struct mpit_cell *cell, enum mpit_operation operation, union mpit_value value)
 {
     const struct instrument_instance *instance = cell->instance;
     const struct instrument *instrument = instance->instrument;
+    if (!instrument_fits(cell, value))
+        value_refused(instrument);
     instrument_update(cell, operation, value);
     struct log *log = instrument->flags & MPIT_EVERY_UPDATE ? log_recording() : NULL;
     uintptr_t outer;
@@ -177,8 +198,11 @@ static void timer_add(struct mpit_cell *cell, uint64_t begin)
 {
     const struct instrument_instance *instance = cell->instance;
     uint64_t now = clock_now();
-    if (instance->instrument->class == MPIT_CLASS_TIMER && now > begin)
-        __atomic_fetch_add(&instrument_tick_cell(cell)->own, now - begin, __ATOMIC_RELAXED);
+    if (instance->instrument->class != MPIT_CLASS_TIMER || now <= begin)
+        return;
+    __atomic_fetch_add(&instrument_tick_cell(cell)->own, now - begin, __ATOMIC_RELAXED);
+    if (instrument_is_double(instance->instrument))
+        instrument_sums_give(cell, (double)(now - begin) * ((double)clock_calibrated().mult / 0x1p32) * 1e-9);
 }
 
 static void region_enter(struct mpit_cell *cell)
@@ -211,7 +235,7 @@ static bool region_is_open(const struct mpit_cell *cell)
 static void region_record(struct log *log, const struct region_frame *frame, uint64_t now)
 {
     const struct instrument_instance *instance = frame->cell->instance;
-    uint16_t slot = instance->comm ? (uint16_t)instance->comm->slot : 0;
+    uint16_t slot = slot_of(instance);
     struct region_cells *cells = book_region(&log->own, instance->id, slot);
     if (!cells)
         return; /* counted as lost */

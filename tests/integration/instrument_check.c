@@ -241,6 +241,53 @@ static void bound_ones_count_for_their_communicator(void)
     CHECK(value_of(one) == 1);
 }
 
+/* More communicators than there is room for at once; each has the variable and the region bound to it. */
+static void binding_gives_places_back(void)
+{
+    enum { CYCLES = 14000 };
+    unsigned long long lost_then[32] = {0}, lost_now[32] = {0};
+    MPI_T_pvar_handle lost = handle_of("mpit_events_lost", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    int unbound = 0, wrong = 0;
+    MPI_T_pvar_read(session, lost, lost_then);
+    for (int i = 0; i < CYCLES; i++) {
+        MPI_Comm dup;
+        MPI_Comm_dup(MPI_COMM_SELF, &dup);
+        struct mpit_cell *cell = mpit_bind(&check_bound, &dup), *region = mpit_region_bind(&check_bound_region, &dup);
+        unbound += !cell || !region;
+        wrong += mpit_cell_get(cell) != 0;
+        mpit_cell_add(cell, 1);
+        mpit_cell_region_enter(region);
+        mpit_cell_region_leave(region);
+        if (i == CYCLES - 1) {
+            MPI_T_pvar_handle last = handle_of("check_bound", MPI_T_PVAR_CLASS_COUNTER, &dup);
+            mpit_cell_add(cell, 3);
+            CHECK(value_of(last) == 3);
+        }
+        MPI_Comm_free(&dup);
+    }
+    MPI_T_pvar_read(session, lost, lost_now);
+    CHECK(unbound == 0 && wrong == 0);
+    for (int i = 0; i < 32; i++)
+        CHECK(lost_now[i] == lost_then[i]);
+}
+
+static void doubles_begin_at_nothing(void)
+{
+    mpit_add_double(&check_sum, 1e14);
+    MPI_T_pvar_handle sum = handle_of("check_sum", MPI_T_PVAR_CLASS_AGGREGATE, NULL);
+    mpit_add_double(&check_sum, 0.001);
+    CHECK(real_of(sum) == 0.001);
+    CHECK(MPI_T_pvar_stop(session, sum) == MPI_SUCCESS);
+    mpit_add_double(&check_sum, 7);
+    CHECK(MPI_T_pvar_start(session, sum) == MPI_SUCCESS);
+    mpit_add_double(&check_sum, 0.001);
+    double value = 0;
+    CHECK(MPI_T_pvar_readreset(session, sum, &value) == MPI_SUCCESS && value == 0.001 + 0.001);
+    CHECK(real_of(sum) == 0);
+    mpit_add_double(&check_sum, -1e14);
+    MPI_T_pvar_handle_free(session, &sum);
+}
+
 static void inner(int depth)
 {
     mpit_region_enter(&check_region);
@@ -528,6 +575,8 @@ static void with_mpit(const char *plugin)
     values_are_what_was_set();
     watermarks_are_exact_for_each_handle();
     bound_ones_count_for_their_communicator();
+    binding_gives_places_back();
+    doubles_begin_at_nothing();
     regions_are_counted_and_timed();
     controls_take_what_they_allow();
     categories_hold_what_was_declared();

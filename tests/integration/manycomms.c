@@ -15,10 +15,12 @@
 #include <mpi.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 enum { THREADS = 3, WARM = 1000, WINDOWED = 997, FILED = 499, POSTED = 7, PERSISTENT = 11, CHAINED = 13 };
 
@@ -198,12 +200,76 @@ static void alive_at_once(int alive, struct counts *counts)
     free(handles);
 }
 
-static void handles_open(void)
+/* ---- totals -------------------------------------------------------------------------------------------------------
+ */
+
+enum { TOTAL_SENDS, TOTAL_BARRIERS, TOTAL_SENT_BYTES, TOTAL_PENDING, TOTALS };
+
+static MPI_T_pvar_handle totals[TOTALS];
+static unsigned long long total_seen;
+static volatile sig_atomic_t totals_fell, totals_read;
+
+static MPI_T_pvar_handle total_open(const char *name, int class)
+{
+    MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+    int index, count;
+    if (MPI_T_pvar_get_index(name, class, &index) != MPI_SUCCESS ||
+        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) != MPI_SUCCESS || count != 1)
+        fault("no handle of a total", 1, 0);
+    if (class != MPI_T_PVAR_CLASS_LEVEL && MPI_T_pvar_start(session, handle) != MPI_SUCCESS)
+        fault("a total cannot be started", 1, 0);
+    return handle;
+}
+
+/* In whatever the program does, the total never falls. */
+static void total_look(int number)
+{
+    unsigned long long now = 0;
+    (void)number;
+    if (MPI_T_pvar_read(session, totals[TOTAL_SENDS], &now) != MPI_SUCCESS || now < total_seen)
+        totals_fell = 1;
+    total_seen = now;
+    totals_read++;
+}
+
+static void handles_open(int threads)
 {
     int provided;
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_init_thread(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_T_pvar_session_create(&session);
     pvar_found = MPI_T_pvar_get_index("mpit_send_count", MPI_T_PVAR_CLASS_COUNTER, &pvar_index) == MPI_SUCCESS;
+    if (!pvar_found)
+        return;
+    totals[TOTAL_SENDS] = total_open("mpit_send_count_total", MPI_T_PVAR_CLASS_COUNTER);
+    totals[TOTAL_BARRIERS] = total_open("mpit_coll_count_total", MPI_T_PVAR_CLASS_COUNTER);
+    totals[TOTAL_SENT_BYTES] = total_open("mpit_send_bytes_total", MPI_T_PVAR_CLASS_AGGREGATE);
+    totals[TOTAL_PENDING] = total_open("mpit_pending_sends_total", MPI_T_PVAR_CLASS_LEVEL);
+    if (!threads) { /* a handler would run in several threads at once */
+        struct itimerval each = {{0, 1000}, {0, 1000}};
+        signal(SIGPROF, total_look);
+        setitimer(ITIMER_PROF, &each, NULL);
+    }
+}
+
+static void total_check(int which, const char *what, long own)
+{
+    unsigned long long value = 0;
+    if (MPI_T_pvar_read(session, totals[which], &value) != MPI_SUCCESS || value != (unsigned long long)own)
+        fault(what, (long)value, own);
+}
+
+static void totals_check(const struct counts *counts)
+{
+    struct itimerval never = {{0, 0}, {0, 0}};
+    if (!pvar_found)
+        return;
+    setitimer(ITIMER_PROF, &never, NULL);
+    total_check(TOTAL_SENDS, "mpit_send_count_total", counts->sends);
+    total_check(TOTAL_BARRIERS, "mpit_coll_count_total", counts->barriers);
+    total_check(TOTAL_SENT_BYTES, "mpit_send_bytes_total", counts->sends * (long)sizeof(int));
+    total_check(TOTAL_PENDING, "mpit_pending_sends_total", 0);
+    if (totals_fell)
+        fault("mpit_send_count_total was seen to fall", 1, 0);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------------
@@ -257,7 +323,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_set_name(MPI_COMM_WORLD, "all of them");
-    handles_open();
+    handles_open(threads);
     for (long i = 1; i <= cycles; i++) {
         cycle(i, MPI_COMM_WORLD, &counts, 0);
         if (i == WARM)
@@ -268,6 +334,7 @@ int main(int argc, char **argv)
         alive_at_once(alive, &counts);
     if (threads && provided == MPI_THREAD_MULTIPLE)
         threads_run(cycles, &counts);
+    totals_check(&counts);
     MPI_Reduce(&counts, &all, 3, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("manycomms: %d ranks, %ld sends, %ld barriers, %ld made, %ld kilobytes more than after the first 1000\n",

@@ -116,6 +116,8 @@ for mpi in openmpi mpich; do
     check "  the archive is sound" "$build/bin/mpit-dump" --check "$work/check-$mpi/otf2"
     check "  the summary counts what was too deep" "$build/bin/mpit-dump" "$work/check-$mpi"
     says "  and says why" 'not recorded: .* cause region_depth'
+    says "  and has what was bound to freed communicators" '^  check_bound +MPI_COMM_SELF/dup#\* +COUNTER +27,[0-9]+ '
+    says "  and their regions" '^  check_bound_region +MPI_COMM_SELF/dup#\* +27,[0-9]+ '
     examples $mpi
 done
 [ -n "$any" ] || not_ok "instrument_check is in $build/tests"

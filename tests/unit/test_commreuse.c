@@ -10,14 +10,19 @@
 #include "commreuse.h"
 #include "commsum.h"
 #include "effort.h"
+#include "instrument.h"
 #include "ledgerfixture.h"
 #include "reader.h"
 #include "runfixture.h"
+#include "livevariables.h"
 #include "tracing.h"
 #include "variables.h"
 
+#include <mpit/instrument.h>
+
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -513,6 +518,180 @@ static void threads_lose_nothing_between_them(void **state)
     assert_true(book.comm_count < 3 * COMMS_KEPT);
 }
 
+/* ---- totals -------------------------------------------------------------------------------------------------------
+ */
+
+static const struct variable *total_called(const char *name)
+{
+    for (size_t i = 0; i < live_variable_count(); i++)
+        if (strcmp(variable_name(live_variable_at(i)), name) == 0)
+            return live_variable_at(i);
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+static const struct variable *part_of(const struct variable *total)
+{
+    for (size_t i = 0; i < variable_count; i++) {
+        size_t length = strlen(variables[i].record.name);
+        if (variables[i].record.class == total->record.class &&
+            strncmp(variables[i].record.name, variable_name(total), length) == 0 &&
+            strcmp(variable_name(total) + length, "_total") == 0)
+            return &variables[i];
+    }
+    fail_msg("%s is the total of nothing", variable_name(total));
+    return NULL;
+}
+
+static void totals_are_the_sums_over_all_communicators(void **state)
+{
+    (void)state;
+    unsigned compared = 0;
+    cycles(2 * COMMS_KEPT);
+    assert_int_equal(book_sample(total_called("mpit_send_count_total"), NULL, 0), sent);
+    for (size_t i = 0; i < live_variable_count(); i++) {
+        const struct variable *total = live_variable_at(i), *part = total->total ? part_of(total) : NULL;
+        if (!part)
+            continue;
+        assert_false(total->record.bound);
+        for (size_t slot = 0; slot < part->record.count; slot++) {
+            uint64_t sum = 0;
+            for (uint32_t c = 1; c < book.comm_count; c++)
+                sum += book_sample(part, book.comms[c], slot);
+            assert_int_equal(book_sample(total, NULL, slot), sum);
+            compared += sum != 0;
+        }
+    }
+    assert_true(compared > 5);
+}
+
+static const struct variable *watched;
+static uint64_t seen_in_handler, reads_in_handler;
+static bool readers_stop;
+
+/* `*seen`: what the reader saw before; a total never falls. */
+static void total_look(const struct variable *total, uint64_t *seen)
+{
+    uint64_t now = book_sample(total, NULL, 0);
+    if (now < *seen)
+        abort();
+    *seen = now;
+}
+
+static void look_in_handler(int number)
+{
+    (void)number;
+    total_look(watched, &seen_in_handler);
+    reads_in_handler++;
+}
+
+static void *look_on(void *argument)
+{
+    uint64_t seen = 0, *reads = argument;
+    for (; !__atomic_load_n(&readers_stop, __ATOMIC_ACQUIRE); ++*reads)
+        total_look(watched, &seen);
+    return NULL;
+}
+
+static void *interrupt(void *argument)
+{
+    pthread_t *whom = argument;
+    while (!__atomic_load_n(&readers_stop, __ATOMIC_ACQUIRE)) {
+        pthread_kill(*whom, SIGUSR1);
+        usleep(100);
+    }
+    return NULL;
+}
+
+/* Slots move all the time: readers in other threads and in handlers never see cells twice, or not at all. */
+static void totals_are_exact_while_slots_move(void **state)
+{
+    (void)state;
+    pthread_t self = pthread_self(), threads[2];
+    uint64_t reads = 0;
+    watched = total_called("mpit_send_count_total");
+    book_totals_want();
+    signal(SIGUSR1, look_in_handler);
+    readers_stop = false;
+    pthread_create(&threads[0], NULL, look_on, &reads);
+    pthread_create(&threads[1], NULL, interrupt, &self);
+    for (int i = 0; i < 200 && (i < 5 || __atomic_load_n(&reads_in_handler, __ATOMIC_RELAXED) < 300); i++)
+        cycles(EFFORT(2000, 200));
+    __atomic_store_n(&readers_stop, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    signal(SIGUSR1, SIG_DFL);
+    assert_true(reads > 10 && reads_in_handler > 10);
+    assert_int_equal(book_sample(watched, NULL, 0), sent);
+}
+
+/* ---- instruments --------------------------------------------------------------------------------------------------
+ */
+
+static const struct mpit_interface table = {.update = instrument_update, .extreme = instrument_extreme};
+
+static size_t instances_of(const struct instrument *instrument)
+{
+    size_t count = 0;
+    for (const struct instrument_instance *i = instrument->instances; i; i = i->next)
+        count++;
+    return count;
+}
+
+/* What is bound to freed communicators gives their places back, and goes to the sum. */
+static void bound_instruments_do_not_keep_slots(void **state)
+{
+    (void)state;
+    static struct mpit_variable things = MPIT_VARIABLE_INITIAL(
+        "things", MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_COMM, 0, NULL, "");
+    static struct mpit_variable height = MPIT_VARIABLE_INITIAL("height", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED, 1,
+                                                               MPIT_BIND_COMM, MPIT_WITH_WATERMARKS, NULL, "");
+    static struct mpit_variable real =
+        MPIT_VARIABLE_INITIAL("real", MPIT_CLASS_AGGREGATE, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_COMM, 0, NULL, "");
+    struct mpit_variable *all[] = {&things, &height, &real};
+    char error[INSTRUMENT_ERROR_BYTES];
+    enum { CYCLES = 5000 };
+    uint32_t slots = 0;
+    instrument_interface_table = &table;
+    instrument_run_begin();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(instrument_variable_register(all[i], "libtest.so", error), MPIT_OK);
+    for (unsigned i = 0; i < CYCLES; i++) {
+        struct comm *comm = comm_named("WORLD/bound#1", 100);
+        for (int k = 0; k < 3; k++) {
+            struct instrument_instance *instance = instrument_instance(all[k]->entry, comm);
+            assert_non_null(instance);
+            assert_ptr_equal(instance->comm, comm);
+            assert_int_equal(instrument_value(instance, all[k]->class_, 0), 0);
+            assert_ptr_equal(instance, instrument_instance(all[k]->entry, comm));
+            if (k == 2)
+                mpit_cell_add_double(instance->cells, 0.5);
+            else
+                mpit_cell_add(instance->cells, 1 + i % 3);
+            if (k == 1)
+                mpit_cell_level_subtract(instance->cells, 1 + i % 3);
+        }
+        comm_free(comm);
+        if (i == 3 * COMMS_KEPT)
+            slots = book.comm_count;
+    }
+    assert_int_equal(book.comm_count, slots);
+    const struct comm *sum = comm_called("WORLD/bound#*");
+    assert_non_null(sum);
+    uint64_t counted = 0;
+    double reals = 0;
+    for (const struct instrument_instance *i = ((struct instrument *)things.entry)->instances; i; i = i->next)
+        counted += instrument_value(i, MPIT_CLASS_COUNTER, 0);
+    for (const struct instrument_instance *i = ((struct instrument *)real.entry)->instances; i; i = i->next)
+        reals += mpit_instrument_real(instrument_value(i, MPIT_CLASS_AGGREGATE, 0));
+    assert_int_equal(counted, 2 * CYCLES - 1); /* 1 + 2 + 3 + ... + 1 + 2 */
+    assert_true(reals == CYCLES * 0.5);
+    assert_true(instances_of(things.entry) < 2 * COMMS_KEPT);
+    const struct instrument_instance *heights = instrument_instance(height.entry, sum);
+    assert_int_equal(instrument_value(heights, MPIT_CLASS_HIGHWATERMARK, 0), 3);
+    assert_int_equal(instrument_value(heights, MPIT_CLASS_LEVEL, 0), 0);
+}
+
 static struct comm *comm_wide(const char *name, int32_t size)
 {
     return book_comm_add(
@@ -586,6 +765,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(only_the_handle_that_is_freed_is_forgotten),
         cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
         cmocka_unit_test(threads_lose_nothing_between_them),
+        cmocka_unit_test(totals_are_the_sums_over_all_communicators),
+        cmocka_unit_test(totals_are_exact_while_slots_move),
+        cmocka_unit_test(bound_instruments_do_not_keep_slots),
         cmocka_unit_test(sum_has_the_peers_of_the_widest),
         cmocka_unit_test(without_memory_those_that_are_kept_are_used),
     };

@@ -162,6 +162,58 @@ static void removed_one_comes_back_with_its_meaning_only(void **state)
     assert_true(instrument_is_active(entry));
 }
 
+/* A handle's sum begins at 0, whatever was added before. */
+static void sums_of_handles_know_nothing_of_before(void **state)
+{
+    (void)state;
+    VARIABLE(v, "precise", MPIT_CLASS_AGGREGATE, MPIT_TYPE_DOUBLE, 2, 0);
+    static uint64_t pairs[2][2] PAIR_ALIGNED;
+    static struct instrument_sums sums = {.pairs = pairs};
+    enter(&v);
+    mpit_add_double(&v, 1e14);
+    instrument_sums_tie(&sums, (struct instrument_instance *)(uintptr_t)instance_of(&v));
+    mpit_add_double(&v, 0.25); /* it does not run yet */
+    pairs[0][1] = 1;
+    for (int i = 0; i < 3; i++)
+        mpit_add_double(&v, 0.001);
+    assert_true(mpit_instrument_real(pairs[0][0]) == 0.001 + 0.001 + 0.001);
+    assert_int_equal(pairs[1][0], 0);
+    assert_true(mpit_instrument_real(value(&v, MPIT_CLASS_AGGREGATE)) > 1e14);
+}
+
+static void values_that_no_class_allows_are_not_shown(void **state)
+{
+    (void)state;
+    static const struct mpit_item items[] = {{3, "red"}, {5, "blue"}};
+    static struct mpit_enumeration colours = {NULL, "colours", "", items, 2};
+    VARIABLE(share, "share", MPIT_CLASS_PERCENTAGE, MPIT_TYPE_DOUBLE, 1, 0);
+    VARIABLE(level, "low_level", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_WITH_WATERMARKS);
+    static struct mpit_variable colour =
+        MPIT_VARIABLE_INITIAL("colour", MPIT_CLASS_STATE, MPIT_TYPE_INT, 1, MPIT_BIND_NONE, 0, &colours, "A variable.");
+    static struct instrument_window high;
+    enter(&share);
+    enter(&level);
+    enter(&colour);
+    const double given[] = {0.25, 5, -1, 0.5, 0.0 / 0.0}, shown[] = {0.25, 1, 0, 0.5, 0.5};
+    for (size_t i = 0; i < 5; i++) {
+        mpit_set_double(&share, given[i]);
+        assert_true(mpit_instrument_real(value(&share, MPIT_CLASS_PERCENTAGE)) == shown[i]);
+    }
+    assert_int_equal(value(&colour, MPIT_CLASS_STATE), 3);
+    mpit_set_int(&colour, 5);
+    mpit_set_int(&colour, 77);
+    assert_int_equal(value(&colour, MPIT_CLASS_STATE), 5);
+    instrument_window_tie(&high, (struct instrument_instance *)(uintptr_t)instance_of(&level), true);
+    instrument_window_open(&high);
+    mpit_level_subtract(&level, 2);
+    assert_int_equal(value(&level, MPIT_CLASS_LEVEL), 0);
+    assert_int_equal(instrument_window_read(&high), 0);
+    mpit_level_add(&level, 4); /* the balance is right */
+    assert_int_equal(value(&level, MPIT_CLASS_LEVEL), 2);
+    assert_int_equal(instrument_window_read(&high), 2);
+    assert_int_equal(value(&level, MPIT_CLASS_LOWWATERMARK), 0);
+}
+
 enum { THREADS = 4, ADDS = EFFORT(100000, 500) };
 
 static void *adder(void *variables)
@@ -211,6 +263,8 @@ int main(void)
         cmocka_unit_test(window_is_never_behind_the_level),
         cmocka_unit_test(doubles_are_ordered_as_numbers),
         cmocka_unit_test(removed_one_comes_back_with_its_meaning_only),
+        cmocka_unit_test(sums_of_handles_know_nothing_of_before),
+        cmocka_unit_test(values_that_no_class_allows_are_not_shown),
         cmocka_unit_test(threads_lose_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

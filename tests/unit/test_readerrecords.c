@@ -99,9 +99,6 @@ static void block_of_a_region_needs_its_region(void **state)
     ERROR_CHECK("no region");
     block->page = UINT32_MAX;
     ERROR_CHECK("no region");
-    block->page = FIXTURE_REGION;
-    block->comm = 1;
-    ERROR_CHECK("no region");
 }
 
 static void instruments_are_read_with_their_names(void **state)

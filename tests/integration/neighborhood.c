@@ -10,6 +10,7 @@ enum { PLACES = 16, ELEMENTS = 8, OPERATIONS = 5 };
  */
 struct surroundings {
     int sources, destinations;
+    int uneven;                              /* there are processes with more of the one than of the other */
     int source[PLACES], destination[PLACES]; /* MPI_PROC_NULL: nobody */
 };
 
@@ -177,6 +178,19 @@ static unsigned operation(int op, enum how how, MPI_Comm comm, const int *gather
     return 3;
 }
 
+/* MPI_Neighbor_alltoallw is the last one. MPICH 4.0 reads behind the end of its own copy of the counts where a process
+ * has more sources than destinations: what it sends and waits for then depends on what lies there in memory. Some runs
+ * never end. */
+static int operations_of(const struct surroundings *s)
+{
+#if defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000
+    return s->uneven ? OPERATIONS - 1 : OPERATIONS;
+#else
+    (void)s;
+    return OPERATIONS;
+#endif
+}
+
 /* All operations in all ways on a communicator with these neighbours, each held against the variables. */
 static void neighbors_use(MPI_Comm comm, const struct surroundings *s, const char *topology)
 {
@@ -190,7 +204,7 @@ static void neighbors_use(MPI_Comm comm, const struct surroundings *s, const cha
     struct watch bytes = watch_open("mpit_coll_bytes", MPI_T_PVAR_CLASS_AGGREGATE, &comm);
     struct watch count = watch_open("mpit_coll_count", MPI_T_PVAR_CLASS_COUNTER, &comm);
     struct watch by_op = watch_open("mpit_coll_op_count", MPI_T_PVAR_CLASS_COUNTER, &comm);
-    for (int op = 0; op < OPERATIONS; op++) {
+    for (int op = 0; op < operations_of(s); op++) {
         unsigned long long times = 0;
         for (enum how how = BLOCKING; how < WAYS; how++) {
             unsigned long long before = watch_value(&bytes);
@@ -267,7 +281,8 @@ static void graph_use(MPI_Comm comm)
 static void dist_graph_use(MPI_Comm comm, int weighted)
 {
     int next = (rank + 1) % size, before = (rank + size - 1) % size, last = size - 1, ones[PLACES];
-    struct surroundings s = {.sources = 1, .destinations = 2, .source = {before}, .destination = {next, last}};
+    struct surroundings s = {
+        .sources = 1, .destinations = 2, .uneven = 1, .source = {before}, .destination = {next, last}};
     MPI_Comm made;
     for (int i = 0; i < PLACES; i++)
         ones[i] = 1;
@@ -289,7 +304,7 @@ static void dist_graph_use(MPI_Comm comm, int weighted)
 /* Edges from rank 0 to all others and nowhere else: some have none in a direction, and no weights for them. */
 static void star_use(MPI_Comm comm)
 {
-    struct surroundings s = {.sources = rank > 0, .destinations = rank == 0 ? size - 1 : 0};
+    struct surroundings s = {.sources = rank > 0, .destinations = rank == 0 ? size - 1 : 0, .uneven = 1};
     int ones[PLACES];
     MPI_Comm made;
     for (int i = 0; i < PLACES; i++)

@@ -180,7 +180,7 @@ static void rounds_run(struct run *run)
         int size;
         MPI_Buffer_attach(buffer, BATCH_BUFFER_BYTES);
         round_run(run, i, &draw, &own);
-        MPI_Buffer_detach(&detached, &size);
+        CALL(MPI_Buffer_detach, &detached, &size);
         pool_clear();
         if (i % 25 == 0)
             compare_all(run);

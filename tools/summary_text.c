@@ -384,6 +384,21 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     }
 }
 
+/* Where collectives are nonblocking, their calls are the smaller part. */
+static void executions_print(const struct summary *summary, FILE *out)
+{
+    uint64_t inside = 0, execution = 0;
+    for (size_t i = 0; i < summary->comm_count; i++) {
+        inside += summary->comms[i].coll_time_ns;
+        execution += summary->comms[i].coll_execution_ns;
+    }
+    if (execution <= inside + inside / 20)
+        return;
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    fprintf(out, "  Collectives took %s from start to completion, over all ranks, and %s of it in their own calls\n",
+            text_of_ns(a, execution), text_of_ns(b, inside));
+}
+
 static void bar_print(uint64_t count, uint64_t most, FILE *out)
 {
     static const char *const eighths[] = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
@@ -490,6 +505,7 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
         comms[i] = &summary->comms[i];
     qsort(comms, summary->comm_count, sizeof *comms, comm_order);
     comms_print(summary, comms, out);
+    executions_print(summary, out);
     histograms_print(summary, comms, out);
     if (!part || !part->anew) {
         summary_fabric_print(summary, out);

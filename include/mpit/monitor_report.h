@@ -138,6 +138,8 @@ typedef struct MPIX_Monitor_coll {
     int32_t processes; /* of the local group; 0: of several sizes (freed communicators that have lost their names) */
     const char *kind;  /* "MPI_Barrier", "MPI_Allreduce", ...: the items of the enumeration mpit_coll */
     uint64_t count, time_ns;
+    uint64_t execution_time_ns; /* of those complete, from start to completion; nonblocking: from the begin of the call
+                                 * that posts or starts it to the return of the call that completes it */
 } MPIX_Monitor_coll;
 
 /* A call that was under way at an edge. */

@@ -68,6 +68,7 @@ struct comm_cells {
     uint64_t fabric_time; /* and those up to version 9 before this: time below MPI, */
     uint64_t transfers,
         transfer_span; /* and of collectives: transfers inside, time from the first to the last one's end */
+    uint64_t coll_execution[COLLECTIVE_COUNT]; /* from the start of each to its completion */
 };
 
 struct peer_cells {

@@ -10,11 +10,11 @@ _Static_assert((int)MPIX_MONITOR_BUCKETS == (int)BUCKET_COUNT, "a slot for each 
 struct record_parts {
     uint32_t low, high;
     const struct message_cells *sends, *receives; /* of bucket `low` on */
-    const uint64_t *coll_time, *coll_count, *coll_sizes;
+    const uint64_t *coll_time, *coll_count, *coll_execution, *coll_sizes;
 };
 
 static const struct comm_snapshot nothing;
-static const uint64_t no_collectives[2 * COLLECTIVE_COUNT + BUCKET_COUNT];
+static const uint64_t no_collectives[3 * COLLECTIVE_COUNT + BUCKET_COUNT];
 static const struct message_cells no_messages;
 
 static struct record_parts parts_of(const struct comm_snapshot *record)
@@ -27,7 +27,8 @@ static struct record_parts parts_of(const struct comm_snapshot *record)
                                  .receives = (const struct message_cells *)(at + words)};
     parts.coll_time = record->collectives ? at + 2 * words : no_collectives;
     parts.coll_count = parts.coll_time + COLLECTIVE_COUNT;
-    parts.coll_sizes = parts.coll_count + COLLECTIVE_COUNT;
+    parts.coll_execution = parts.coll_count + COLLECTIVE_COUNT;
+    parts.coll_sizes = parts.coll_execution + COLLECTIVE_COUNT;
     return parts;
 }
 
@@ -35,7 +36,7 @@ bool change_none(const struct comm_snapshot *before, const struct comm_snapshot 
 {
     size_t at = offsetof(struct comm_snapshot, sum), words = (size_t)4 * (after->high - after->low);
     if (after->collectives)
-        words += (size_t)2 * COLLECTIVE_COUNT + BUCKET_COUNT;
+        words += (size_t)3 * COLLECTIVE_COUNT + BUCKET_COUNT;
     return before->low == after->low && before->high == after->high && before->collectives == after->collectives &&
            memcmp((const char *)before + at, (const char *)after + at, sizeof *after - at + words * sizeof(uint64_t)) ==
                0;
@@ -117,7 +118,8 @@ bool change_collectives(const struct comm_snapshot *before, const struct comm_sn
                         struct change_collectives *collectives)
 {
     struct record_parts old = parts_of(before ? before : &nothing), new = parts_of(after ? after : &nothing);
-    *collectives = (struct change_collectives){old.coll_time, new.coll_time, old.coll_count, new.coll_count};
+    *collectives = (struct change_collectives){old.coll_time,  new.coll_time,      old.coll_count,
+                                               new.coll_count, old.coll_execution, new.coll_execution};
     return old.coll_time != new.coll_time;
 }
 

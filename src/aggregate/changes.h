@@ -24,6 +24,7 @@ void change_add(MPIX_Monitor_figures *figures, const struct comm_snapshot *befor
 struct change_collectives {
     const uint64_t *time_before, *time_after; /* ticks */
     const uint64_t *count_before, *count_after;
+    const uint64_t *execution_before, *execution_after; /* ticks */
 };
 
 /* False: neither record has any. NULL as above. */

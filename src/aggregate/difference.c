@@ -107,10 +107,12 @@ static void colls_add(struct difference *difference, const struct comm_snapshot 
     for (unsigned i = 0; i < COLLECTIVE_COUNT; i++) {
         uint64_t count = all.count_after[i] - all.count_before[i];
         uint64_t time_ns = change_time(all.time_before[i], all.time_after[i]);
+        uint64_t execution_ns = change_time(all.execution_before[i], all.execution_after[i]);
         MPIX_Monitor_coll *coll = count || time_ns ? coll_find(difference, collective_names[i], processes) : NULL;
         if (coll) {
             coll->count += count;
             coll->time_ns += time_ns;
+            coll->execution_time_ns += execution_ns;
         }
     }
 }

@@ -44,7 +44,7 @@ struct tally {
     uint64_t fabric_remainder;
     struct fabric_tally fabric; /* of the provider that the next event names */
     struct fabric_call_cells *fabric_calls;
-    uint64_t message_weight; /* how often the transfer time of the next record's message counts */
+    uint64_t message_weight; /* how often the time of the next record's message or collective counts */
 };
 
 /* The cells of one thread for one communicator. */
@@ -140,10 +140,15 @@ FOLD void fold_transfer(struct comm_tally *comm, const struct event *event, uint
         cell_add(&comm->cells->timeouts, 1);
 }
 
-/* A message whose posting is a record of its own: it takes from there to the end of the call. */
+/* An operation whose posting is a record of its own takes from there to the end of the call. */
+FOLD uint64_t posted_ticks(const struct tally *tally, const struct event *event)
+{
+    return event->begin ? (tally->end - event->begin) * tally->message_weight : 0;
+}
+
 FOLD void fold_transfer_posted(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    fold_transfer(comm, event, event->begin ? (tally->end - event->begin) * tally->message_weight : 0);
+    fold_transfer(comm, event, posted_ticks(tally, event));
 }
 
 FOLD void fold_span_posted(const struct tally *tally, struct comm_tally *comm, const struct event *event)
@@ -159,9 +164,10 @@ FOLD void fold_posted_send(bool concurrent, struct comm_tally *comm, const struc
     level_add(concurrent, &comm->shared->bytes, event->bytes);
 }
 
-FOLD void fold_collective(struct comm_tally *comm, unsigned op, uint64_t bytes)
+FOLD void fold_collective(struct comm_tally *comm, unsigned op, uint64_t bytes, uint64_t ticks)
 {
     cell_add(&comm->cells->coll_count[op], 1);
+    cell_add(&comm->cells->coll_execution[op], ticks);
     cell_add(&comm->cells->coll_bytes, bytes);
     cell_add(&comm->cells->coll_size_count[bucket_of(bytes)], 1);
 }
@@ -248,7 +254,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
             return;
         level_add(tally->concurrent, &comm->shared->recvs, 1);
     } else if (shape == FOLD_COLL) {
-        fold_collective(comm, op, event->bytes + event_bytes_out(event, more));
+        fold_collective(comm, op, event->bytes + event_bytes_out(event, more), duration);
     } else if (shape != FOLD_POST_COLL) {
         if (event->peer < 0)
             return; /* MPI_PROC_NULL: a call and no message */
@@ -347,7 +353,8 @@ FOLD void fold_coll_done(struct tally *tally, struct comm_tally *comm, const str
 {
     fold_wait(tally, comm);
     if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
-        fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more));
+        fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more),
+                        posted_ticks(tally, event));
     fold_span_posted(tally, comm, event);
 }
 

@@ -14,7 +14,7 @@ static struct snapshot *open_snapshots; /* under the lock of who takes them */
 #define CELL_AT(field) (offsetof(struct comm_cells, field) / sizeof(uint64_t))
 /* What one record may take. */
 #define RECORD_WORDS                                                                                                   \
-    (WORDS(struct comm_snapshot) + (size_t)4 * BUCKET_COUNT + (size_t)2 * COLLECTIVE_COUNT + BUCKET_COUNT)
+    (WORDS(struct comm_snapshot) + (size_t)4 * BUCKET_COUNT + (size_t)3 * COLLECTIVE_COUNT + BUCKET_COUNT)
 enum { FIRST_COUNT = SUM_COLL_BYTES, ATTEMPTS_MOST = 4 };
 
 _Static_assert(CELL_AT(p2p_time) == SUM_P2P_TIME && CELL_AT(rma_bytes) == SUM_RMA_BYTES &&
@@ -301,6 +301,9 @@ static uint64_t *collectives_take(uint64_t *at, struct comm_snapshot *record, co
     for (const struct view *v = views; v; v = v->next)
         words_take(at, v->tally.cells->coll_time, (size_t)2 * COLLECTIVE_COUNT, v == views);
     at += (size_t)2 * COLLECTIVE_COUNT;
+    for (const struct view *v = views; v; v = v->next)
+        words_take(at, v->tally.cells->coll_execution, COLLECTIVE_COUNT, v == views);
+    at += COLLECTIVE_COUNT;
     for (const struct view *v = views; v; v = v->next)
         words_take(at, v->tally.cells->coll_size_count, BUCKET_COUNT, v == views);
     return at + BUCKET_COUNT;

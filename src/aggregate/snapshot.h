@@ -53,7 +53,7 @@ enum comm_sum_cell {
 };
 
 /* Behind it on the tape: message_cells of the sends and then of the receives of buckets low .. high - 1; if it has
- * them, coll_time, coll_count and coll_size_count. */
+ * them, coll_time, coll_count, coll_execution and coll_size_count. */
 struct comm_snapshot {
     uint64_t first;        /* the earliest begin since then that was taken out of the cells; LOW_NEUTRAL: none */
     uint64_t first_beside; /* at this moment: what the cells had that was not taken out */

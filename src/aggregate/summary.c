@@ -54,6 +54,7 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     TIME(p2p_time_ns, "mpit_p2p_time");
     TIME(wait_time_ns, "mpit_wait_time");
     TIME(coll_time_ns, "mpit_coll_time");
+    TIME(coll_execution_ns, "mpit_coll_execution_time");
     TIME(stall_ns, "mpit_comm_stall_time");
     TIME(fabric_ns, "mpit_comm_fabric_time");
     TIME(transfer_ns, "mpit_coll_transfer_time");
@@ -119,6 +120,7 @@ static void comm_sum(struct summary_comm *line, const struct summary_comm *other
     line->p2p_time_ns += other->p2p_time_ns;
     line->wait_time_ns += other->wait_time_ns;
     line->coll_time_ns += other->coll_time_ns;
+    line->coll_execution_ns += other->coll_execution_ns;
     line->stall_ns += other->stall_ns;
     line->rma_time_ns += other->rma_time_ns;
     line->io_time_ns += other->io_time_ns;

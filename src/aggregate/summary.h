@@ -50,6 +50,7 @@ struct summary_comm {
     uint64_t io_time_ns, rma_bytes, io_bytes;
     uint64_t fabric_ns; /* and up to version 6 before this one */
     uint64_t transfers, transfer_ns;
+    uint64_t coll_execution_ns; /* and up to version 8 before this one */
 };
 
 /* A number of another library's instrument, over the ranks that have it. */

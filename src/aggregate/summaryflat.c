@@ -20,7 +20,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 8, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 9, FLAT_VERSION_LEAST = 3 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 
 /* Appends an array to the flat form. */
@@ -80,7 +80,8 @@ enum {
     FLAT_VERSION_WITH_STALLS = 5,
     FLAT_VERSION_WITH_OBJECTS = 6,
     FLAT_VERSION_WITH_FABRIC /* and counters */,
-    FLAT_VERSION_WITH_ROWS /* and origin */
+    FLAT_VERSION_WITH_ROWS /* and origin */,
+    FLAT_VERSION_WITH_EXECUTION
 };
 
 /* Up to version 7 there were places for the causes of that time alone. */
@@ -110,10 +111,11 @@ static void body_copy(struct summary *summary, const struct flat_header *header,
 
 static size_t flat_comm_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary_comm, stall_ns)
-           : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary_comm, rma_time_ns)
-           : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary_comm, fabric_ns)
-                                                         : sizeof(struct summary_comm);
+    return header->version < FLAT_VERSION_WITH_STALLS      ? offsetof(struct summary_comm, stall_ns)
+           : header->version < FLAT_VERSION_WITH_OBJECTS   ? offsetof(struct summary_comm, rma_time_ns)
+           : header->version < FLAT_VERSION_WITH_FABRIC    ? offsetof(struct summary_comm, fabric_ns)
+           : header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary_comm, coll_execution_ns)
+                                                           : sizeof(struct summary_comm);
 }
 
 static struct summary_comm *comms_copy(const char *from, size_t count, size_t bytes)

@@ -303,6 +303,12 @@ const struct variable variables[] = {
              COMM_CELL(transfer_time)),
     VARIABLE("mpit_coll_time", TIMER, "ticks", 1, 1, COMBINE_SUM, "Time inside collectives, in nanoseconds.",
              COMM_RUN(coll_time, COLLECTIVE_COUNT)),
+    VARIABLE(
+        "mpit_coll_execution_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+        "Sum over completed collectives of the time from start to completion, in nanoseconds: of a blocking one from "
+        "the begin of its call to the return; of a nonblocking or persistent one from the begin of the call that "
+        "starts it to the return of the one that completes it.",
+        COMM_RUN(coll_execution, COLLECTIVE_COUNT)),
     NAMED("mpit_coll_op_time", TIMER, "ticks", 1, COLLECTIVE_COUNT, NAMES_COLL,
           "Time inside collectives by kind, in nanoseconds; the enumeration mpit_coll names the slots.",
           COMM_SLOTS(coll_time)),
@@ -417,6 +423,7 @@ int variable_verbosity(const struct variable *variable)
         {"mpit_comm_span", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_p2p_transfer_time", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_p2p_timeouts", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_coll_execution_time", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_coll_op_", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_send_size_", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_recv_size_", MPIT_VERBOSITY_USER_DETAIL},

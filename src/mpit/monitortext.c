@@ -307,6 +307,7 @@ static void put_interval(struct text *text, const char *key, const MPIX_Monitor_
             put_number(text, "processes", (uint64_t)interval->colls[i].processes);
             put_number(text, "count", interval->colls[i].count);
             put_number(text, "time_ns", interval->colls[i].time_ns);
+            put_number(text, "execution_time_ns", interval->colls[i].execution_time_ns);
             close_bracket(text, '}');
         }
         close_bracket(text, ']');
@@ -429,6 +430,8 @@ static void text_lists(struct text *text, const MPIX_Monitor_interval *interval)
         const MPIX_Monitor_coll *coll = &interval->colls[i];
         put(text, "  %-24s of %5d: %8llu in ", coll->kind, coll->processes, (unsigned long long)coll->count);
         put_time(text, coll->time_ns);
+        put(text, ", from start to completion ");
+        put_time(text, coll->execution_time_ns);
         put(text, "\n");
     }
     for (uint32_t i = 0; i < interval->comm_count; i++) {

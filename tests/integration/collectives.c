@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum { N = 10, RANKS_MOST = 8, P2P = 2 };
+enum { OWN_US = 20000, CLOCK_NS = 10000 }; /* MPI_Wtime may be another clock than mpit's */
 
 /* The last one stands apart, see AT_ONCE. */
 enum operation {
@@ -403,6 +404,41 @@ static void plain_use(const struct watches *w, MPI_Comm comm, int root)
         }
 }
 
+/* On a communicator of its own: one operation blocking, one posted, one started; the latter two are completed after
+ * some time of the program's own. Their time from start to completion is in no call, but in between. */
+static void execution_use(MPI_Comm parent)
+{
+    MPI_Comm comm;
+    CALL(MPI_Comm_dup, parent, &comm);
+    struct watch execution = watch_open("mpit_coll_execution_time", MPI_T_PVAR_CLASS_TIMER, &comm);
+    struct watch inside = watch_open("mpit_coll_time", MPI_T_PVAR_CLASS_TIMER, &comm);
+    blocking(ALLREDUCE, comm, 0);
+    check(watch_value(&execution), watch_value(&inside), "a blocking collective's time from start to completion");
+    for (int started = 0; started < 2; started++) {
+        MPI_Request request;
+        if (started)
+            operation_init(ALLREDUCE, comm, 0, 0, &request);
+        unsigned long long before = watch_value(&execution), before_inside = watch_value(&inside);
+        double begin = MPI_Wtime();
+        if (started)
+            CALL(MPI_Start, &request);
+        else
+            nonblocking(ALLREDUCE, comm, 0, &request);
+        double posted = MPI_Wtime();
+        usleep(OWN_US);
+        CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+        double end = MPI_Wtime();
+        unsigned long long seen = watch_value(&execution) - before, seen_inside = watch_value(&inside) - before_inside;
+        check(seen >= OWN_US * 999ull, 1, "a collective's time from start to completion, at least");
+        check((double)seen <= (end - begin) * 1e9 + CLOCK_NS, 1,
+              "a collective's time from start to completion, at most");
+        check((double)seen_inside <= (posted - begin) * 1e9 + CLOCK_NS, 1, "the time in the call that starts it");
+        if (started)
+            CALL(MPI_Request_free, &request);
+    }
+    CALL(MPI_Comm_free, &comm);
+}
+
 /* What is no communication: moves or reduces data within the process, or sets a property together. */
 static void data_use(MPI_Comm comm)
 {
@@ -472,6 +508,8 @@ int main(int argc, char **argv)
     persistent_use(&w, comm, size - 1, 1);
     neighborhood_use(comm);
     data_use(comm);
+    if (!absent)
+        execution_use(comm);
     if (argc > 1)
         book_write(argv[1]);
     if (!absent)

@@ -129,6 +129,7 @@ static void known(void)
         bool barrier = strcmp(seen.colls[i].kind, "MPI_Barrier") == 0;
         EXPECT(seen.colls[i].count, !barrier ? 1 : seen.colls[i].processes == 2 ? 3 : 2);
         EXPECT_TRUE(seen.colls[i].time_ns > 0);
+        EXPECT(seen.colls[i].execution_time_ns, seen.colls[i].time_ns); /* all of them are blocking */
     }
     const MPIX_Monitor_comm *comm = NULL;
     comm_named(&seen, "my \"self\" \\", &comm);

@@ -16,12 +16,14 @@ enum { LOW = 3, HIGH = 9, BUCKETS = HIGH - LOW };
 struct record {
     struct comm_snapshot head;
     struct message_cells sends[BUCKETS], receives[BUCKETS];
-    uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT], coll_sizes[BUCKET_COUNT];
+    uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT], coll_execution[COLLECTIVE_COUNT];
+    uint64_t coll_sizes[BUCKET_COUNT];
 };
 
 enum {
     WORDS = (sizeof(struct record) - offsetof(struct record, head.sum)) / sizeof(uint64_t),
     MESSAGES_AT = (offsetof(struct record, sends) - offsetof(struct record, head.sum)) / sizeof(uint64_t),
+    EXECUTION_AT = (offsetof(struct record, coll_execution) - offsetof(struct record, head.sum)) / sizeof(uint64_t),
 };
 
 /* The i-th of the counted words. */
@@ -54,7 +56,18 @@ static int scale_setup(void **state)
     return 0;
 }
 
-/* Each word alone: it is seen, and comes into one figure, or into its size's and the sum of all sizes. */
+static uint64_t executions_total(const struct record *before, const struct record *after)
+{
+    struct change_collectives all;
+    uint64_t total = 0;
+    assert_true(change_collectives(&before->head, &after->head, &all));
+    for (unsigned i = 0; i < COLLECTIVE_COUNT; i++)
+        total += all.execution_after[i] - all.execution_before[i];
+    return total;
+}
+
+/* Each word alone: it is seen, and comes into one figure, or into its size's and the sum of all sizes. Execution times
+ * come into the list of collectives instead. */
 static void each_word_is_seen(void **state)
 {
     (void)state;
@@ -66,7 +79,9 @@ static void each_word_is_seen(void **state)
         assert_false(change_none(&before.head, &after.head));
         change_add(&figures, &before.head, &after.head);
         bool by_size = i >= MESSAGES_AT && i < MESSAGES_AT + 4 * BUCKETS;
-        assert_int_equal(figures_total(&figures), by_size ? 14 : 7);
+        bool execution = i >= EXECUTION_AT && i < EXECUTION_AT + COLLECTIVE_COUNT;
+        assert_int_equal(figures_total(&figures), by_size ? 14 : execution ? 0 : 7);
+        assert_int_equal(executions_total(&before, &after), execution ? 7 : 0);
         change_add(&figures, &after.head, &before.head);
         assert_true(change_is_zero(&figures));
     }

@@ -121,6 +121,7 @@ static void failed_call_is_timed_and_counts_no_message(void **state)
     assert_int_equal(cells.p2p_time, 7);
     assert_int_equal(cells.coll_time[COLLECTIVE_BCAST], 5);
     assert_int_equal(cells.coll_count[COLLECTIVE_BCAST], 0);
+    assert_int_equal(cells.coll_execution[COLLECTIVE_BCAST], 0);
     messages_check(cells.send[4], 0, 0);
     level_check(&shared.recvs, 0, 0, 0);
     assert_true(cells.span_first == LOW_NEUTRAL);
@@ -334,6 +335,8 @@ static void persistent_collective_is_one_operation_each_time_it_is_started(void 
         assert_int_equal(cells.coll_bytes, 48 * i);
         assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4 + 4 * i); /* its share of 7, with what is left */
         assert_int_equal(cells.coll_time[COLLECTIVE_NEIGHBOR_ALLTOALL], 3 * i);
+        assert_int_equal(cells.coll_execution[COLLECTIVE_ALLREDUCE], 16 * i); /* begin of start to end of wait */
+        assert_int_equal(cells.coll_execution[COLLECTIVE_NEIGHBOR_ALLTOALL], 16 * i);
         assert_int_equal(cells.wait_time, 6 * i);
     }
     assert_int_equal(cells.span_first, 100);
@@ -363,6 +366,7 @@ static void collective_counts_what_went_in_and_out(void **state)
                .bytes = 8);
     assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 1);
     assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 9);
+    assert_int_equal(cells.coll_execution[COLLECTIVE_ALLREDUCE], 9);
     assert_int_equal(cells.coll_bytes, 32);
     assert_int_equal(cells.coll_size_count[bucket_of(32)], 1);
     assert_int_equal(cells.span_last, 10);
@@ -396,6 +400,7 @@ static void nonblocking_collective_counts_when_it_is_done(void **state)
     FOLD_COMPLETED(.begin = 110, .duration = 10, .kind = CALL_MPI_Wait, .peer = 1, .tag = 1);
     FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Ibcast, .kind = RECORD_COLL_DONE, .comm = 1, .tag = 64, .bytes = 0);
     assert_int_equal(cells.coll_count[COLLECTIVE_BCAST], 1);
+    assert_int_equal(cells.coll_execution[COLLECTIVE_BCAST], 20);
     assert_int_equal(cells.coll_bytes, 64);
     assert_int_equal(cells.wait_time, 10);
     assert_int_equal(cells.span_last, 120);

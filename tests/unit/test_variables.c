@@ -36,6 +36,7 @@ static const struct contract {
     {"mpit_wait_time", VARIABLE_TIMER, 1, 1, "ticks"},
     {"mpit_p2p_transfer_time", VARIABLE_TIMER, 1, 1, "ticks"},
     {"mpit_coll_time", VARIABLE_TIMER, 1, 1, "ticks"},
+    {"mpit_coll_execution_time", VARIABLE_TIMER, 1, 1, "ticks"},
     {"mpit_coll_op_time", VARIABLE_TIMER, 1, COLLECTIVE_COUNT, "ticks"},
     {"mpit_coll_op_count", VARIABLE_COUNTER, 1, COLLECTIVE_COUNT, ""},
     {"mpit_p2p_count", VARIABLE_COUNTER, 1, 1, ""},

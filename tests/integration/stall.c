@@ -14,6 +14,7 @@
 
 #include "stalls.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,9 @@ static int tried(const struct test *test, char *said, size_t room)
         double stalled = test->reason ? (double)(after.stall[test->reason] - before.stall[test->reason]) : 0;
         double error = test->reason ? (stalled - wait) / wait : all / wait;
         right = error < 0.02 && error > -0.02 && all == stalled + (test->reason ? 0 : all);
+        bool waited = ended - came[0] > late / 10;
+        if (test->waits == detach && !waited) /* libfabric may have taken the message when the other one polled last */
+            right = all <= (ended - came[0]) * 1e9;
         snprintf(said, room, "waited %.3f ms, stalled %.3f ms (%+.2f %%), work %.3f ms, %.3f ms in the call",
                  wait / 1e6, (test->reason ? stalled : all) / 1e6, error * 100,
                  (double)(after.work - before.work) / 1e6, (ended - came[0]) * 1e3);

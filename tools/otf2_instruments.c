@@ -16,7 +16,8 @@ static void *grow(void *array, size_t count, size_t element)
 
 static const char *comm_of(const struct run_reader *run, const struct instrument_record *record)
 {
-    return record->comm ? run->comms[record->comm]->name : "";
+    const struct comm_record *comm = run_reader_bound(run, record);
+    return comm ? comm->name : "";
 }
 
 static uint32_t region_find(const struct trace_instruments *instruments, const struct instrument_record *record)

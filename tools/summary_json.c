@@ -132,9 +132,8 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         json_object_set_new(json, objects[i].name,
                             summary->objects_unknown ? json_null() : count_json(objects[i].value));
-    bool execution_unknown = !comm->coll_execution_ns && comm->coll_count && comm->coll_time_ns; /* of older versions */
     json_object_set_new(json, "coll_execution_time_ns",
-                        execution_unknown ? json_null() : count_json(comm->coll_execution_ns));
+                        summary->execution_unknown ? json_null() : count_json(comm->coll_execution_ns));
     json_object_set_new(json, "stall_ns", stall_json(summary, CALL_NONE, comm->stall_ns));
     json_object_set_new(json, "fabric_ns", summary_below_json(summary, comm->fabric_ns));
     json_object_set_new(json, "coll_transfers", summary_below_json(summary, comm->transfers));

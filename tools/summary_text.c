@@ -395,7 +395,7 @@ static void executions_print(const struct summary *summary, FILE *out)
     if (execution <= inside + inside / 20)
         return;
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
-    fprintf(out, "  Collectives took %s from start to completion, over all ranks, and %s of it in their own calls\n",
+    fprintf(out, "  Collectives took %s from start to completion, over all ranks; their own calls took %s\n",
             text_of_ns(a, execution), text_of_ns(b, inside));
 }
 

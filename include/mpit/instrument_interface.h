@@ -82,7 +82,7 @@ enum mpit_verbosity {
     MPIT_VERBOSITY_TUNER_DETAIL,
     MPIT_VERBOSITY_DEVELOPER,
     MPIT_VERBOSITY_DEVELOPER_DETAIL,
-    /* the rest of each; in order they stand behind the two above of their kind, their numbers do not */
+    /* the third level of each kind; added later, so the numbers do not follow the order of the levels */
     MPIT_VERBOSITY_USER_ALL,
     MPIT_VERBOSITY_TUNER_ALL,
     MPIT_VERBOSITY_DEVELOPER_ALL

@@ -228,8 +228,8 @@ static bool slot_fits(void)
     return run_fits(&book.run, sizeof(struct comm_record) + block + (size_t)2 * RUN_ALIGN);
 }
 
-/* While a slot moves, a handler must not interrupt that reads totals: it could not wait for the end (livevariables.h).
- * Those of errors are not blocked. */
+/* While a slot moves. A handler that reads a total here would wait for the thread that it has interrupted. Signals of
+ * errors (SIGSEGV and so on) stay open. */
 static void signals_block(sigset_t *before)
 {
     static const int errors[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};

@@ -68,8 +68,8 @@ struct comm {
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
-    uint64_t difference;                    /* the largest that was seen of the variable that is one (sample.c) */
-    struct topology *topology;              /* how many neighbours, once that was asked for (probes/topology.h) */
+    uint64_t difference;       /* largest value seen of mpit_small_count, which subtracts a term (sample.c) */
+    struct topology *topology; /* how many neighbours, once that was asked for (probes/topology.h) */
     struct instrument_instance **instances; /* by the instrument's number; replaced by a longer one, never freed */
     uint32_t instance_room;
     char name[COMM_NAME_BYTES];

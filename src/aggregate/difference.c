@@ -32,7 +32,8 @@ static uint64_t epoch_ns(uint64_t ticks)
 static void pending_add_call(MPIX_Monitor_pending *pending, const struct call_snapshot *call)
 {
     uint64_t ns = change_ns(call->ticks);
-    unsigned class = call_table[call->call < CALL_COUNT ? call->call : CALL_NONE].class;
+    const struct call_description *called = &call_table[call->call < CALL_COUNT ? call->call : CALL_NONE];
+    unsigned class = called->fold == FOLD_CALL ? CLASS_OTHER : called->class; /* charged to no communicator */
     pending->calls++;
     pending->call_time_ns += ns;
     if (class == CLASS_P2P)

@@ -151,7 +151,7 @@ uint64_t instrument_value(const struct instrument_instance *instance, uint32_t c
 
 /* Any update that is not in line in the library. A STATE keeps its value where the new one is no item. A PERCENTAGE
  * is brought to 0 .. 1, and NaN is ignored. A LEVEL of integers that is below 0 is shown as 0. */
-bool instrument_fits(const struct mpit_cell *cell, union mpit_value value);
+bool instrument_fits(const struct mpit_cell *cell, enum mpit_operation operation, union mpit_value value);
 void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, union mpit_value value);
 /* The level has passed the extreme of its segment. */
 void instrument_extreme(struct mpit_cell *cell, uint64_t level);
@@ -192,10 +192,12 @@ uint64_t instrument_window_take(struct instrument_window *window);
 
 /* The run is open: what is registered is written into it, and from now on at once. */
 void instrument_run_begin(void);
-/* Under the register's lock, as the next two. */
+/* Under the register's lock, as the next three. */
 void instrument_record_make(struct instrument_instance *instance);
 /* The record is of instance->comm from now on. */
 void instrument_record_tie(struct instrument_instance *instance);
+/* Its values in the file are those of now. */
+void instrument_record_publish(struct instrument_instance *instance);
 /* The record is of nobody: it has no values, and the slot of the sum that took them. */
 void instrument_record_leave(struct instrument_instance *instance, const struct comm *sum);
 /* Brings the values in the run file up to date. */

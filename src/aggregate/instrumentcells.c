@@ -277,15 +277,18 @@ void instrument_sums_give(const struct mpit_cell *cell, double amount)
     }
 }
 
-bool instrument_fits(const struct mpit_cell *cell, union mpit_value value)
+bool instrument_fits(const struct mpit_cell *cell, enum mpit_operation operation, union mpit_value value)
 {
     const struct instrument_instance *instance = cell->instance;
     const struct instrument *instrument = instance->instrument;
+    bool real = operation == MPIT_ADD_DOUBLE || operation == MPIT_SET_DOUBLE;
+    bool set = operation == MPIT_SET || operation == MPIT_SET_DOUBLE;
     if (instrument->kind != INSTRUMENT_VARIABLE)
         return true;
-    return instrument->class == MPIT_CLASS_STATE        ? is_item(instrument, (int64_t)value.integer)
-           : instrument->class == MPIT_CLASS_PERCENTAGE ? value.real >= 0 && value.real <= 1
-                                                        : true;
+    if (instrument->class == MPIT_CLASS_STATE) /* nothing can be added to it */
+        return set && is_item(instrument, real ? (int64_t)value.real : (int64_t)value.integer);
+    double share = real ? value.real : (double)value.integer;
+    return instrument->class != MPIT_CLASS_PERCENTAGE || !set || (share >= 0 && share <= 1);
 }
 
 /*
@@ -300,7 +303,7 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
     bool set = operation == MPIT_SET || operation == MPIT_SET_DOUBLE;
     if (instrument->kind != INSTRUMENT_VARIABLE || (set && is_sum(instrument)))
         return;
-    if (instrument->class == MPIT_CLASS_STATE && !instrument_fits(cell, value))
+    if (instrument->class == MPIT_CLASS_STATE && !instrument_fits(cell, operation, value))
         return;
     uint64_t *place = is_sum(instrument) ? &cell->shared : &cell->own;
     if (instrument_is_double(instrument)) {

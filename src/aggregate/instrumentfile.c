@@ -86,6 +86,12 @@ void instrument_record_tie(struct instrument_instance *instance)
     __atomic_store_n(&instance->record->values, instance->published_offset, __ATOMIC_RELEASE);
 }
 
+void instrument_record_publish(struct instrument_instance *instance)
+{
+    if (instance->record)
+        values_copy(instance);
+}
+
 void instrument_record_leave(struct instrument_instance *instance, const struct comm *sum)
 {
     bool region = instance->instrument->kind == INSTRUMENT_REGION; /* it needs what was moved */

@@ -56,7 +56,7 @@ static struct instrument_instance *instance_fresh(struct instrument *instrument)
     return instance;
 }
 
-/* In a trace an id is of one communicator for ever; else the next one gets it, and the record. */
+/* In a trace an id is of one communicator as long as there are numbers; else the next one gets it, and the record. */
 static bool id_give(struct instrument_instance *instance)
 {
     bool more = last_id + 1 < INSTRUMENT_IDS_MAX;
@@ -161,8 +161,11 @@ void instruments_move(struct comm *comm, struct comm *sum)
         if (!instance)
             continue;
         __atomic_store_n(&comm->instances[i], NULL, __ATOMIC_RELEASE);
-        if (counts(instance))
-            instance_move(instance, instance_find(instance->instrument, sum));
+        struct instrument_instance *to = counts(instance) ? instance_find(instance->instrument, sum) : NULL;
+        if (to) { /* none: it was made behind instruments_prepare, by a library that is late */
+            instance_move(instance, to);
+            instrument_record_publish(to); /* the file of a killed process has the numbers in one place or the other */
+        }
         __atomic_store_n(&instance->waits, true, __ATOMIC_RELEASE);
         instance->comm = NULL;
         instrument_cells_clear(instance);

@@ -13,7 +13,7 @@
         .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .combine = COMBINE_NONE},           \
         .extreme = EXTREME_NONE, .source = (from), .names = (enumeration),                                             \
         .description = text " Element i is thread i of those that have called MPI, in the order of their first "       \
-                            "calls; an element behind the last one reads 0." TAIL " and wait-free."                    \
+                            "calls; an element behind the last one reads 0." TAIL "."                                  \
     }
 
 static const struct variable threads[] = {

@@ -48,7 +48,8 @@ void moment_buffer_empty(struct ledger *ledger, uint64_t events)
     cell_store(&ledger->buffer_first, events);
 }
 
-/* When the call began that the thread is in, the outermost one; 0: in none, or it is not timed, or it is folded. */
+/* Begin of the outermost call that the thread is in. 0: it is in none, the call is not timed, or it is counted already.
+ */
 static uint64_t call_begin(const struct ledger *ledger, uint64_t end)
 {
     const struct thread_state *state = &ledger->record->state;

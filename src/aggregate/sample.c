@@ -125,11 +125,10 @@ static uint64_t terms_value(const struct variable *variable, const struct comm *
 enum { TOTAL_ATTEMPTS = 1 << 16 };
 
 /*
- * The cells of a freed communicator may be on their way to a sum, when its slot goes to another one: then the total is
- * taken again, with the book's lock if it can be had at once. A signal handler may do that: it never waits for the
- * lock, and nobody is interrupted on that way (livevariables.h). In a program that makes communicators without end, the
- * lock is the one way to an end. After that many attempts (some thread stands in the middle for long) it takes what it
- * sees.
+ * When a slot moves from a freed communicator to another one, its cells go to a sum. If that happens while a total is
+ * read, the read starts again. From the second attempt on it tries to get the book's lock, and never waits for it: a
+ * signal handler may read a total. Under the lock no slot can move. After TOTAL_ATTEMPTS it returns what it has: the
+ * thread that moves the slot may wait for a lock whose holder the handler has interrupted.
  */
 static uint64_t total_value(const struct variable *variable, size_t slot)
 {

@@ -237,6 +237,9 @@ static int comms_fill(struct summary *summary, const struct figures *from)
     for (uint32_t at = 0; result == 0 && figures_comm_next(from, &at, &comm);) {
         memset(line, 0, sizeof *line);
         comm_fill(line, from, &comm);
+        uint64_t first;
+        if (!figures_read(from, "mpit_coll_execution_time", VARIABLE_TIMER, &comm, &first, 1))
+            summary->execution_unknown = 1; /* a run file of an older mpit */
         result = comm_add(summary, line);
     }
     free(line);
@@ -521,6 +524,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary->stall_known += other->stall_known;
         summary_fabric_merge(summary, other);
         summary->objects_unknown |= other->objects_unknown;
+        summary->execution_unknown |= other->execution_unknown;
         summary_counters_merge(summary, other);
     }
     for (size_t i = 0; i < other->comm_count; i++)

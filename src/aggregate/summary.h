@@ -160,6 +160,7 @@ struct summary {
     size_t row_count;
     struct summary_host *hosts; /* sorted by name */
     size_t host_count;
+    uint64_t execution_unknown; /* 1: communicators lack coll_execution_ns; flat forms up to version 8 end before it */
 };
 
 /* Was it told of the calls of this kind how long they were stalled? The ways in which MPI_Init waits are not watched.

@@ -90,7 +90,8 @@ enum { LOSSES_ONCE = 8, LOSS_GAP_BYTES = (LOSS_PLACES - LOSSES_ONCE) * sizeof(ui
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
     if (header->version >= FLAT_VERSION_WITH_ROWS)
-        return sizeof(struct summary);
+        return header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary, execution_unknown)
+                                                             : sizeof(struct summary);
     size_t bytes = header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
                    : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
                    : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
@@ -237,6 +238,8 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         later_insert(summary);
     if (header.version < FLAT_VERSION_WITH_OBJECTS)
         summary->objects_unknown = 1;
+    if (header.version < FLAT_VERSION_WITH_EXECUTION)
+        summary->execution_unknown = 1;
     if (!arrays_copy(summary, &header, body + flat_summary_bytes(&header))) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");

@@ -173,8 +173,8 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
 {
     struct source source = {
         .summary = summary, .rank = rank, .type = record->type, .count = record->count, .run = run, .record = record};
-    line_begin(&source, record->name, record->component, record->comm ? run->comms[record->comm]->name : "",
-               record->unit);
+    const struct comm_record *comm = run_reader_bound(run, record);
+    line_begin(&source, record->name, record->component, comm ? comm->name : "", record->unit);
     const uint64_t *values = run_reader_values(run, record);
     if (record->kind == INSTRUMENT_VARIABLE)
         return values ? numbers_add(&source, record->class, record->classes, values) : 0;
@@ -190,7 +190,7 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
         sum.count += tally_cells(block)[0];
         sum.time += tally_cells(block)[1];
     }
-    if (!sum.count && record->comm && (run->comms[record->comm]->flags & COMM_SUM))
+    if (!sum.count && comm && (comm->flags & COMM_SUM))
         return 0; /* it has gone to the sum */
     return region_add(&source, sum, run_reader_scale(run));
 }

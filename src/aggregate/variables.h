@@ -100,7 +100,10 @@ struct variable {
     bool total;         /* not bound: the sum over all communicators (livevariables.h) */
 };
 
-enum { DIFFERENCES = 2, DIFFERENCE_TOTAL = DIFFERENCES }; /* of those that are not bound, and the total that is one */
+enum {
+    DIFFERENCES = 2,
+    DIFFERENCE_TOTAL = DIFFERENCES
+}; /* unbound variables that subtract a term; the last one is of the total that does */
 
 extern const struct variable variables[];
 extern const size_t variable_count;

@@ -510,6 +510,12 @@ const uint64_t *run_reader_values(const struct run_reader *reader, const struct 
     return record->values ? (const uint64_t *)(const void *)(reader->base + record->values) : NULL;
 }
 
+const struct comm_record *run_reader_bound(const struct run_reader *reader, const struct instrument_record *record)
+{
+    uint32_t slot = __atomic_load_n(&record->comm, __ATOMIC_RELAXED);
+    return slot && slot < reader->slot_count ? reader->comms[slot] : NULL;
+}
+
 const char *run_reader_item(const struct run_reader *reader, const struct instrument_record *record, int64_t value)
 {
     if (!record->item_count) /* and the offset was not looked at */

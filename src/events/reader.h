@@ -148,6 +148,8 @@ const char *run_reader_provider(const struct run_reader *reader, uint32_t number
 const struct instrument_record *run_reader_instrument(const struct run_reader *reader, uint32_t id);
 /* Its published values: record->count numbers, then the extremes; NULL: it has none. */
 const uint64_t *run_reader_values(const struct run_reader *reader, const struct instrument_record *record);
+/* The communicator that it is bound to; NULL: none. In a live file that may change between two calls. */
+const struct comm_record *run_reader_bound(const struct run_reader *reader, const struct instrument_record *record);
 /* The name of an item of its enumeration: that has the value, or in arrays that stands in this place. NULL: none. */
 const char *run_reader_item(const struct run_reader *reader, const struct instrument_record *record, int64_t value);
 

@@ -83,11 +83,13 @@ static void own_enter(const struct variable *variable)
 }
 
 /*
- * Handles of these are never given out, for the library crashes (foreign.h) or nobody knows when their object is freed:
- *   mtl_psm2_*      statistics of a network, whether it is in use or not: nothing outside tells
- *   bound to objects other than communicators: those of Open MPI's osc_rdma look at an offset in whatever the window
- * has, which is not always what they think A tool that stops at the first refusal would have nothing of what stands
- * behind them.
+ * Variables that are not listed, because no handle of them can be used:
+ *
+ *   mtl_psm2_*                                  Open MPI crashes, and nothing tells before whether it will (foreign.h)
+ *   bound to other objects than communicators   mpit does not know when the object is freed; Open MPI's osc_rdma_* read
+ *                                               at a wrong offset
+ *
+ * A tool that ends at the first refusal would get none of the variables behind them.
  */
 static bool never_usable(const struct catalogue_entry *entry)
 {

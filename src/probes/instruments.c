@@ -175,7 +175,7 @@ static void update(struct mpit_cell *cell, enum mpit_operation operation, union 
 {
     const struct instrument_instance *instance = cell->instance;
     const struct instrument *instrument = instance->instrument;
-    if (!instrument_fits(cell, value))
+    if (!instrument_fits(cell, operation, value))
         value_refused(instrument);
     instrument_update(cell, operation, value);
     struct log *log = instrument->flags & MPIT_EVERY_UPDATE ? log_recording() : NULL;

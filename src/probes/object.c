@@ -266,9 +266,18 @@ void file_transferred(struct probe *probe, enum call kind, uint64_t handle, cons
     uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0, most = bytes_most(probe->log, handle, asked);
     if (bytes > most) /* ROMIO leaves the status of some that have nothing to transfer as it was */
         bytes = most;
-    if (kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all)
+    if (bytes && on->view && !probe->mode && (kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all)) {
+        uint64_t duration = clock_now() - probe->begin; /* what follows belongs to no call */
         bytes = bytes_there(handle, at, bytes);
-    file_leave(probe, kind, on, result, bytes);
+        struct event event = {.begin = probe->begin,
+                              .kind = (uint16_t)kind,
+                              .peer = PEER_NONE,
+                              .tag = (int32_t)on->object.number,
+                              .bytes = bytes};
+        probe_leave_rare(probe, on->view, event, duration, 0);
+    } else {
+        file_leave(probe, kind, on, result, bytes);
+    }
     bytes_record(probe, on, result, asked, bytes);
 }
 

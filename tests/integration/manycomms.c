@@ -204,10 +204,12 @@ static void alive_at_once(int alive, struct counts *counts)
  */
 
 enum { TOTAL_SENDS, TOTAL_BARRIERS, TOTAL_SENT_BYTES, TOTAL_PENDING, TOTALS };
+enum { MANY = 10000 }; /* sends that take many milliseconds */
 
 static MPI_T_pvar_handle totals[TOTALS];
 static unsigned long long total_seen;
 static volatile sig_atomic_t totals_fell, totals_read;
+static int totals_timed;
 
 static MPI_T_pvar_handle total_open(const char *name, int class)
 {
@@ -248,6 +250,7 @@ static void handles_open(int threads)
         struct itimerval each = {{0, 1000}, {0, 1000}};
         signal(SIGPROF, total_look);
         setitimer(ITIMER_PROF, &each, NULL);
+        totals_timed = 1;
     }
 }
 
@@ -270,6 +273,8 @@ static void totals_check(const struct counts *counts)
     total_check(TOTAL_PENDING, "mpit_pending_sends_total", 0);
     if (totals_fell)
         fault("mpit_send_count_total was seen to fall", 1, 0);
+    if (totals_timed && !totals_read && counts->sends > MANY)
+        fault("no signal handler has read a total", totals_read, 1);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ static const struct test {
     {"Win_lock", STALL_OTHER, nothing, lock_get, lock_own, unlock_own, nothing},
 };
 
-static int rested;
+static int rested, did_not_wait;
 
 static void short_waits(void)
 {
@@ -213,9 +213,8 @@ static int tried(const struct test *test, char *said, size_t room)
         double stalled = test->reason ? (double)(after.stall[test->reason] - before.stall[test->reason]) : 0;
         double error = test->reason ? (stalled - wait) / wait : all / wait;
         right = error < 0.02 && error > -0.02 && all == stalled + (test->reason ? 0 : all);
-        bool waited = ended - came[0] > late / 10;
-        if (test->waits == detach && !waited) /* libfabric may have taken the message when the other one polled last */
-            right = all <= (ended - came[0]) * 1e9;
+        if (test->waits == detach && ended - came[0] < late / 10)
+            did_not_wait++; /* libfabric has taken the message when the other one polled last */
         snprintf(said, room, "waited %.3f ms, stalled %.3f ms (%+.2f %%), work %.3f ms, %.3f ms in the call",
                  wait / 1e6, (test->reason ? stalled : all) / 1e6, error * 100,
                  (double)(after.work - before.work) / 1e6, (ended - came[0]) * 1e3);
@@ -228,8 +227,11 @@ static void run(const struct test *test)
 {
     char said[256] = "";
     int right = 0, tries = 0;
+    did_not_wait = 0;
     while (!right && tries++ < TRIES)
         right = tried(test, said, sizeof said);
+    MPI_Bcast(&did_not_wait, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    right = right || did_not_wait == TRIES; /* then there is no stall to be seen */
     if (rank == 0)
         printf("%s: %s%s: %s%s\n", right ? "ok" : "WRONG", test->name, rested ? " after short waits" : "", said,
                tries > 1 ? " (not at once)" : "");

@@ -81,6 +81,13 @@ extern struct door door;
 
 /* Initializes the library's MPI_T where that is possible now; cheap when it was done before. */
 void door_open(void);
+/* MPI_Finalize has been called. Open MPI 4.1 has freed the tables that it frees sessions and handles of performance
+ * variables by: they stay. */
+static inline bool door_is_over(void)
+{
+    int finalized = 0;
+    return native.Finalized(&finalized) == MPI_SUCCESS && finalized;
+}
 
 /* How often tools have called MPI_T_init_thread more than MPI_T_finalize. */
 extern int door_users;

@@ -300,7 +300,7 @@ static int object_find(const struct catalogue_entry *entry, void *object, const 
 
 static void release(struct foreign *f)
 {
-    if (f->handle != MPI_T_PVAR_HANDLE_NULL)
+    if (f->handle != MPI_T_PVAR_HANDLE_NULL && !door_is_over())
         door.pvar_handle_free(f->session, &f->handle);
     if (f->comm)
         comm_unbind(f->comm);

@@ -100,7 +100,7 @@ static void session_release(struct session *session)
     uint32_t generation;
     for (struct handle *h = NULL; (h = session_handle_next(session, h, &generation));)
         handle_release(h);
-    if (session->native != MPI_T_PVAR_SESSION_NULL)
+    if (session->native != MPI_T_PVAR_SESSION_NULL && !door_is_over())
         DOOR(pvar_session_free, MPI_SUCCESS, &session->native);
     PUT(session->generation, generation_next(session->generation));
 }

@@ -2,6 +2,7 @@
  * What programs do that a recorder must survive, one case for each argument; prints "right" or what went wrong.
  *
  *     pitfalls null-status | closed-descriptor | many-communicators | forked-reader | jump | finalized-listener |
+ *              kept-session |
  *              left-collectives | left-receives | no-context-left | numbers | replaced-stderr | full-stderr
  */
 #include <mpi.h>
@@ -187,6 +188,40 @@ static void finalized_listener(void)
     expect(heard == 0, "and no more after MPI_T_finalize");
 }
 
+/* A session with handles of the library's own variables, which MPI_T_finalize takes away behind MPI_Finalize. */
+static int session_is_kept;
+
+static void kept_session(void)
+{
+    MPI_T_pvar_session session;
+    int variables = 0;
+    expect(MPI_T_pvar_session_create(&session) == MPI_SUCCESS, "there is a session");
+    MPI_T_pvar_get_num(&variables);
+    for (int i = 0; i < variables; i++) {
+        MPI_T_pvar_handle handle;
+        MPI_Comm comm = MPI_COMM_WORLD;
+        int count, bind, none = 0;
+        if (MPI_T_pvar_get_info(i, NULL, &none, NULL, NULL, NULL, NULL, NULL, &none, &bind, NULL, NULL, NULL) ==
+            MPI_SUCCESS)
+            MPI_T_pvar_handle_alloc(session, i, bind == MPI_T_BIND_MPI_COMM ? &comm : NULL, &handle, &count);
+    }
+    session_is_kept = 1;
+}
+
+/* What the library has freed is somebody else's by now. */
+static void heap_use(void)
+{
+    enum { PIECES = 20000, SIZES = 40 };
+    static void *pieces[PIECES];
+    for (int i = 0; i < PIECES; i++) {
+        size_t bytes = (size_t)16 * (1 + i % SIZES);
+        if ((pieces[i] = malloc(bytes)))
+            memset(pieces[i], 0x5a, bytes);
+    }
+    for (int i = 0; i < PIECES; i++)
+        free(pieces[i]);
+}
+
 /* Open MPI counts the tags of collectives: so many fill the range where a recorder might choose one. MPICH looks at all
  * that have not ended at each step, and does not come to an end with so many. */
 #ifdef OPEN_MPI
@@ -283,6 +318,7 @@ int main(int argc, char **argv)
                  {"forked-reader", forked_reader},
                  {"jump", jump},
                  {"finalized-listener", finalized_listener},
+                 {"kept-session", kept_session},
                  {"left-collectives", left_collectives},
                  {"left-receives", left_receives},
                  {"no-context-left", no_context_left},
@@ -298,6 +334,10 @@ int main(int argc, char **argv)
             ran = 1;
         }
     MPI_Finalize();
+    if (session_is_kept) {
+        heap_use();
+        expect(MPI_T_finalize() == MPI_SUCCESS, "MPI_T is finalized behind MPI");
+    }
     expect(!left[0] && !left[1], "what is not received is not written");
     if (ran && !failures)
         puts("right");

@@ -9,7 +9,7 @@ cd "$work" || exit 2
 
 for mpi in openmpi mpich; do
     [ -e "$build/lib/libmpit-$mpi.so" ] || continue
-    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener left-collectives left-receives no-context-left replaced-stderr; do
+    for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener kept-session left-collectives left-receives no-context-left replaced-stderr; do
         for output in "" "$work/run-$mpi-$case"; do
             bound= ranks=1
             case $case in left-*) ranks=3 ;; esac

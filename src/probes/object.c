@@ -266,9 +266,12 @@ void file_transferred(struct probe *probe, enum call kind, uint64_t handle, cons
     uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0, most = bytes_most(probe->log, handle, asked);
     if (bytes > most) /* ROMIO leaves the status of some that have nothing to transfer as it was */
         bytes = most;
-    if (bytes && on->view && !probe->mode && (kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all)) {
-        uint64_t duration = clock_now() - probe->begin; /* what follows belongs to no call */
+    bool asks = bytes && on->view && !probe_is_quiet(probe) &&
+                (kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all);
+    uint64_t duration = asks && !probe->mode ? clock_now() - probe->begin : 0; /* what is asked belongs to no call */
+    if (asks)
         bytes = bytes_there(handle, at, bytes);
+    if (asks && !probe->mode) {
         struct event event = {.begin = probe->begin,
                               .kind = (uint16_t)kind,
                               .peer = PEER_NONE,

@@ -151,6 +151,16 @@ FOLD void fold_transfer_posted(const struct tally *tally, struct comm_tally *com
     fold_transfer(comm, event, posted_ticks(tally, event));
 }
 
+/* Both messages of a call that has sent and received take its whole time. `weight`: 0 without a begin. */
+FOLD void fold_transfers_exchanged(const struct tally *tally, struct comm_tally *comm, uint64_t begin, uint64_t weight)
+{
+    cell_add(&comm->cells->p2p_done, 2);
+    if (!weight)
+        return;
+    cell_add(&comm->cells->transfer_time, 2 * weight * (tally->end - begin));
+    fold_span(comm, begin, tally->end);
+}
+
 FOLD void fold_span_posted(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     if (event->begin)

@@ -249,10 +249,12 @@ HOT bool plain_exchanged(bool timed, struct log *log, uint64_t begin, enum call 
     sent.duration = (uint32_t)duration;
     received.begin = timed ? begin : 0;
     sent.comm = received.comm = (uint16_t)view->slot;
+    fold_call(FOLD_P2P, 0, &tally, &view->tally, &sent, NULL, timed);
     view_page_select(view, dest);
-    fold_call(FOLD_SENDRECV, 0, &tally, &view->tally, &sent, NULL, timed);
+    fold_sent(&view->tally, &sent);
     view_page_select(view, received.peer);
-    fold_receive(&tally, &view->tally, &received);
+    fold_received(&view->tally, &received);
+    fold_transfers_exchanged(&tally, &view->tally, begin, timed);
     plain_folded(log, &tally);
     log_commit_two(log, &sent, &received);
     RELAXED_STORE(&log->state->partner, 0);

@@ -19,16 +19,26 @@
 static const struct event_element message_elements[] = {
     INT(message_instance, direction), INT(message_instance, peer),   INT(message_instance, tag),
     INT(message_instance, call),      WIDE(message_instance, bytes), WIDE(message_instance, time_ns),
+    WIDE(message_instance, comm),
+};
+static const struct event_element posted_elements[] = {
+    INT(message_instance, direction), INT(message_instance, peer),   INT(message_instance, tag),
+    INT(message_instance, call),      WIDE(message_instance, bytes), WIDE(message_instance, comm),
+};
+static const struct event_element begin_elements[] = {
+    INT(collective_instance, call),
+    INT(collective_instance, coll),
+    WIDE(collective_instance, comm),
 };
 static const struct event_element collective_elements[] = {
     INT(collective_instance, call),     INT(collective_instance, coll),      INT(collective_instance, root),
     INT(collective_instance, failed),   WIDE(collective_instance, bytes_in), WIDE(collective_instance, bytes_out),
-    WIDE(collective_instance, time_ns),
+    WIDE(collective_instance, time_ns), WIDE(collective_instance, comm),
 };
 static const struct event_element request_elements[] = {
     INT(request_instance, call),     INT(request_instance, completed_by), INT(request_instance, peer),
     INT(request_instance, tag),      INT(request_instance, outcome),      WIDE(request_instance, bytes),
-    WIDE(request_instance, time_ns),
+    WIDE(request_instance, time_ns), WIDE(request_instance, comm),
 };
 static const struct event_element level_elements[] = {
     WIDE(level_instance, level),
@@ -37,6 +47,44 @@ static const struct event_element level_elements[] = {
 static const struct event_element loss_elements[] = {
     INT(loss_instance, cause),
     WIDE(loss_instance, count),
+};
+static const struct event_element comm_elements[] = {
+    INT(comm_instance, call),
+    INT(comm_instance, size),
+    WIDE(comm_instance, comm),
+    WIDE(comm_instance, parent),
+};
+static const struct event_element window_elements[] = {
+    INT(object_instance, call),
+    INT(object_instance, number),
+    {"window", ELEMENT_UNSIGNED_LONG_LONG, offsetof(struct object_instance, handle)},
+    WIDE(object_instance, comm),
+};
+static const struct event_element file_elements[] = {
+    INT(object_instance, call),
+    INT(object_instance, number),
+    {"file", ELEMENT_UNSIGNED_LONG_LONG, offsetof(struct object_instance, handle)},
+    WIDE(object_instance, comm),
+};
+static const struct event_element error_elements[] = {
+    INT(error_instance, call),
+    INT(error_instance, code),
+    INT(error_instance, error_class),
+    WIDE(error_instance, comm),
+};
+static const struct event_element stall_elements[] = {
+    INT(stall_instance, call),
+    WIDE(stall_instance, time_ns),
+    WIDE(stall_instance, comm),
+};
+static const struct event_element rma_elements[] = {
+    INT(access_instance, call),   INT(access_instance, number), INT(access_instance, target),
+    INT(access_instance, failed), WIDE(access_instance, bytes), WIDE(access_instance, time_ns),
+    WIDE(access_instance, comm),
+};
+static const struct event_element io_elements[] = {
+    INT(access_instance, call),   INT(access_instance, number),   INT(access_instance, failed),
+    WIDE(access_instance, bytes), WIDE(access_instance, time_ns), WIDE(access_instance, comm),
 };
 
 #define ALL(list) .elements = (list), .element_count = sizeof(list) / sizeof(list)[0]
@@ -50,9 +98,8 @@ struct event_type event_types[EVENT_TYPES] = {
                             "Timestamp: begin of the call.",
                         .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                         .bound = true,
-                        .bytes = offsetof(struct message_instance, time_ns),
-                        .elements = message_elements,
-                        .element_count = 5},
+                        .bytes = sizeof(struct message_instance),
+                        ALL(posted_elements)},
     [MESSAGE_COMPLETED] = {.name = "mpit_message_completed",
                            .description = "A message was sent or has arrived, and the program knows. direction: 0 "
                                           "send, 1 receive; peer, tag, bytes: of the message; call: that posted it, "
@@ -66,9 +113,8 @@ struct event_type event_types[EVENT_TYPES] = {
                                          "mpit_call; coll: item of enumeration mpit_coll.",
                           .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                           .bound = true,
-                          .bytes = offsetof(struct collective_instance, root),
-                          .elements = collective_elements,
-                          .element_count = 2},
+                          .bytes = sizeof(struct collective_instance),
+                          ALL(begin_elements)},
     [COLLECTIVE_END] = {.name = "mpit_collective_end",
                         .description = "A collective has ended in this process; a nonblocking one when its request "
                                        "was completed. call: that began it, item of enumeration mpit_call; coll: item "
@@ -117,6 +163,72 @@ struct event_type event_types[EVENT_TYPES] = {
                                    "end of a call.",
                     .bytes = sizeof(struct loss_instance),
                     ALL(loss_elements)},
+    [COMM_CREATION] = {.name = "mpit_comm_created",
+                       .description = "A communicator was made. call: that made it, item of enumeration mpit_call; "
+                                      "size: processes in it (of the own group); comm, parent: handles as numbers, "
+                                      "parent 0 where there is none. Timestamp: when the program got it.",
+                       .bytes = sizeof(struct comm_instance),
+                       ALL(comm_elements)},
+    [COMM_FREEING] = {.name = "mpit_comm_freed",
+                      .description = "A communicator was freed. call: that freed it, item of enumeration mpit_call; "
+                                     "size: processes in it (of the own group); comm, parent: handles as numbers; comm "
+                                     "is none any more. Timestamp: return of that call.",
+                      .bytes = sizeof(struct comm_instance),
+                      ALL(comm_elements)},
+    [WINDOW_CREATED] = {.name = "mpit_window_created",
+                        .description = "A window was made. call: item of enumeration mpit_call; number: the how "
+                                       "manieth on its communicator, 1 is the first; window, comm: handles as numbers. "
+                                       "Timestamp: return of the call.",
+                        .bytes = sizeof(struct object_instance),
+                        ALL(window_elements)},
+    [WINDOW_FREED] = {.name = "mpit_window_freed",
+                      .description = "A window was freed. Elements as in mpit_window_created; window is no handle any "
+                                     "more. Timestamp: return of the call.",
+                      .bytes = sizeof(struct object_instance),
+                      ALL(window_elements)},
+    [FILE_OPENED] = {.name = "mpit_file_opened",
+                     .description = "A file was opened. call: item of enumeration mpit_call; number: the how manieth "
+                                    "on its communicator, 1 is the first; file, comm: handles as numbers. Timestamp: "
+                                    "return of the call.",
+                     .bytes = sizeof(struct object_instance),
+                     ALL(file_elements)},
+    [FILE_CLOSED] = {.name = "mpit_file_closed",
+                     .description = "A file was closed. Elements as in mpit_file_opened; file is no handle any more. "
+                                    "Timestamp: return of the call.",
+                     .bytes = sizeof(struct object_instance),
+                     ALL(file_elements)},
+    [CALL_ERROR] = {.name = "mpit_call_error",
+                    .description = "A recorded call of MPI returned an error. call: item of enumeration mpit_call; "
+                                   "code: what it returned; error_class: the class of that; comm: the communicator's "
+                                   "handle as a number, 0 where there is none. Timestamp: return of the call.",
+                    .bytes = sizeof(struct error_instance),
+                    ALL(error_elements)},
+    [CALL_STALLED] = {.name = "mpit_call_stalled",
+                      .description = "A call of MPI waited without progress. call: item of enumeration mpit_call; "
+                                     "time_ns: nanoseconds of that, as mpit_stall_time adds them; comm: the "
+                                     "communicator's handle as a number, 0 where there is none. Timestamp: return of "
+                                     "the call.",
+                      .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                      .bytes = sizeof(struct stall_instance),
+                      ALL(stall_elements)},
+    [RMA_CALL] = {.name = "mpit_rma_call",
+                  .description = "A call on a window has returned. call: item of enumeration mpit_call; number: of the "
+                                 "window on its communicator, as in mpit_window_created; target: rank, MPI_UNDEFINED "
+                                 "where there is none; failed: 1 when MPI returned an error; bytes: at the target; "
+                                 "time_ns: nanoseconds that the call took. Timestamp: its return.",
+                  .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                  .bound = true,
+                  .bytes = sizeof(struct access_instance),
+                  ALL(rma_elements)},
+    [IO_CALL] = {.name = "mpit_io_call",
+                 .description = "A call on a file has returned. call: item of enumeration mpit_call; number: of the "
+                                "file on its communicator, as in mpit_file_opened; failed: 1 when MPI returned an "
+                                "error; bytes: that it has transferred; time_ns: nanoseconds that the call took. "
+                                "Timestamp: its return.",
+                 .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                 .bound = true,
+                 .bytes = sizeof(struct access_instance),
+                 ALL(io_elements)},
 };
 
 uint64_t listeners;
@@ -129,7 +241,7 @@ static void listeners_set(uint64_t bit, bool on)
     pthread_mutex_lock(&lock);
     uint64_t now = on ? listeners | bit : listeners & ~bit;
     __atomic_store_n(&listeners, now, __ATOMIC_RELAXED);
-    knobs_listen((now & ~(UINT64_C(1) << COLLECTIVE_BEGIN)) != 0);
+    knobs_listen((now & ~TYPES_OF_RARE_CALLS) != 0);
     pthread_mutex_unlock(&lock);
 }
 

@@ -6,9 +6,9 @@
  *      └── loads `listeners` <───── set while there are callbacks
  *
  * The probes know whether anybody listens, and mpit/ who; they meet here. `listeners` has a bit for each of mpit's own
- * types. While one is set that a call's end can raise, knob_rare_ticks is 0, and the frequent paths of the wrappers,
- * which compare with that anyway, leave for the functions out of line that look at `listeners`: a program without
- * listeners pays nothing there, and one load where a collective begins.
+ * types. While one is set that the end of any call can raise, knob_rare_ticks is 0, and the frequent paths of the
+ * wrappers, which compare with that anyway, leave for the functions out of line that look at `listeners`: a program
+ * without listeners pays nothing there, and one load where a collective begins.
  *
  * Who may run with whom: types are added under a lock and never removed or changed; `listeners` and `heard` are changed
  * by mpit/ and loaded relaxed by everybody. An instance belongs to the thread that made it.
@@ -37,8 +37,24 @@ enum event_type_id {
     PENDING_RECVS_OVER,
     PENDING_BYTES_OVER,
     EVENT_LOST,
+    COMM_CREATION,
+    COMM_FREEING,
+    WINDOW_CREATED,
+    WINDOW_FREED,
+    FILE_OPENED,
+    FILE_CLOSED,
+    CALL_ERROR,
+    CALL_STALLED,
+    RMA_CALL,
+    IO_CALL,
     EVENT_TYPES
 };
+
+/* Types that the calls in question raise on their way out of line anyway: frequent calls stay as fast for them. */
+#define TYPES_OF_RARE_CALLS                                                                                            \
+    (UINT64_C(1) << COLLECTIVE_BEGIN | UINT64_C(1) << COMM_CREATION | UINT64_C(1) << COMM_FREEING |                    \
+     UINT64_C(1) << WINDOW_CREATED | UINT64_C(1) << WINDOW_FREED | UINT64_C(1) << FILE_OPENED |                        \
+     UINT64_C(1) << FILE_CLOSED | UINT64_C(1) << CALL_ERROR | UINT64_C(1) << CALL_STALLED)
 
 /* Those below the first are only in types of other libraries (instrument.h). */
 enum element_type { ELEMENT_INT, ELEMENT_UNSIGNED_LONG_LONG, ELEMENT_UNSIGNED, ELEMENT_UNSIGNED_LONG, ELEMENT_DOUBLE };
@@ -53,7 +69,7 @@ enum { ELEMENTS_MOST = 32 };
 
 struct event_type {
     const char *name, *description;
-    bool bound;                    /* to a communicator */
+    bool bound;                    /* to a communicator, or to any */
     bool threshold;                /* a level_instance: raised when its level goes over the handle's threshold */
     uint8_t verbosity;             /* enum mpit_verbosity */
     uint16_t bytes, element_count; /* element_count: at most ELEMENTS_MOST */
@@ -68,29 +84,58 @@ struct event_type {
 
 extern struct event_type event_types[EVENT_TYPES];
 
-/* What the types hold. Ranks, tags and roots are what the program's MPI calls them. */
+/* What the types hold. Ranks, tags and roots are what the program's MPI calls them. comm, parent, handle: handles of
+ * the program's MPI as numbers; 0: none, or not known. */
 enum message_direction { DIRECTION_SEND, DIRECTION_RECV };
 
 struct message_instance {
     int direction, peer, tag, call;
     unsigned long long bytes, time_ns; /* time_ns: not in MESSAGE_POSTED */
+    unsigned long long comm;
 };
 
 struct collective_instance {
     int call, coll;
-    int root, failed; /* from here on: COLLECTIVE_END alone */
-    unsigned long long bytes_in, bytes_out, time_ns;
+    int root, failed; /* from here on: COLLECTIVE_END alone, but for comm */
+    unsigned long long bytes_in, bytes_out, time_ns, comm;
 };
 
 enum request_outcome { OUTCOME_DONE, OUTCOME_FAILED, OUTCOME_CANCELLED };
 
 struct request_instance {
     int call, completed_by, peer, tag, outcome;
-    unsigned long long bytes, time_ns;
+    unsigned long long bytes, time_ns, comm;
 };
 
 struct level_instance {
     unsigned long long level, threshold;
+};
+
+struct comm_instance {
+    int call, size;
+    unsigned long long comm, parent;
+};
+
+/* A window or a file: its handle, and the how manieth on its communicator it is. */
+struct object_instance {
+    int call, number;
+    unsigned long long handle, comm;
+};
+
+struct error_instance {
+    int call, code, error_class;
+    unsigned long long comm;
+};
+
+struct stall_instance {
+    int call;
+    unsigned long long time_ns, comm;
+};
+
+/* A call on a window or a file. */
+struct access_instance {
+    int call, number, target, failed; /* target: not in IO_CALL */
+    unsigned long long bytes, time_ns, comm;
 };
 
 struct loss_instance {
@@ -109,6 +154,11 @@ struct instance {
         struct request_instance request;
         struct level_instance level;
         struct loss_instance loss;
+        struct comm_instance life;
+        struct object_instance object;
+        struct error_instance error;
+        struct stall_instance stall;
+        struct access_instance access;
     };
 };
 

@@ -43,7 +43,7 @@ static const struct callback *callback_select(const struct registration *registr
 /* Is the instance for this registration? Keeps track of thresholds. */
 static bool wants(struct registration *registration, const struct instance *instance)
 {
-    if (!registration->hears || (instance->type->bound && registration->comm != instance->comm))
+    if (!registration->hears || (instance->type->bound && registration->comm && registration->comm != instance->comm))
         return false;
     if (!instance->type->threshold)
         return true;

@@ -111,9 +111,9 @@ static int own_bind(struct registration *fresh, struct event_type *type, void *o
     fresh->type = type;
     if (__atomic_load_n(&type->gone, __ATOMIC_ACQUIRE))
         return MPI_T_ERR_INVALID_INDEX;
-    if (type->bound) {
-        if (!obj_handle)
-            return MPI_T_ERR_INVALID;
+    if (type->threshold && !obj_handle)
+        return MPI_T_ERR_INVALID;
+    if (type->bound && obj_handle) {
         fresh->comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
         if (!fresh->comm)
             return MPI_T_ERR_INVALID_HANDLE; /* not a communicator that is alive in this process */

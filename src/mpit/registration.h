@@ -35,7 +35,7 @@ struct registration {
     struct registration *before; /* of the type; NULL: it is the first */
     struct event_type *type;     /* NULL: native */
     MPI_T_event_registration native, ticket;
-    const struct comm *comm; /* of types that are bound */
+    const struct comm *comm; /* of types that are bound; NULL: any */
     struct callback callbacks[SAFETY_LEVELS];
     MPI_T_event_dropped_cb_function *dropped_handler;
     uint64_t dropped;

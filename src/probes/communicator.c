@@ -1,6 +1,7 @@
 #include "communicator.h"
 
 #include "fabric_keys.h"
+#include "raising.h"
 
 /* The communicator of this call, where the next one looks first. */
 static void last_set(struct log *log, uint64_t handle, struct view *view)
@@ -115,7 +116,8 @@ uint32_t comm_creation_number(struct view *parent)
     return parent ? __atomic_add_fetch(&parent->comm->creations, 1, __ATOMIC_RELAXED) : 0;
 }
 
-void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child, bool quiet)
+void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child,
+                  enum call kind, bool quiet)
 {
     if (child == native.comm_null)
         return;
@@ -137,4 +139,5 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
         return;
     struct event event = {.begin = now, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
     log_record(log, view, &event, 0);
+    raise_comm(log, COMM_CREATION, comm, kind);
 }

@@ -31,6 +31,7 @@ void comm_parent_add(void);
 /* Counts a creation out of `parent` (0 when the parent is not known). */
 uint32_t comm_creation_number(struct view *parent);
 /* Takes the new communicator in and records its creation, but for one that was made by a call that is not recorded. */
-void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child, bool quiet);
+void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child,
+                  enum call kind, bool quiet);
 
 #endif

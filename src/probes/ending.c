@@ -53,17 +53,18 @@ static void received_fill(struct event *event, const struct request *request, co
     event->kind |= size_flag(event->bytes);
 }
 
-static void comm_made(struct log *log, struct view *parent, MPI_Comm newcomm, uint32_t number, bool quiet)
+static void comm_made(struct log *log, const struct request *request, const struct request_more *more)
 {
-    struct comm_origin origin = {.operation = "idup", .number = number, .from = native.comm_null, .equal = true};
-    comm_created(log, parent, &origin, newcomm, quiet);
+    struct view *parent = request_view(log, request);
+    struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null, .equal = true};
+    comm_created(log, parent, &origin, more->newcomm, (enum call)request->posted.kind, request->quiet);
 }
 
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result)
 {
     struct request_more *more = request->posted.type == REQUEST_COMM ? request_more(request) : NULL;
     if (more && !request_failed(status, result))
-        comm_made(log, request_view(log, request), more->newcomm, more->number, request->quiet);
+        comm_made(log, request, more);
 }
 
 void comm_told(struct log *log, uint64_t handle)
@@ -71,7 +72,7 @@ void comm_told(struct log *log, uint64_t handle)
     struct request request;
     struct request_more more;
     if (request_look_comm(handle, &request, &more))
-        comm_made(log, request_view(log, &request), more.newcomm, more.number, request.quiet);
+        comm_made(log, &request, &more);
 }
 
 static bool request_has_tag(const struct request *request)

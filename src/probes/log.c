@@ -329,8 +329,7 @@ void probe_leave_mode(const struct probe *probe, struct view *view, int result, 
         event.begin = probe->begin;
         duration = clock_now() - probe->begin;
     }
-    if (result != MPI_SUCCESS)
-        event.kind |= EVENT_FAILED;
+    event.kind |= log_failed(probe->log, result);
     enum fold_shape shape = (enum fold_shape)call_table[event_kind(&event)].fold;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
     probe_leave_rare(probe, bound ? view : NULL, event, duration, bytes_out);
@@ -413,8 +412,11 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         below_commit(log, view, &below);
     if (counted)
         log_call_ended(log, &event);
-    if (RELAXED_LOAD(&listeners))
+    if (RELAXED_LOAD(&listeners)) {
         raise_call(log, view, &event, duration, bytes_out);
+        if (stall)
+            raise_stall(log, view, &stalled);
+    }
     if (outer->call != CALL_NONE) {
         state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
     } else {

@@ -62,6 +62,7 @@ struct log {
     struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
+    int error;                         /* what the last call that failed returned */
     uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */
     uint64_t sample_wait;              /* calls until the next one that is, this one included; UINT64_MAX: none is */
     uint64_t sample_rest;              /* calls behind that one which belong to its lot */
@@ -374,6 +375,15 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
 /* The same for one that has a mode: it reads the clock only where the call is timed. */
 void probe_leave_mode(const struct probe *probe, struct view *view, int result, struct event event, uint64_t bytes_out);
 
+/* EVENT_FAILED, or 0. */
+static inline uint16_t log_failed(struct log *log, int result)
+{
+    if (result == MPI_SUCCESS)
+        return 0;
+    log->error = result;
+    return EVENT_FAILED;
+}
+
 /* Leaves a call: completes its event, folds it, keeps it. `result` is what the call returned. */
 HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
                      struct event event, uint64_t bytes_out)
@@ -390,8 +400,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
                              duration >= RELAXED_LOAD(&knob_rare_ticks) || log->stall.times ||
                              (shape == FOLD_COLL && bytes_out > INT32_MAX),
                          0)) {
-        if (result != MPI_SUCCESS)
-            event.kind |= EVENT_FAILED;
+        event.kind |= log_failed(log, result);
         probe_leave_rare(probe, view, event, duration, bytes_out);
         return;
     }

@@ -16,6 +16,19 @@ void object_made(struct objects *objects, uint64_t handle, struct object *object
         comm_let_go(stale.comm);
 }
 
+static void object_tell(struct probe *probe, enum event_type_id id, enum call kind, uint64_t handle,
+                        const struct accessed *on)
+{
+    if (on->view && !probe_is_quiet(probe))
+        raise_object(probe->log, id, on->view->comm, on->object.number, handle, kind);
+}
+
+void object_announce(struct probe *probe, enum call kind, const struct objects *objects, uint64_t handle,
+                     const struct accessed *on)
+{
+    object_tell(probe, objects == &book.windows ? WINDOW_CREATED : FILE_OPENED, kind, handle, on);
+}
+
 /* `shape` is a constant, so that what concerns the other shapes falls away. */
 HOT void object_leave(struct probe *probe, enum fold_shape shape, unsigned kind, const struct accessed *on, int result,
                       int32_t peer, uint64_t bytes)
@@ -86,8 +99,10 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
     if (result != MPI_SUCCESS && on->view)
         objects_set(objects, handle, on->object);
     leave(probe, shape, kind, on, result, PEER_NONE, 0);
-    if (result == MPI_SUCCESS && on->view)
-        comm_let_go(on->view->comm);
+    if (result != MPI_SUCCESS || !on->view)
+        return;
+    object_tell(probe, shape == FOLD_RMA ? WINDOW_FREED : FILE_CLOSED, kind, handle, on);
+    comm_let_go(on->view->comm);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */

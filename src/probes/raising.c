@@ -61,7 +61,8 @@ static void message_raise(struct log *log, enum event_type_id id, const struct c
                                                       .tag = message.tag,
                                                       .call = (int)message.call,
                                                       .bytes = message.bytes,
-                                                      .time_ns = clock_ns(book.scale, end - begin)};
+                                                      .time_ns = clock_ns(book.scale, end - begin),
+                                                      .comm = comm->handle};
 }
 
 static void level_raise(struct log *log, enum event_type_id id, const struct comm *comm, uint64_t ticks,
@@ -95,7 +96,53 @@ static void collective_raise(struct log *log, const struct comm *comm, const str
                                                             .failed = failed,
                                                             .bytes_in = failed ? 0 : event->bytes,
                                                             .bytes_out = failed ? 0 : bytes_out,
-                                                            .time_ns = clock_ns(book.scale, end - event->begin)};
+                                                            .time_ns = clock_ns(book.scale, end - event->begin),
+                                                            .comm = comm->handle};
+}
+
+static void access_raise(struct log *log, enum event_type_id id, const struct comm *comm, const struct event *event,
+                         uint64_t duration)
+{
+    struct instance *instance = listened(id) ? instance_add(log, id, comm, event->begin + duration) : NULL;
+    bool failed = event->kind & EVENT_FAILED;
+    if (instance)
+        instance->access = (struct access_instance){.call = (int)event_kind(event),
+                                                    .number = event->tag,
+                                                    .target = native_rank(event->peer),
+                                                    .failed = failed,
+                                                    .bytes = failed ? 0 : event->bytes,
+                                                    .time_ns = clock_ns(book.scale, duration),
+                                                    .comm = comm->handle};
+}
+
+static void error_raise(struct log *log, const struct view *view, enum call kind, uint64_t end)
+{
+    struct instance *instance =
+        listened(CALL_ERROR) ? instance_add(log, CALL_ERROR, view ? view->comm : NULL, end) : NULL;
+    int class = MPI_ERR_UNKNOWN;
+    if (!instance)
+        return;
+    native.Error_class(log->error, &class);
+    instance->error = (struct error_instance){
+        .call = (int)kind, .code = log->error, .error_class = class, .comm = view ? view->comm->handle : 0};
+}
+
+void raise_stall(struct log *log, const struct view *view, const struct event *stalled)
+{
+    struct instance *instance =
+        listened(CALL_STALLED) ? instance_add(log, CALL_STALLED, view ? view->comm : NULL, log->own.tally.end) : NULL;
+    if (instance)
+        instance->stall = (struct stall_instance){.call = (int)log->raised_by,
+                                                  .time_ns = clock_ns(book.scale, stalled->bytes),
+                                                  .comm = view ? view->comm->handle : 0};
+}
+
+void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind)
+{
+    struct instance *instance = listened(id) ? instance_add(log, id, comm, log->own.tally.end) : NULL;
+    if (instance)
+        instance->life = (struct comm_instance){
+            .call = (int)kind, .size = comm->size, .comm = comm->handle, .parent = comm->up ? comm->up->handle : 0};
 }
 
 void raise_call(struct log *log, const struct view *view, const struct event *event, uint64_t duration,
@@ -105,6 +152,8 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
     uint64_t begin = event->begin, end = begin + duration;
     log->raised_count = 0; /* what is left over is of a time when somebody listened */
     log->raised_by = (enum call)call;
+    if (event->kind & EVENT_FAILED)
+        error_raise(log, view, (enum call)call, end);
     if (!view)
         return;
     const struct comm *comm = view->comm;
@@ -140,6 +189,12 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
         if (event->kind & EVENT_FAILED)
             collective_raise(log, comm, event, call, end, 0);
         break;
+    case FOLD_RMA:
+        access_raise(log, RMA_CALL, comm, event, duration);
+        break;
+    case FOLD_IO:
+        access_raise(log, IO_CALL, comm, event, duration);
+        break;
     default:
         break;
     }
@@ -161,7 +216,8 @@ static void request_raise(struct log *log, const struct comm *comm, const struct
                                                       .tag = message ? event->tag : -1,
                                                       .outcome = (int)outcome,
                                                       .bytes = outcome == OUTCOME_DONE ? event->bytes : 0,
-                                                      .time_ns = clock_ns(book.scale, end - event->begin)};
+                                                      .time_ns = clock_ns(book.scale, end - event->begin),
+                                                      .comm = comm->handle};
 }
 
 /* What a request that has ended, one way or the other, leaves behind. */
@@ -274,6 +330,18 @@ void raise_begin(struct log *log, const struct view *view, enum call kind)
     struct instance *instance = instance_add(log, COLLECTIVE_BEGIN, view->comm, clock_now());
     if (!instance)
         return;
-    instance->collective = (struct collective_instance){.call = kind, .coll = call_table[kind].op};
+    instance->collective =
+        (struct collective_instance){.call = kind, .coll = call_table[kind].op, .comm = view->comm->handle};
     raised_deliver(log);
+}
+
+void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,
+                  enum call kind)
+{
+    struct instance *instance = listened(id) ? instance_add(log, id, comm, log->own.tally.end) : NULL;
+    if (!instance)
+        return;
+    instance->object =
+        (struct object_instance){.call = (int)kind, .number = (int)number, .handle = handle, .comm = comm->handle};
+    raise_finish(log);
 }

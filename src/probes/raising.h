@@ -26,6 +26,13 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
 void raise_record(struct log *log, const struct view *view, const struct event *event, uint64_t bytes_out);
 /* A collective begins: at once. */
 void raise_begin(struct log *log, const struct view *view, enum call kind);
+/* `comm` was made or freed by the call, which raise_finish ends. */
+void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind);
+/* A window or file was made or freed by a call that has been left: at once. */
+void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,
+                  enum call kind);
+/* How long the call waited: `stalled` is its record. Behind raise_call. */
+void raise_stall(struct log *log, const struct view *view, const struct event *stalled);
 void raise_finish_slow(struct log *log);
 
 /* The call is over: hands on what has been raised. */

@@ -34,7 +34,7 @@ static inline void comm_made_leave(struct probe *probe, enum call kind, struct v
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
     if (result == MPI_SUCCESS)
-        comm_created(log, view, &origin, *newcomm, probe_is_quiet(probe));
+        comm_created(log, view, &origin, *newcomm, kind, probe_is_quiet(probe));
     probe_finish(probe);
 }
 
@@ -143,6 +143,7 @@ static inline void comm_free_leave(struct probe *probe, enum call kind, struct v
     if (result == MPI_SUCCESS && view && !probe_is_quiet(probe)) {
         struct event destroyed = {.begin = log->own.tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};
         log_record(log, view, &destroyed, 0);
+        raise_comm(log, COMM_FREEING, view->comm, kind);
     }
     if (result != MPI_SUCCESS && view)
         book_comm_restore(view->comm);

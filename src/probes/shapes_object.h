@@ -39,6 +39,9 @@ HOT unsigned op_flags(MPI_Op op)
 
 /* It was made on this communicator, which it holds until it is freed. */
 void object_made(struct objects *objects, uint64_t handle, struct object *object, struct comm *comm);
+/* Tells that the call, which has been left, made it. */
+void object_announce(struct probe *probe, enum call kind, const struct objects *objects, uint64_t handle,
+                     const struct accessed *on);
 /* `kind`: with op_flags. */
 void win_leave(struct probe *probe, unsigned kind, const struct accessed *on, int result, int32_t peer, uint64_t bytes);
 /* The same for one that returned a request. `asked`: bytes to transfer, of a file; UINT64_MAX: that is not said. */
@@ -79,6 +82,8 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         if (result == MPI_SUCCESS && on.view)                                                                          \
             object_made(objects, OBJECT_HANDLE(*made), &on.object, on.view->comm);                                     \
         leave;                                                                                                         \
+        if (result == MPI_SUCCESS)                                                                                     \
+            object_announce(&probe, kind, objects, OBJECT_HANDLE(*made), &on);                                         \
         probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)

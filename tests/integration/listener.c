@@ -5,6 +5,7 @@
 #include "listener.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static const char *const type_names[TYPES] = {
     "mpit_collective_end",     "mpit_request_completed",  "mpit_pending_sends_over",
     "mpit_pending_recvs_over", "mpit_pending_bytes_over", "mpit_event_lost"};
 
+static int names_comm[TYPES]; /* has that element */
 static MPI_Datatype datatypes[TYPES][ELEMENTS_MOST];
 static MPI_Aint displacements[TYPES][ELEMENTS_MOST];
 static MPI_Count begun; /* timestamp before the call whose events are awaited */
@@ -143,7 +145,7 @@ static long long element(MPI_T_event_instance instance, int type, int i, const c
 
 static size_t extent(int type)
 {
-    int last = type_elements[type] - 1;
+    int last = type_elements[type] + names_comm[type] - 1;
     return (size_t)displacements[type][last] +
            (datatypes[type][last] == MPI_INT ? sizeof(int) : sizeof(unsigned long long));
 }
@@ -164,7 +166,9 @@ void on_event(MPI_T_event_instance instance, MPI_T_event_registration registrati
         CHECK(copied[i] == 0x5a, "copy of %s wrote behind its end", type_names[type]);
     for (int i = 0; i < type_elements[type]; i++)
         seen->value[i] = element(instance, type, i, copied);
-    CHECK(MPI_T_event_read(instance, type_elements[type], &ignored) == MPI_T_ERR_INVALID_INDEX);
+    if (names_comm[type])
+        CHECK((MPI_Comm)(uintptr_t)element(instance, type, type_elements[type], copied) == comms[seen->comm]);
+    CHECK(MPI_T_event_read(instance, type_elements[type] + names_comm[type], &ignored) == MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_event_read(instance, -1, &ignored) == MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_event_get_source(instance, &source) == MPI_SUCCESS && source == 0);
     CHECK(MPI_T_event_get_timestamp(instance, &when) == MPI_SUCCESS);
@@ -213,7 +217,9 @@ static void type_learn(int type)
         text_length = sizeof text;
         CHECK(MPI_T_enum_get_item(names, i, &item, text, &text_length) == MPI_SUCCESS && item == i && text[0]);
     }
-    type_elements[type] = num;
+    names_comm[type] = strcmp(text, "comm") == 0;
+    CHECK(names_comm[type] == (type < SENDS_OVER));
+    type_elements[type] = num - names_comm[type];
 }
 
 static void sources_check(void)

@@ -27,7 +27,7 @@ struct account {
 extern struct account expected, observed;
 extern MPI_Comm comms[COMMS];
 extern int rank, size, failures;
-extern int type_index[TYPES], type_elements[TYPES];
+extern int type_index[TYPES], type_elements[TYPES]; /* without the element comm, the last one */
 extern unsigned long long sends_posted[COMMS], messages_completed[COMMS];
 
 #define CHECK(condition, ...) check((condition), #condition, __FILE__, __LINE__, "" __VA_ARGS__)

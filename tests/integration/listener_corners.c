@@ -178,7 +178,7 @@ static void bad_arguments(void)
     CHECK(MPI_T_event_get_index("no such event", &number) == MPI_T_ERR_INVALID_NAME);
     CHECK(MPI_T_event_get_index(NULL, &number) == MPI_T_ERR_INVALID);
     CHECK(MPI_T_event_handle_alloc(count, NULL, MPI_INFO_NULL, &handle) == MPI_T_ERR_INVALID_INDEX);
-    CHECK(MPI_T_event_handle_alloc(type_index[POSTED], NULL, MPI_INFO_NULL, &handle) == MPI_T_ERR_INVALID);
+    CHECK(MPI_T_event_handle_alloc(type_index[SENDS_OVER], NULL, MPI_INFO_NULL, &handle) == MPI_T_ERR_INVALID);
     CHECK(MPI_T_event_handle_alloc(type_index[POSTED], &comms[1], MPI_INFO_NULL, NULL) == MPI_T_ERR_INVALID);
     MPI_Comm_dup(comms[1], &gone);
     MPI_Comm old = gone;

@@ -10,11 +10,11 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 # Open MPI 4.1.4's own choice on one node (osc rdma) crashes, natively just as with mpit (test_objects.sh).
 export OMPI_MCA_osc=pt2pt,sm
 
-# agrees NAME MPI RANKS ARGUMENT...
+# agrees NAME MPI RANKS PROGRAM ARGUMENT...
 agrees() {
-    local name=$1 mpi=$2 ranks=$3
-    shift 3
-    if record="$build/bin/mpit-run --quiet --output $work/run" launch "$mpi" "$ranks" "$build/tests/listener-$mpi" "$@" \
+    local name=$1 mpi=$2 ranks=$3 program=$4
+    shift 4
+    if record="$build/bin/mpit-run --quiet --output $work/run" launch "$mpi" "$ranks" "$build/tests/$program-$mpi" "$@" \
         >"$work/out" 2>&1 </dev/null && grep -q '^0 failures' "$work/out"; then
         ok "$name"
     else
@@ -104,9 +104,10 @@ for mpi in openmpi mpich; do
     [ -x "$build/tests/listener-$mpi" ] || continue
     any=yes
     for ranks in 1 2 3; do
-        agrees "$mpi, $ranks processes: every event and element" $mpi $ranks
+        agrees "$mpi, $ranks processes: every event and element" $mpi $ranks listener
     done
-    agrees "$mpi: four threads" $mpi 1 threads
+    agrees "$mpi: four threads" $mpi 1 listener threads
+    agrees "$mpi: communicators, windows, files, errors, stalls; any communicator" $mpi 2 eventlife "$work/file"
     replayed $mpi
     header $mpi
     exported $mpi

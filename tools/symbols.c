@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "symbols.h"
 
+#include "coderanges.h"
 #include "functionstart.h"
 #include "keytable.h"
 #include "label.h"
+#include "unitfunctions.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -17,16 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINES_MOST = 32, NAME_MOST = 4096, UNIT_RANGES_MOST = 1 << 22, SCOPES_MOST = 256, TYPE_STEPS = 8 };
+enum { LINES_MOST = 32, NAME_MOST = 4096, SCOPES_MOST = 256, TYPE_STEPS = 8 };
 
 enum trouble { TROUBLE_NONE, TROUBLE_OPEN, TROUBLE_KIND, TROUBLE_CHANGED, TROUBLE_FORMAT };
-
-/* Code of a unit of compilation. */
-struct unit_range {
-    Dwarf_Addr low, high; /* as in the file */
-    Dwarf_Addr bias;      /* of its debug information */
-    Dwarf_Die unit;
-};
 
 struct object {
     struct object *next;
@@ -37,10 +32,12 @@ struct object {
     enum trouble trouble;
     int error; /* TROUBLE_OPEN: errno */
     Dwfl *dwfl;
-    Dwfl_Module *module;      /* NULL: nothing can be found in it */
-    struct unit_range *units; /* by address; once they were needed */
-    size_t unit_count;
-    bool units_known;
+    Dwfl_Module *module;           /* NULL: nothing can be found in it */
+    bool units_known, names_known; /* the ranges below are made */
+    struct code_ranges units;      /* owner: a unit's entry */
+    Dwarf_Addr units_bias;
+    struct code_ranges globals, locals; /* symbols. Owner: the symbol's number; the weak ones last */
+    struct keytable functions;          /* unitfunctions.h */
     uint64_t number;
 };
 
@@ -83,7 +80,10 @@ void symbols_close(struct symbols *symbols)
         next = object->next;
         if (object->dwfl)
             dwfl_end(object->dwfl);
-        free(object->units);
+        free(object->units.list);
+        free(object->globals.list);
+        free(object->locals.list);
+        unit_functions_release(&object->functions);
         free(object->path);
         free(object);
     }
@@ -322,32 +322,15 @@ static void call_place(Dwarf_Die *die, Dwarf_Die *unit, struct symbol_line *line
     }
 }
 
-static int unit_order(const void *one, const void *other)
-{
-    const struct unit_range *a = one, *b = other;
-    return (a->low > b->low) - (a->low < b->low);
-}
-
 static void units_find(struct object *object)
 {
-    size_t capacity = 0;
-    Dwarf_Addr bias = 0, base, low, high;
+    Dwarf_Addr base, low, high, bias = 0;
     object->units_known = true;
     for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(object->module, unit, &bias));)
-        for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &low, &high)) > 0;) {
-            if (object->unit_count == UNIT_RANGES_MOST)
-                return;
-            if (object->unit_count == capacity) {
-                struct unit_range *units = realloc(object->units, (capacity * 2 + 64) * sizeof *units);
-                if (!units)
-                    return;
-                object->units = units;
-                capacity = capacity * 2 + 64;
-            }
-            object->units[object->unit_count++] = (struct unit_range){low + bias, high + bias, bias, *unit};
-        }
-    if (object->unit_count)
-        qsort(object->units, object->unit_count, sizeof *object->units, unit_order);
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &low, &high)) > 0;)
+            code_ranges_add(&object->units, low + bias, high + bias, (uint64_t)(uintptr_t)unit);
+    object->units_bias = bias;
+    code_ranges_sort(&object->units);
 }
 
 /* By the table of addresses; where a compiler has written none (clang), by the units' own words. */
@@ -358,104 +341,56 @@ static Dwarf_Die *unit_of(struct object *object, Dwarf_Addr address, Dwarf_Addr 
         return unit;
     if (!object->units_known)
         units_find(object);
-    size_t first = 0, end = object->unit_count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (object->units[middle].low <= address)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    if (!first || address >= object->units[first - 1].high)
-        return NULL;
-    *bias = object->units[first - 1].bias;
-    return &object->units[first - 1].unit;
+    const struct code_range *range = code_ranges_find(&object->units, address);
+    *bias = object->units_bias;
+    return range ? (Dwarf_Die *)(uintptr_t)range->owner : NULL;
 }
 
-/* The symbol that covers the address. One without a size ends nobody knows where: it is no answer. */
-static char *symbol_name(Dwfl_Module *module, Dwarf_Addr address)
+/* Symbols without a size end nobody knows where: they are no answer. */
+static void names_find(struct object *object)
 {
     GElf_Sym symbol;
-    GElf_Off offset;
-    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
-    return name && offset < symbol.st_size ? name_copy(name) : NULL;
-}
-
-/* The functions below this entry that have the address, the outermost first; returns how many. */
-static int functions_below(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *list, int room, int depth)
-{
-    Dwarf_Die child;
-    int more = depth && room ? dwarf_child(parent, &child) : 1;
-    for (; more == 0; more = dwarf_siblingof(&child, &child)) {
-        int tag = dwarf_tag(&child), found = 0;
-        switch (tag) {
-        case DW_TAG_subprogram:
-        case DW_TAG_inlined_subroutine:
-        case DW_TAG_lexical_block:
-            if (dwarf_haspc(&child, address) <= 0) {
-                /* gcc puts the function of an OpenMP region into the one that it was taken from, which does not have it
-                 */
-                found = tag == DW_TAG_inlined_subroutine ? 0 : functions_below(&child, address, list, room, depth - 1);
-                if (found)
-                    return found;
-                break;
-            }
-            if (tag != DW_TAG_lexical_block)
-                list[found++] = child;
-            return found + functions_below(&child, address, list + found, room - found, depth - 1);
-        case DW_TAG_namespace:
-        case DW_TAG_module:
-        case DW_TAG_class_type:
-        case DW_TAG_structure_type:
-        case DW_TAG_union_type:
-            if ((found = functions_below(&child, address, list, room, depth - 1)) > 0)
-                return found;
-            break;
-        default:
-            break;
-        }
+    GElf_Addr address;
+    int count = dwfl_module_getsymtab(object->module);
+    object->names_known = true;
+    for (int i = 0; i < count; i++) {
+        const char *name = dwfl_module_getsym_info(object->module, i, &symbol, &address, NULL, NULL, NULL);
+        int type = GELF_ST_TYPE(symbol.st_info), bind = GELF_ST_BIND(symbol.st_info);
+        if (name && name[0] && symbol.st_shndx != SHN_UNDEF && symbol.st_size && type != STT_SECTION &&
+            type != STT_FILE && type != STT_TLS)
+            code_ranges_add(bind == STB_LOCAL ? &object->locals : &object->globals, address, address + symbol.st_size,
+                            (uint64_t)(bind == STB_WEAK) << 32 | (uint64_t)i);
     }
-    return 0;
+    code_ranges_sort(&object->globals);
+    code_ranges_sort(&object->locals);
 }
 
-/* The same as dwarf_getscopes_die gives, which finds none where the innermost function was defined in another unit (by
- * link-time optimization, or with -gsplit-dwarf). The innermost comes first. */
-static int scopes_below(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
+/* The symbol that covers the address, as dwfl_module_addrinfo chooses it, which looks at all symbols each time. */
+static char *symbol_name(struct object *object, Dwarf_Addr address)
 {
-    Dwarf_Die list[LINES_MOST];
-    int count = functions_below(unit, address, list, LINES_MOST, SCOPES_MOST);
-    *scopes = count ? calloc((size_t)count, sizeof **scopes) : NULL;
-    for (int i = 0; *scopes && i < count; i++)
-        (*scopes)[i] = list[count - 1 - i];
-    return *scopes ? count : 0;
+    GElf_Sym symbol;
+    GElf_Addr value;
+    if (!object->names_known)
+        names_find(object);
+    const struct code_range *range = code_ranges_find(&object->globals, address);
+    if (!range)
+        range = code_ranges_find(&object->locals, address);
+    return range ? name_copy(dwfl_module_getsym_info(object->module, (int)(uint32_t)range->owner, &symbol, &value, NULL,
+                                                     NULL, NULL))
+                 : NULL;
 }
 
 /* The functions that the compiler has put around the address, and the one that they are in. */
-static unsigned scopes_fill(Dwarf_Die *unit, Dwarf_Addr bias, Dwarf_Addr address, struct symbol_line *lines)
+static unsigned scopes_fill(struct object *object, Dwarf_Die *unit, Dwarf_Addr address, struct symbol_line *lines)
 {
-    Dwarf_Die *around = NULL, *scopes = NULL;
+    Dwarf_Die scopes[SCOPES_MOST];
     unsigned count = 0;
-    int found = unit ? dwarf_getscopes(unit, address - bias, &around) : 0, innermost = 0;
-    while (innermost < found && dwarf_tag(&around[innermost]) != DW_TAG_inlined_subroutine &&
-           dwarf_tag(&around[innermost]) != DW_TAG_subprogram)
-        innermost++;
-    /* around an inlined function dwarf_getscopes gives those of its definition; these are those of the place */
-    int depth = innermost < found ? dwarf_getscopes_die(&around[innermost], &scopes)
-                : unit            ? scopes_below(unit, address - bias, &scopes)
-                                  : 0;
-    for (int i = 0; i < depth && count < LINES_MOST; i++) {
-        int tag = dwarf_tag(&scopes[i]);
-        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-            continue;
+    int innermost = unit_functions_find(&object->functions, unit, address, scopes, SCOPES_MOST) - 1;
+    for (int i = innermost; i >= 0 && count < LINES_MOST; i--) {
         lines[count++].function = die_name(&scopes[i]);
-        if (tag == DW_TAG_subprogram)
-            break;
-        if (count < LINES_MOST)
+        if (i && count < LINES_MOST)
             call_place(&scopes[i], unit, &lines[count]);
     }
-    count += count < LINES_MOST && lines[count].file; /* what it was put into has no name here */
-    free(scopes);
-    free(around);
     return count;
 }
 
@@ -467,7 +402,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     if (!object->module)
         return 1;
     Dwarf_Die *unit = unit_of(object, address, &bias);
-    unsigned count = unit ? scopes_fill(unit, bias, address, lines) : 0;
+    unsigned count = unit ? scopes_fill(object, unit, address - bias, lines) : 0;
     Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
     const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
@@ -478,7 +413,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     }
     count = count ? count : 1;
     if (!lines[count - 1].function)
-        lines[count - 1].function = symbol_name(object->module, address);
+        lines[count - 1].function = symbol_name(object, address);
     return count;
 }
 

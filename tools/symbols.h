@@ -3,7 +3,11 @@
  * that were mapped (libdwfl of elfutils).
  *
  *   symbols ── objects[]      a file, by path and build id: opened once, when its first address is asked for
+ *           │     ├─ units, symbols    by address (coderanges.h), made when they are first needed
+ *           │     └─ functions         of each unit, by address (unitfunctions.h)
  *           └─ places         what was found, by object and address: asked for once
+ *
+ * So the time grows with the units that the addresses lie in, and not with addresses times entries or symbols.
  *
  * An address of a function that the compiler has put into another one stands for several lines: that of the inlined
  * function, and those of the calls around it, the innermost first.

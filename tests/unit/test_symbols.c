@@ -9,6 +9,7 @@
 #include "functionstart.h"
 #include "symbols.h"
 
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -319,15 +320,64 @@ static void damaged_files_are_survived(void **state)
     free(bad);
 }
 
+/* Entries of debug information that were stepped over, and symbols that were read. */
+static unsigned steps, read_symbols;
+int __real_dwarf_siblingof(Dwarf_Die *die, Dwarf_Die *result);
+int __wrap_dwarf_siblingof(Dwarf_Die *die, Dwarf_Die *result)
+{
+    steps++;
+    return __real_dwarf_siblingof(die, result);
+}
+const char *__real_dwfl_module_getsym_info(Dwfl_Module *module, int number, GElf_Sym *symbol, GElf_Addr *address,
+                                           GElf_Word *section, Elf **elf, Dwarf_Addr *bias);
+const char *__wrap_dwfl_module_getsym_info(Dwfl_Module *module, int number, GElf_Sym *symbol, GElf_Addr *address,
+                                           GElf_Word *section, Elf **elf, Dwarf_Addr *bias)
+{
+    read_symbols++;
+    return __real_dwfl_module_getsym_info(module, number, symbol, address, section, elf, bias);
+}
+
+/* Each further address costs the entries of its function, and not those of its unit. */
+static void a_unit_is_walked_once(void **state)
+{
+    (void)state;
+    steps = 0;
+    find(&self, (uint64_t)(uintptr_t)&main);
+    unsigned first = steps;
+    assert_in_range(first, 200, 100000);
+    for (uint64_t at = 0; at < 20; at++)
+        find(&self, (uint64_t)(uintptr_t)&note_check + at);
+    assert_in_range(steps - first, 20, 20 * 20);
+}
+
+/* Where no function is, symbols are asked. */
+static void symbols_are_read_once(void **state)
+{
+    (void)state;
+    read_symbols = 0;
+    assert_string_equal(find(&self, (uint64_t)(uintptr_t)&here)->lines[0].function, "here");
+    unsigned first = read_symbols;
+    assert_in_range(first, 50, 100000);
+    for (uint64_t at = 1; at < sizeof here; at++)
+        assert_string_equal(find(&self, (uint64_t)(uintptr_t)&here + at)->lines[0].function, "here");
+    assert_int_equal(read_symbols - first, sizeof here - 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_function_and_its_line_are_found), TEST(an_inlined_function_stands_inside_of_its_caller),
-        TEST(an_address_is_asked_for_once),      TEST(names_of_cpp_are_written_out),
-        TEST(a_changed_file_gives_no_names),     TEST(what_is_no_regular_file_is_not_opened),
-        TEST(damaged_files_are_survived),        TEST(functions_without_names_begin_somewhere),
+        TEST(a_function_and_its_line_are_found),
+        TEST(an_inlined_function_stands_inside_of_its_caller),
+        TEST(an_address_is_asked_for_once),
+        TEST(names_of_cpp_are_written_out),
+        TEST(a_changed_file_gives_no_names),
+        TEST(what_is_no_regular_file_is_not_opened),
+        TEST(damaged_files_are_survived),
+        TEST(functions_without_names_begin_somewhere),
         TEST(damaged_tables_are_survived),
+        TEST(a_unit_is_walked_once),
+        TEST(symbols_are_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

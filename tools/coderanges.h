@@ -1,0 +1,29 @@
+/*
+ * Ranges of addresses, and what has them: units, functions, symbols. They are added, put in order once, and then
+ * searched.
+ */
+#ifndef MPIT_TOOLS_CODERANGES_H
+#define MPIT_TOOLS_CODERANGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct code_range {
+    uint64_t low, high; /* `high` is behind the last address */
+    uint64_t reach;     /* the highest `high` up to here */
+    uint64_t owner;     /* the caller's */
+};
+
+struct code_ranges {
+    struct code_range *list;
+    size_t count, capacity;
+};
+
+/* Without memory, or when there are millions of them, the range is left out. */
+void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, uint64_t owner);
+void code_ranges_sort(struct code_ranges *ranges);
+/* The range that has the address, or NULL. Of several the one that begins last, then the shortest one, then the lowest
+ * owner's. */
+const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address);
+
+#endif

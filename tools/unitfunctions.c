@@ -13,11 +13,14 @@ struct unit {
 };
 
 /* gcc puts the function of an OpenMP region below the one that it was taken from, whose code does not have it. */
-static void functions_add(struct code_ranges *functions, Dwarf_Die *parent, int depth)
+static void functions_add(struct code_ranges *functions, Dwarf_Die *parent, int depth, Dwarf_Off *seen)
 {
     Dwarf_Die child;
     Dwarf_Addr base, low, high;
-    for (int more = depth ? dwarf_child(parent, &child) : 1; more == 0; more = dwarf_siblingof(&child, &child))
+    for (int more = depth ? dwarf_child(parent, &child) : 1; more == 0; more = dwarf_siblingof(&child, &child)) {
+        if (dwarf_dieoffset(&child) <= *seen)
+            return; /* a damaged file leads back: each entry is looked at once */
+        *seen = dwarf_dieoffset(&child);
         switch (dwarf_tag(&child)) {
         case DW_TAG_subprogram:
             for (ptrdiff_t at = 0; (at = dwarf_ranges(&child, at, &base, &low, &high)) > 0;)
@@ -29,11 +32,12 @@ static void functions_add(struct code_ranges *functions, Dwarf_Die *parent, int 
         case DW_TAG_class_type:
         case DW_TAG_structure_type:
         case DW_TAG_union_type:
-            functions_add(functions, &child, depth - 1);
+            functions_add(functions, &child, depth - 1, seen);
             break;
         default:
             break;
         }
+    }
 }
 
 static const struct code_ranges *functions_of(struct keytable *units, Dwarf_Die *die)
@@ -41,7 +45,7 @@ static const struct code_ranges *functions_of(struct keytable *units, Dwarf_Die 
     uint64_t key = (uint64_t)(uintptr_t)die->addr;
     struct unit *unit = keytable_find(units, key, 0);
     if (!unit && (unit = keytable_make(units, key, 0, sizeof *unit))) {
-        functions_add(&unit->functions, die, DEPTH_MOST);
+        functions_add(&unit->functions, die, DEPTH_MOST, &(Dwarf_Off){dwarf_dieoffset(die)});
         code_ranges_sort(&unit->functions);
     }
     return unit ? &unit->functions : NULL;

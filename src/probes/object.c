@@ -12,8 +12,10 @@ void object_made(struct objects *objects, uint64_t handle, struct object *object
     comm_hold(comm);
     *object = (struct object){comm, objects_count(comm, kind), kind == OBJECT_FILE};
     objects_set(objects, handle, *object);
-    if (stale.comm)
+    if (stale.comm) {
+        object_cells_close(kind, &stale);
         comm_let_go(stale.comm);
+    }
 }
 
 /* `shape` is a constant, so that what concerns the other shapes falls away. */
@@ -86,8 +88,10 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
     if (result != MPI_SUCCESS && on->view)
         objects_set(objects, handle, on->object);
     leave(probe, shape, kind, on, result, PEER_NONE, 0);
-    if (result == MPI_SUCCESS && on->view)
+    if (result == MPI_SUCCESS && on->view) {
+        object_cells_close(shape == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &on->object);
         comm_let_go(on->view->comm);
+    }
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */

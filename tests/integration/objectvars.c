@@ -1,9 +1,10 @@
 /*
- * objectvars FILE
+ * objectvars FILE [threads]
  *
  * Variables that are bound to windows and files: the program counts what it does on each, and holds it against their
- * handles. What a communicator's windows have together is what the variables of the communicator have. Exit status 0:
- * all agree; 1: they do not; 77: mpit is not there, the calls were made all the same.
+ * handles. With "threads" two of them use the same objects at once. What a communicator's windows have together is what
+ * the variables of the communicator have. Exit status 0: all agree; 1: they do not; 77: mpit is not there, the calls
+ * were made all the same.
  */
 #include "callbook.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT, BYTES, TIME, FIGURES, OBJECTS = 3, ITEMS = 64, ROUNDS = 2000 };
+enum { COUNT, BYTES, TIME, FIGURES, OBJECTS = 3, ITEMS = 64, ROUNDS = 100000, LIVES = 100 };
 
 static const int classes[] = {MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_AGGREGATE, MPI_T_PVAR_CLASS_TIMER};
 static const char *const win_names[] = {"mpit_win_rma_count", "mpit_win_rma_bytes", "mpit_win_rma_time"};
@@ -21,6 +22,7 @@ static const char *const comm_names[2][FIGURES] = {{"", "mpit_rma_bytes", "mpit_
                                                    {"", "mpit_io_bytes", "mpit_io_time"}};
 static double data[ITEMS];
 static int peer;
+static bool threads; /* or one alone */
 
 /* A window or a file, what the program has counted on it, and its handles. */
 struct object {
@@ -237,10 +239,11 @@ static void refused(const char *const *names, void *at, int expected, const char
 
 /* ---- windows and files ------------------------------------------------------------------------------------------ */
 
-/* Behind the first three the objects are gone but the last one. `of_comm`: of the communicator of the first two. */
+/* All that is done with three of them. The first two are on `comm`. */
 static void objects_use(struct object *objects, MPI_Comm *comm, void (*use)(struct object *), int rounds)
 {
     bool files = objects->names == file_names;
+    const char *timing = getenv("MPIT_TIMING");
     struct watch of_comm[FIGURES];
     for (int i = 0; i < OBJECTS; i++)
         access_once(&objects[i]); /* before anybody asks */
@@ -254,12 +257,37 @@ static void objects_use(struct object *objects, MPI_Comm *comm, void (*use)(stru
             use(&objects[round == 1 ? 0 : i]);
     for (int i = 0; i < OBJECTS; i++)
         object_check(&objects[i], "at the end");
-    threads_use(objects, rounds);
+    if (threads)
+        threads_use(objects, rounds);
     if (!absent)
         handle_use(&objects[1]);
     sums_check(objects, of_comm, comm_names[files]);
     for (int i = 0; i < OBJECTS && !absent; i++)
-        check(object_value(&objects[i], TIME) > 0, !getenv("MPIT_TIMING"), "that time has passed");
+        check(object_value(&objects[i], TIME) > 0, !timing || atoi(timing) > 0, "that time has passed");
+}
+
+/* Windows that follow each other, each with a handle that outlives it: no handle sees what is done on another window.
+ */
+static void lives_use(MPI_Comm comm)
+{
+    struct object object = {.names = win_names}, before = object;
+    double *memory;
+    MPI_Win win;
+    for (int i = 0; i < LIVES; i++) {
+        CALL(MPI_Win_allocate, sizeof data, sizeof(double), MPI_INFO_NULL, comm, &memory, &win);
+        object.at = &win;
+        object_watch(&object);
+        for (int k = 0; k <= i % 3; k++)
+            access_once(&object);
+        moved(&object, (unsigned long long)i % 3 + 1, ((unsigned long long)i % 3 + 1) * sizeof(double));
+        object_check(&object, "of windows that follow each other");
+        if (before.at && !absent)
+            dead_check(&before);
+        before = object;
+        CALL(MPI_Win_free, &win);
+    }
+    if (!absent)
+        dead_check(&before);
 }
 
 static void windows_use(MPI_Comm comms[2])
@@ -303,7 +331,7 @@ static void files_use(MPI_Comm comms[2], const char *name)
         CALL(MPI_File_open, comms[i / 2], names[i], mode, MPI_INFO_NULL, &files[i]);
         objects[i] = (struct object){.at = &files[i], .names = file_names};
     }
-    objects_use(objects, &comms[0], file_use, ROUNDS / 20);
+    objects_use(objects, &comms[0], file_use, ROUNDS / 1000);
     gone = files[0];
     CALL(MPI_File_close, &files[0]);
     refused(file_names, NULL, MPI_T_ERR_INVALID, "no file");
@@ -325,11 +353,12 @@ int main(int argc, char **argv)
 {
     int provided;
     MPI_Comm comms[2];
-    if (argc != 2) {
-        fprintf(stderr, "usage: objectvars FILE\n");
+    if (argc < 2) {
+        fprintf(stderr, "usage: objectvars FILE [threads]\n");
         return 2;
     }
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    threads = argc > 2;
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -337,6 +366,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     windows_use(comms);
+    lives_use(comms[0]);
     files_use(comms, argv[1]);
     for (int i = 0; i < 2; i++)
         MPI_Comm_free(&comms[i]);

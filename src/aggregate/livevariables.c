@@ -101,11 +101,11 @@ static void live_make(void)
         return;
     for (size_t i = 0; i < THREAD_VARIABLES; i++)
         live[count++] = threads[i];
-    for (size_t i = 0; i < OBJECT_VARIABLES; i++)
-        live[count++] = objects[i];
     for (size_t i = 0; i < variable_count; i++)
         if (has_total(&variables[i]) && total_make(&variables[i], &live[count]))
             count++;
+    for (size_t i = 0; i < OBJECT_VARIABLES; i++) /* the last: see catalogue.c, never_usable */
+        live[count++] = objects[i];
 }
 
 size_t live_variable_count(void)

@@ -100,7 +100,8 @@ static void own_enter(const struct variable *variable)
  *   bound to other objects than communicators   mpit does not know when the object is freed; Open MPI's osc_rdma_* read
  *                                               at a wrong offset
  *
- * A tool that ends at the first refusal would get none of the variables behind them.
+ * A tool that ends at the first refusal would get none of the variables behind them. For its sake mpit's own variables
+ * of windows and files stand behind all others of mpit (livevariables.c).
  */
 static bool never_usable(const struct catalogue_entry *entry)
 {

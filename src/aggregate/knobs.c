@@ -144,6 +144,7 @@ static const char *initial_text(enum knob knob)
 uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
 uint64_t knob_rare_ticks = EVENT_DURATION_WIDE;
+uint64_t knob_object_ticks = EVENT_DURATION_WIDE;
 uint64_t knob_sampling = 1;
 int knob_attendants;
 void (*knobs_changed)(void);
@@ -168,6 +169,7 @@ static void derive(void)
         __atomic_store_n(&knob_sampling, sampling, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_timeout_ticks, ticks, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_rare_ticks, rare, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&knob_object_ticks, demand_now(DEMAND_OBJECTS) ? 0 : rare, __ATOMIC_SEQ_CST);
         void (*changed)(void) = __atomic_load_n(&knobs_changed, __ATOMIC_ACQUIRE);
         if (changed)
             changed();
@@ -273,9 +275,16 @@ void knob_read_text(enum knob knob, char text[KNOB_TEXT_BYTES])
     pthread_mutex_unlock(&write_lock);
 }
 
+static void objects_wanted(bool wanted)
+{
+    (void)wanted; /* derive asks, and sees the newest */
+    derive();
+}
+
 void knobs_scale(uint64_t mult)
 {
     scale.mult = mult;
+    demand_serve(DEMAND_OBJECTS, objects_wanted);
     derive();
 }
 

@@ -64,6 +64,8 @@ extern LIBRARY_LOCAL uint64_t knob_small_limit;
 /* Calls and transfers that take so long or longer are rare: timeouts, or too long for an event's duration; 0 while
  * somebody attends. */
 extern LIBRARY_LOCAL uint64_t knob_rare_ticks;
+/* The same for calls on windows and files; 0 also while a handle of a variable of one is started (objectcells.h). */
+extern LIBRARY_LOCAL uint64_t knob_object_ticks;
 
 /* One of so many calls of a thread is timed, and none where it is 0: mpit_timing, but 1 while a trace is kept or
  * somebody attends, since those need times. */

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "livevariables.h"
 
+#include "objectcells.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,36 @@ static const struct variable threads[] = {
 };
 
 enum { THREAD_VARIABLES = sizeof threads / sizeof threads[0] };
+
+#define OBJECT(title, kind, dimension, to, cell, text)                                                                 \
+    {                                                                                                                  \
+        .record = {.name = (title),                                                                                    \
+                   .unit = (dimension),                                                                                \
+                   .class = VARIABLE_##kind,                                                                           \
+                   .bound = (to),                                                                                      \
+                   .count = 1,                                                                                         \
+                   .combine = COMBINE_SUM,                                                                             \
+                   .terms = {{.block = BLOCK_OBJECT, .weight = 1, .first = (cell), .run = 1, .step = 1}}},             \
+        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE,                                          \
+        .description = text " " COST_OBJECTS TAIL " and wait-free.", .demand = DEMAND_OBJECTS                          \
+    }
+
+static const struct variable objects[] = {
+    OBJECT("mpit_win_rma_count", COUNTER, "", BOUND_WINDOW, OBJECT_COUNT,
+           "This process's accesses to the window that have read or written data at targets."),
+    OBJECT("mpit_win_rma_bytes", AGGREGATE, "bytes", BOUND_WINDOW, OBJECT_BYTES,
+           "Data at targets that this process's accesses to the window have read or written, in bytes."),
+    OBJECT("mpit_win_rma_time", TIMER, "ticks", BOUND_WINDOW, OBJECT_TIME,
+           "Time inside calls on the window, in nanoseconds."),
+    OBJECT("mpit_file_io_count", COUNTER, "", BOUND_FILE, OBJECT_COUNT,
+           "This process's completed accesses to the file that have read or written data."),
+    OBJECT("mpit_file_io_bytes", AGGREGATE, "bytes", BOUND_FILE, OBJECT_BYTES,
+           "Data that this process's completed accesses to the file have read or written, in bytes."),
+    OBJECT("mpit_file_io_time", TIMER, "ticks", BOUND_FILE, OBJECT_TIME,
+           "Time inside calls on the file, in nanoseconds."),
+};
+
+enum { OBJECT_VARIABLES = sizeof objects / sizeof objects[0] };
 
 static struct variable *live;
 static size_t count;
@@ -64,7 +96,7 @@ static bool total_make(const struct variable *of, struct variable *total)
 
 static void live_make(void)
 {
-    live = calloc(variable_count + THREAD_VARIABLES, sizeof *live);
+    live = calloc(variable_count + THREAD_VARIABLES + OBJECT_VARIABLES, sizeof *live);
     if (!live)
         return;
     for (size_t i = 0; i < THREAD_VARIABLES; i++)
@@ -72,6 +104,8 @@ static void live_make(void)
     for (size_t i = 0; i < variable_count; i++)
         if (has_total(&variables[i]) && total_make(&variables[i], &live[count]))
             count++;
+    for (size_t i = 0; i < OBJECT_VARIABLES; i++) /* the last: see catalogue.c, never_usable */
+        live[count++] = objects[i];
 }
 
 size_t live_variable_count(void)

@@ -50,7 +50,8 @@ static inline uint64_t sample(const struct meter *meter, size_t slot)
 {
     uint64_t now = 0;
     if (meter->cell == METER_CELLS)
-        now = book_sample(meter->variable, meter->comm, slot);
+        now = meter->object ? cell_load(&meter->object->cells[meter->variable->record.terms[0].first])
+                            : book_sample(meter->variable, meter->comm, slot);
     else
         for (const struct view *v = __atomic_load_n(&meter->comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
             now += cell_load((const uint64_t *)v->tally.cells + meter->cell + slot * meter->step);

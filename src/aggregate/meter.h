@@ -25,13 +25,14 @@
 #ifndef MPIT_AGGREGATE_METER_H
 #define MPIT_AGGREGATE_METER_H
 
-#include "book.h"
+#include "objectcells.h"
 
 /* A copy of what an operation has to know; `pairs` are of the owner only as long as their tags say so. */
 struct meter {
     const struct variable *variable;
-    const struct comm *comm; /* NULL: not bound */
-    uint64_t *pairs;         /* count + 1 */
+    const struct comm *comm;     /* NULL: not bound to one */
+    struct object_cells *object; /* of the window or file that it is bound to; NULL: to none */
+    uint64_t *pairs;             /* count + 1 */
     uint32_t count;
     uint32_t owner; /* not 0, 24 bits */
     uint32_t cell;  /* of a view, which element 0 is the sum of; METER_CELLS: an element is more than that */

@@ -419,6 +419,8 @@ int variable_verbosity(const struct variable *variable)
         {"mpit_last_return", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_size_bucket_limit", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_call_stall_time", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_win_", MPIT_VERBOSITY_USER_DETAIL},
+        {"mpit_file_", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_comm_stall_time", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_comm_span", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_p2p_transfer_time", MPIT_VERBOSITY_USER_DETAIL},

@@ -34,8 +34,11 @@ enum variable_combine {
     COMBINE_NONE, /* not made of cells */
 };
 
-/* Block kinds that exist beside enum block_kind: the header's losses. */
-enum { BLOCK_LOSSES = 5 };
+/* Block kinds that exist beside enum block_kind: the header's losses, counters of a window or file (objectcells.h). */
+enum { BLOCK_LOSSES = 5, BLOCK_OBJECT = 7 };
+
+/* variable_record.bound; no run file has variables of windows and files. */
+enum variable_bound { BOUND_NOT, BOUND_COMM, BOUND_WINDOW, BOUND_FILE };
 
 /* Which cells of shared_cells.closed keep the extremes of closed segments. */
 enum extreme {

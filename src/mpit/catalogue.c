@@ -57,6 +57,17 @@ int catalogue_class(enum variable_class class)
     return classes[class];
 }
 
+static int catalogue_bind(enum variable_bound bound)
+{
+    static const int binds[] = {
+        [BOUND_NOT] = MPI_T_BIND_NO_OBJECT,
+        [BOUND_COMM] = MPI_T_BIND_MPI_COMM,
+        [BOUND_WINDOW] = MPI_T_BIND_MPI_WIN,
+        [BOUND_FILE] = MPI_T_BIND_MPI_FILE,
+    };
+    return binds[bound];
+}
+
 static void own_enter(const struct variable *variable)
 {
     enum variable_class class = (enum variable_class)variable->record.class;
@@ -74,7 +85,7 @@ static void own_enter(const struct variable *variable)
                     : class == VARIABLE_PERCENTAGE       ? native.double_
                                                          : native.unsigned_long_long,
         .enumtype = enumeration_of(variable->names),
-        .bind = variable->record.bound ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT,
+        .bind = catalogue_bind((enum variable_bound)variable->record.bound),
         .readonly = !differs && !watermark,
         .continuous = !differs && !watermark && !named_umq,
         .atomic = differs || variable->extreme != EXTREME_NONE,
@@ -89,7 +100,8 @@ static void own_enter(const struct variable *variable)
  *   bound to other objects than communicators   mpit does not know when the object is freed; Open MPI's osc_rdma_* read
  *                                               at a wrong offset
  *
- * A tool that ends at the first refusal would get none of the variables behind them.
+ * A tool that ends at the first refusal would get none of the variables behind them. For its sake mpit's own variables
+ * of windows and files stand behind all others of mpit (livevariables.c).
  */
 static bool never_usable(const struct catalogue_entry *entry)
 {

@@ -83,6 +83,8 @@ static const char *description_of(const char *path)
         {"mpit/communicator/time", "Time that was spent on a communicator."},
         {"mpit/communicator/workload", "Messages, bytes, sizes and peers on a communicator."},
         {"mpit/communicator/level", "What is pending on a communicator now, and its watermarks."},
+        {"mpit/window", "Variables that are bound to windows."},
+        {"mpit/file", "Variables that are bound to files."},
         {"mpit/service", "Layers below MPI: fabric, operating system, hardware counters."},
         {"mpit/control", "Control variables of mpit."},
         {"mpit/event", "Events that mpit raises."},
@@ -148,6 +150,10 @@ static const char *leaf_of(const struct catalogue_entry *entry)
             return named[i].leaf;
     if (entry->bind == MPI_T_BIND_NO_OBJECT)
         return "mpit/process";
+    if (entry->bind == MPI_T_BIND_MPI_WIN)
+        return "mpit/window";
+    if (entry->bind == MPI_T_BIND_MPI_FILE)
+        return "mpit/file";
     if (entry->class == MPI_T_PVAR_CLASS_TIMER)
         return "mpit/communicator/time";
     if (entry->class == MPI_T_PVAR_CLASS_COUNTER || entry->class == MPI_T_PVAR_CLASS_AGGREGATE)
@@ -166,6 +172,8 @@ static void own_tree(void)
         "mpit/communicator/time",
         "mpit/communicator/workload",
         "mpit/communicator/level",
+        "mpit/window",
+        "mpit/file",
         "mpit/service",
         "mpit/control",
         "mpit/event",

@@ -9,6 +9,8 @@
  *       mpit/communicator/time       time spent
  *       mpit/communicator/workload   messages, bytes, sizes, peers
  *       mpit/communicator/level      what is pending now, and its watermarks
+ *     mpit/window                  bound to windows
+ *     mpit/file                    bound to files
  *     mpit/service                 below MPI: fabric, operating system, hardware counters
  *     mpit/control                 control variables
  *     mpit/event                   events

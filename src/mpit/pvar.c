@@ -72,11 +72,13 @@ static int meter_code(bool good)
     return good ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-/* The communicator that it is bound to may be gone, or the recorder. */
+/* What it is bound to may be gone, or the recorder. */
 static bool own_is_dead(const struct own *own)
 {
     if (book.run.detached) /* in the child of a fork, whose windows would move those of the parent */
         return true;
+    if (own->meter.object)
+        return !object_cells_live(own->meter.object);
     return own->meter.comm && __atomic_load_n(&own->meter.comm->freed, __ATOMIC_ACQUIRE);
 }
 

@@ -90,6 +90,8 @@ static void handle_release(struct handle *handle)
         meter_release(&own.meter);
     if (own.meter.comm)
         comm_unbind(own.meter.comm);
+    if (own.meter.object)
+        object_cells_release(own.meter.object);
     handle->spare = handle_spare;
     handle_spare = handle->index + 1;
 }
@@ -184,6 +186,29 @@ static int unexpected_bind(struct unexpected *unexpected, const struct variable 
     return MPI_SUCCESS;
 }
 
+static int object_bind(struct meter *meter, enum object_kind kind, uint64_t handle)
+{
+    if (!object_cells_acquire(kind, handle, &meter->object))
+        return MPI_T_ERR_INVALID_HANDLE;
+    return meter->object ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
+}
+
+/* Finds what an own variable is bound to, if it is alive in this process. */
+static int meter_bind(struct meter *meter, void *obj_handle)
+{
+    enum variable_bound bound = (enum variable_bound)meter->variable->record.bound;
+    if (bound == BOUND_NOT)
+        return MPI_SUCCESS;
+    if (!obj_handle)
+        return MPI_T_ERR_INVALID;
+    if (bound == BOUND_WINDOW)
+        return object_bind(meter, OBJECT_WINDOW, (uint64_t)(uintptr_t) * (MPI_Win *)obj_handle);
+    if (bound == BOUND_FILE)
+        return object_bind(meter, OBJECT_FILE, (uint64_t)(uintptr_t) * (MPI_File *)obj_handle);
+    meter->comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
+    return meter->comm ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+}
+
 /* Binds the handle to its object; under the table's lock. */
 static int handle_bind(struct session *session, struct handle *handle, const struct catalogue_entry *entry,
                        void *obj_handle, int *count)
@@ -195,22 +220,20 @@ static int handle_bind(struct session *session, struct handle *handle, const str
     if (!entry->own) {
         result = foreign_alloc(entry, session->native, obj_handle, &handle->native, count);
     } else {
-        if (entry->own->record.bound && !obj_handle)
-            return MPI_T_ERR_INVALID;
-        if (book.run.detached)
-            return MPI_T_ERR_INVALID_HANDLE;
-        if (entry->own->record.bound)
-            own.meter.comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
-        if (entry->own->record.bound && !own.meter.comm)
-            return MPI_T_ERR_INVALID_HANDLE; /* not a communicator that is alive in this process */
+        result = book.run.detached ? MPI_T_ERR_INVALID_HANDLE : meter_bind(&own.meter, obj_handle);
+        if (result != MPI_SUCCESS)
+            return result;
         result = entry->instrument ? component_bind(entry, own.meter.comm, &own.component, &own.meter.count)
                                    : own_bind(&own);
+        if (result != MPI_SUCCESS && own.meter.object)
+            object_cells_release(own.meter.object);
         if (result == MPI_SUCCESS && !entry->instrument && source_is_unexpected(entry->own->source))
             result = unexpected_bind(&handle->unexpected, entry->own, (struct comm *)(uintptr_t)own.meter.comm);
         *count = (int)own.meter.count;
     }
     PUT(handle->variable, own.meter.variable);
     PUT(handle->comm, (struct comm *)(uintptr_t)own.meter.comm);
+    PUT(handle->object, own.meter.object);
     PUT(handle->count, own.meter.count);
     PUT(handle->owner, own.meter.owner);
     PUT(handle->cell, own.meter.cell);

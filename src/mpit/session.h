@@ -54,6 +54,7 @@ struct handle {
     const struct variable *variable; /* NULL: native */
     struct foreign *native;          /* foreign.h */
     struct comm *comm;
+    struct object_cells *object; /* of the window or file that it is bound to */
     uint32_t count, owner, cell, step;
     bool timer;
     uint64_t *pairs;       /* of the meter */
@@ -137,6 +138,7 @@ static inline bool handle_copy(const struct handle *handle, uint32_t generation,
 {
     own->meter.variable = GET(handle->variable);
     own->meter.comm = GET(handle->comm);
+    own->meter.object = GET(handle->object);
     own->meter.pairs = GET(handle->pairs);
     own->meter.count = GET(handle->count);
     own->meter.owner = GET(handle->owner);

@@ -179,7 +179,10 @@ static void other_record(struct log *log, const struct posted *posted, const MPI
     default:
         event.kind |= RECORD_IO_DONE;
         event.bytes = status ? abi_status_bytes(status) : 0;
-        LOG_RECORD(log, view, &event, 0, fold_transferred(tally, &view->tally, &event));
+        if (object_cells_wanted())
+            log_record(log, view, &event, 0);
+        else
+            LOG_RECORD(log, view, &event, 0, fold_transferred(tally, &view->tally, &event));
     }
 }
 

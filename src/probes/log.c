@@ -401,6 +401,8 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     if (log->fabric && outer->call == CALL_NONE)
         fabric_call_end(log, &event, duration, &below);
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
+    if (object_cells_wanted() && view && (call->fold == FOLD_RMA || call->fold == FOLD_IO))
+        object_cells_add(call->fold == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &event, duration * probe_weight(probe));
     log_commit(log, &event);
     if (event.kind & EVENT_WIDE)
         extension_commit(log, duration, bytes_out);
@@ -438,6 +440,8 @@ HOT void record(struct log *log, struct view *view, struct event *event, uint64_
         event->tag = (int32_t)bytes_out;
     if (view)
         fold_record(&log->own.tally, &view->tally, event, &more);
+    if (event_kind(event) == RECORD_IO_DONE && object_cells_wanted())
+        object_cells_add(OBJECT_FILE, event, 0);
     log_commit(log, event);
     if (event->kind & EVENT_WIDE)
         extension_commit(log, 0, bytes_out);

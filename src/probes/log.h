@@ -24,7 +24,7 @@
 #include "knobs.h"
 #include "linkage.h"
 #include "native.h"
-#include "objects.h"
+#include "objectcells.h"
 #include "stall.h"
 
 enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
@@ -390,6 +390,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
 {
     struct log *log = probe->log;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
+    bool objects = shape == FOLD_RMA || shape == FOLD_IO;
     if (__builtin_expect(probe->mode != 0, 0)) {
         probe_leave_mode(probe, view, result, event, bytes_out);
         return;
@@ -397,8 +398,8 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     uint64_t duration = clock_now() - probe->begin;
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
-                             duration >= RELAXED_LOAD(&knob_rare_ticks) || log->stall.times ||
-                             (shape == FOLD_COLL && bytes_out > INT32_MAX),
+                             duration >= RELAXED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks) ||
+                             log->stall.times || (shape == FOLD_COLL && bytes_out > INT32_MAX),
                          0)) {
         event.kind |= log_failed(log, result);
         probe_leave_rare(probe, view, event, duration, bytes_out);

@@ -12,8 +12,10 @@ void object_made(struct objects *objects, uint64_t handle, struct object *object
     comm_hold(comm);
     *object = (struct object){comm, objects_count(comm, kind), kind == OBJECT_FILE};
     objects_set(objects, handle, *object);
-    if (stale.comm)
+    if (stale.comm) {
+        object_cells_close(kind, &stale);
         comm_let_go(stale.comm);
+    }
 }
 
 static void object_tell(struct probe *probe, enum event_type_id id, enum call kind, uint64_t handle,
@@ -101,7 +103,9 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
     leave(probe, shape, kind, on, result, PEER_NONE, 0);
     if (result != MPI_SUCCESS || !on->view)
         return;
-    object_tell(probe, shape == FOLD_RMA ? WINDOW_FREED : FILE_CLOSED, kind, handle, on);
+    bool window = shape == FOLD_RMA;
+    object_cells_close(window ? OBJECT_WINDOW : OBJECT_FILE, &on->object);
+    object_tell(probe, window ? WINDOW_FREED : FILE_CLOSED, kind, handle, on);
     comm_let_go(on->view->comm);
 }
 

@@ -72,6 +72,8 @@ HOT void other_fold(struct tally *tally, struct view *view, unsigned type, const
         break;
     case REQUEST_IO:
         fold_transferred(tally, &view->tally, done);
+        if (object_cells_wanted())
+            object_cells_add(OBJECT_FILE, done, 0);
         break;
     default:
         fold_wait(tally, &view->tally);

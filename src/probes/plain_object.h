@@ -29,7 +29,7 @@ HOT bool plain_object_leave(struct log *log, uint64_t begin, enum fold_shape sha
 {
     struct tally tally = plain_tally(log);
     uint64_t duration = clock_counter() - begin;
-    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_object_ticks) || log->stall.times, 0))
         return false;
     event.begin = begin;
     event.duration = (uint32_t)duration;

@@ -36,7 +36,7 @@ void check(unsigned long long is, unsigned long long expected, const char *what)
     printf("process %d: %s is %llu, the program counted %llu\n", rank, what, is, expected);
 }
 
-struct watch watch_open(const char *name, int class, MPI_Comm *comm)
+struct watch watch_open(const char *name, int class, void *object)
 {
     struct watch w = {.count = 0};
     int index;
@@ -45,7 +45,7 @@ struct watch watch_open(const char *name, int class, MPI_Comm *comm)
         return w;
     }
     MPI_T_pvar_session_create(&w.session);
-    if (MPI_T_pvar_handle_alloc(w.session, index, comm, &w.handle, &w.count) != MPI_SUCCESS)
+    if (MPI_T_pvar_handle_alloc(w.session, index, object, &w.handle, &w.count) != MPI_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 4);
     MPI_T_pvar_start(w.session, w.handle);
     return w;

@@ -52,7 +52,7 @@ struct watch {
     int count;
 };
 
-struct watch watch_open(const char *name, int class, MPI_Comm *comm);
+struct watch watch_open(const char *name, int class, void *object);
 void watch_read(const struct watch *w, unsigned long long *values);
 /* The first value. */
 unsigned long long watch_value(const struct watch *w);

@@ -17,7 +17,7 @@ static bool find(const char *name, int class, int *index)
 static MPI_T_pvar_session flush_session;
 static MPI_T_pvar_handle flush = MPI_T_PVAR_HANDLE_NULL;
 
-/* What TAU does with all that are listed; it ends at the first refusal. */
+/* What TAU does with all that are listed; it ends at the first refusal. objectvars.c has windows and files. */
 static void all_allocated(void)
 {
     int number = 0, class, bind, continuous, count, name_length;
@@ -31,6 +31,8 @@ static void all_allocated(void)
         name_length = sizeof name;
         RETURNS(MPI_SUCCESS, MPI_T_pvar_get_info(i, name, &name_length, NULL, &class, NULL, NULL, NULL, NULL, &bind,
                                                  NULL, &continuous, NULL));
+        if (bind == MPI_T_BIND_MPI_WIN || bind == MPI_T_BIND_MPI_FILE)
+            continue;
         int result = MPI_T_pvar_handle_alloc(session, i, bind == MPI_T_BIND_MPI_COMM ? &world : NULL, &handle, &count);
         if (result == MPI_T_ERR_INVALID_INDEX)
             continue; /* it was there before MPI_Init, and has died */

@@ -19,10 +19,12 @@
 
 #include "linkage.h"
 
+#include <stdint.h>
+
 struct log;
 
 /* The call that a thread leaves has returned, before anything is done with it: beside those of log.h. */
-extern LIBRARY_LOCAL void (*log_call_returned)(struct log *log);
+extern LIBRARY_LOCAL void (*log_call_returned)(struct log *log, unsigned kind, uint64_t now);
 
 /* A run begins, before its book is opened: finds the events that were asked for, and makes their variables. */
 void counters_open(void);

@@ -134,8 +134,7 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
     if ((int64_t)(now - last) >= 0) /* the values may be signed, and pass through 0 */
         return now - last;
     uint32_t bit = 1u << counter;
-    if (counter >= COUNTER_ASKED && book.run.header->world_rank <= 0 &&
-        !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
+    if (book.run.header->world_rank <= 0 && !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
         native_say("mpit: MPIT_PAPI_EVENTS: %s has fallen by %" PRIu64
                    ": it is a level and no counter; what is counted is what it was seen to rise by",
                    asked[counter - COUNTER_ASKED].name, last - now);
@@ -146,6 +145,8 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
 static void asked_pass(struct counting *counting, enum counter_place place)
 {
     uint64_t now[COUNTER_COUNT];
+    if (!asked_count)
+        return;
     uint32_t read = asked_read(counting, now);
     for (unsigned i = COUNTER_ASKED; read >> i; i++) {
         if (!(read & (1u << i)))
@@ -189,7 +190,7 @@ static void counters_record(struct log *log, unsigned kind, uint64_t begin)
     if (!log->counting->unrecorded)
         return;
     log->counting->unrecorded = false;
-    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+    for (unsigned i = 0; i < COUNTER_ASKED + asked_count; i++)
         counter_record(log, i, kind, begin);
 }
 

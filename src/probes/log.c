@@ -393,7 +393,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     else if (call->fold == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
     if (RELAXED_LOAD(&knob_attendants))
-        umq_watches_look(call->fold == FOLD_POST_RECV ? &event : NULL);
+        umq_watches_look((enum fold_shape)call->fold, &event);
     struct event stalled;
     bool stall = log->stall.times && outer->call == CALL_NONE && stall_end(log, probe, &event, duration, &stalled);
     if (stall)

@@ -117,13 +117,14 @@ static struct counting *counting_make(struct log *log)
     if (!counting)
         return NULL;
     char reason[PAPI_REASON_BYTES] = "";
-    int cancel = cancel_hold();
+    int error = errno, cancel = cancel_hold();
     bool good = counting_open(counting, reason);
     cancel_release(cancel);
     if (!good && !__atomic_exchange_n(&thread_failed, true, __ATOMIC_RELAXED))
         native_say("mpit: MPIT_PAPI_EVENTS: not all of them can be counted in thread %u (%s); what is missing is 0",
                    log->own.index, reason);
     log->counting = counting;
+    errno = error;
     return counting;
 }
 
@@ -145,6 +146,7 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
 static void asked_pass(struct counting *counting, enum counter_place place)
 {
     uint64_t now[COUNTER_COUNT];
+    int error = errno;
     if (!asked_count)
         return;
     uint32_t read = asked_read(counting, now);
@@ -157,11 +159,12 @@ static void asked_pass(struct counting *counting, enum counter_place place)
     }
     counting->seen = read;
     counting->unrecorded |= read != 0;
+    errno = error;
 }
 
-static bool os_pass(struct counting *counting, enum counter_place place, uint64_t now, bool at_once)
+static bool os_read(struct counting *counting, uint64_t now)
 {
-    bool read = os_counters_pass(&counting->os, place, now, at_once, counting->counts);
+    bool read = os_counters_read(&counting->os, now, counting->counts);
     counting->unrecorded |= read;
     return read;
 }
@@ -187,8 +190,6 @@ static void counter_record(struct log *log, unsigned counter, unsigned kind, uin
 
 static void counters_record(struct log *log, unsigned kind, uint64_t begin)
 {
-    if (!log->counting->unrecorded)
-        return;
     log->counting->unrecorded = false;
     for (unsigned i = 0; i < COUNTER_ASKED + asked_count; i++)
         counter_record(log, i, kind, begin);
@@ -197,39 +198,35 @@ static void counters_record(struct log *log, unsigned kind, uint64_t begin)
 /* When the call begins: behind the readings. */
 static uint64_t call_begins(struct log *log)
 {
-    int error = errno;
     uint64_t now = clock_now();
     struct counting *counting = log->counting ? log->counting : counting_make(log);
-    if (counting) {
-        if (book.run.header->world_size)
-            os_counters_check();
-        bool read = os_pass(counting, PLACE_OUTSIDE, now, false);
-        asked_pass(counting, PLACE_OUTSIDE);
-        if (read || counting->seen)
-            now = clock_now();
-        counting->inside = true;
-    }
-    errno = error;
-    return now;
+    if (!counting)
+        return now;
+    bool due = os_counters_pass(&counting->os, PLACE_OUTSIDE, now);
+    if (due && book.run.header->world_size)
+        os_counters_check();
+    bool read = due && os_read(counting, now);
+    asked_pass(counting, PLACE_OUTSIDE);
+    counting->inside = true;
+    return read || counting->seen ? clock_now() : now;
 }
 
 /* First of all, so that what mpit does with the call is not inside of it. */
 static void call_returned(struct log *log, unsigned kind, uint64_t now)
 {
-    int error = errno;
     struct counting *counting = log->counting;
-    enum counter_place place = counting->inside ? counter_place_of(kind) : PLACE_OUTSIDE;
+    enum counter_place own = counter_place_of(kind), place = counting->inside ? own : PLACE_OUTSIDE;
     asked_pass(counting, place);
-    os_pass(counting, place, now, false);
-    errno = error;
+    if (os_counters_pass(&counting->os, place, now))
+        os_read(counting, now);
+    counting->calls[own] = (uint16_t)kind;
+    counting->inside = false;
 }
 
 static void call_ended(struct log *log, const struct event *call)
 {
-    unsigned kind = event_kind(call);
-    log->counting->calls[counter_place_of(kind)] = (uint16_t)kind;
-    log->counting->inside = false;
-    counters_record(log, kind, call->begin);
+    if (log->counting->unrecorded)
+        counters_record(log, event_kind(call), call->begin);
 }
 
 void counters_flush(struct log *log)
@@ -239,7 +236,8 @@ void counters_flush(struct log *log)
         return;
     uint64_t now = clock_now();
     asked_pass(counting, PLACE_OUTSIDE);
-    os_pass(counting, PLACE_OUTSIDE, now, true);
+    os_counters_pass(&counting->os, PLACE_OUTSIDE, now);
+    os_read(counting, now);
     counters_record(log, CALL_NONE, now);
 }
 

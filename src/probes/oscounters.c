@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "native.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -54,15 +55,12 @@ static uint64_t interval(void)
 }
 
 /* Each reading uses up an interval of the time that has passed. */
-static bool reading_due(struct os_counters *os, uint64_t now)
+static void reading_pay(struct os_counters *os, uint64_t now)
 {
-    uint64_t ticks = interval();
-    if (now - os->paid < ticks)
-        return false;
-    if (now - os->paid > OS_READINGS_SAVED * ticks)
-        os->paid = now - OS_READINGS_SAVED * ticks;
-    os->paid += ticks;
-    return true;
+    uint64_t ticks = interval(), saved = OS_READINGS_SAVED * ticks;
+    if (now > os->due && now - os->due > saved)
+        os->due = now - saved;
+    os->due += ticks;
 }
 
 /* What the rounding leaves goes to the place with the largest share. */
@@ -90,25 +88,20 @@ static void all_share(struct os_counters *os, const uint64_t now[COUNTER_OS_END]
             value_share(os, now[i] - os->last[i], all ? all : 1, counts[i]);
 }
 
-bool os_counters_pass(struct os_counters *os, enum counter_place place, uint64_t now, bool at_once,
-                      uint64_t counts[][PLACE_COUNT])
+bool os_counters_read(struct os_counters *os, uint64_t now, uint64_t counts[][PLACE_COUNT])
 {
     uint64_t values[COUNTER_OS_END];
-    if (!os_counters_on()) {
-        os->known = false;
+    int error = errno;
+    bool known = os->known;
+    os->known = os_counters_on() && os_read(values);
+    errno = error;
+    if (!os->known)
         return false;
-    }
-    if (os->known && now > os->mark)
-        os->spent[place] += now - os->mark;
-    os->mark = now;
-    bool due = reading_due(os, now);
-    if ((!due && !at_once && os->known) || !os_read(values))
-        return false;
-    if (os->known)
+    if (known)
         all_share(os, values, counts);
+    reading_pay(os, now);
     memset(os->spent, 0, sizeof os->spent);
     memcpy(os->last, values, sizeof os->last);
-    os->known = true;
     return true;
 }
 

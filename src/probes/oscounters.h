@@ -23,11 +23,11 @@
 
 /* Of a thread. */
 struct os_counters {
-    bool known; /* they were read before */
-    uint64_t last[COUNTER_OS_END];
     uint64_t mark;               /* `spent` is complete up to this time */
+    uint64_t due;                /* the next reading is, at this time */
     uint64_t spent[PLACE_COUNT]; /* ticks since the last reading */
-    uint64_t paid;               /* readings have used up the time up to here */
+    bool known;                  /* there was one */
+    uint64_t last[COUNTER_OS_END];
 };
 
 void os_counters_switch(bool on);
@@ -35,9 +35,17 @@ bool os_counters_on(void);
 /* Finds out once how exact mpit_os_time is on this kernel, and warns. */
 void os_counters_check(void);
 
-/* The thread has been at `place` until `now`. If a reading is due, or must be made at once, adds to counts what has
- * come since the last one. True: it was made. */
-bool os_counters_pass(struct os_counters *os, enum counter_place place, uint64_t now, bool at_once,
-                      uint64_t counts[][PLACE_COUNT]);
+/* The thread has been at `place` until `now`. True: a reading is due. */
+static inline bool os_counters_pass(struct os_counters *os, enum counter_place place, uint64_t now)
+{
+    if (__builtin_expect(now > os->mark, 1)) {
+        os->spent[place] += now - os->mark;
+        os->mark = now;
+    }
+    return now >= os->due;
+}
+
+/* Reads the counters, and adds what has come since the last reading. False: nobody asks. Keeps errno. */
+bool os_counters_read(struct os_counters *os, uint64_t now, uint64_t counts[][PLACE_COUNT]);
 
 #endif

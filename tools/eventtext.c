@@ -234,8 +234,10 @@ void eventtext_record(const struct text_source *source, const char *name, const 
         fields_print(source, event, ticks, CLASS_COMMUNICATOR, more);
         break;
     case RECORD_COUNTER:
-        fprintf(source->out, " %s %" PRIu64 ", before the call %" PRIu64 "\n",
-                run_reader_counter_name(file, counter_of(event)), event->bytes, counter_outside(event));
+        fprintf(source->out, " %s %" PRIu64 " in %s, before the call %" PRIu64 "\n",
+                run_reader_counter_name(file, counter_of(event)), event->bytes,
+                counter_call(event) ? run_reader_call_name(file, counter_call(event)) : "no call",
+                counter_outside(event));
         return;
     case RECORD_ARGUMENT: /* of a seek it may be one backwards */
         fprintf(source->out, " %-*s %6s %10" PRId32 " %12" PRId64 "\n", source->columns->comm,

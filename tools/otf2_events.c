@@ -242,7 +242,8 @@ static void schedule_leave(struct trace_location *location, const struct traced_
         location->schedule.floor = location->floors[location->depth];
 }
 
-/* What counters have counted when a call begins or (inside) ends: the values themselves, beside its Enter or Leave. */
+/* What counters have counted when a call begins or (inside) ends: the values themselves, beside its Enter or Leave. A
+ * record that names another call says what was counted in calls before. */
 static void counters_advance(struct trace_location *location, const struct traced_call *call, bool inside)
 {
     for (size_t i = 0; i < call->part_count; i++) {
@@ -250,9 +251,9 @@ static void counters_advance(struct trace_location *location, const struct trace
         unsigned counter = counter_of(event);
         if (event_kind(event) != RECORD_COUNTER || counter >= COUNTER_COUNT)
             continue;
-        if (inside)
+        if (inside == (counter_call(event) == event_kind(&call->event)))
             location->counted[counter] += event->bytes;
-        else if (counter_call(event) != CALL_NONE)
+        if (!inside && counter_call(event) != CALL_NONE)
             location->counted[counter] += counter_outside(event);
     }
 }

@@ -278,7 +278,7 @@ uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look)
         return 0;
     batch.comm = comm;
     batch.look = look;
-    batch.receives = cell_load(&comm->shared->recvs.now);
+    batch.receives = umq_receives(umq);
     batch.all = batch.any = batch.length = batch.messages = 0;
     batch.settled = batch.count = 0;
     batch_add(&batch, NULL, 0);
@@ -302,6 +302,11 @@ uint64_t umq_length(struct umq *umq)
     uint64_t length = umq_length_seen(umq, &whole);
     errno = error;
     return length;
+}
+
+uint64_t umq_receives(const struct umq *umq)
+{
+    return cell_load(&umq->comm->shared->recvs.now);
 }
 
 bool umq_is_over(const struct umq *umq)

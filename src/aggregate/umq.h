@@ -48,14 +48,16 @@ struct umq_look {
     const struct event *posting; /* the event of a receive that this posts, or NULL */
 };
 uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look);
+/* Nonblocking receives that are pending on its communicator. */
+uint64_t umq_receives(const struct umq *umq);
 /* Its communicator was freed. */
 bool umq_is_over(const struct umq *umq);
 /* Processes of the communicator whose sends can be seen; this one is among them. */
 uint64_t umq_peers(struct umq *umq);
 
-/* The largest length since the watch was opened. While one is open, every call of this process looks at it before what
- * it received is counted: the length sinks only there, so nothing is missed between. The first call that finds the
- * communicator freed closes the watch. */
+/* The largest length since the watch was opened. While one is open, every call of this process that may receive looks
+ * at it before what it received is counted: the length sinks only there, so nothing is missed between. The first call
+ * that finds the communicator freed closes the watch. */
 struct umq_watch {
     struct umq_watch *next;
     struct umq *umq;
@@ -69,8 +71,8 @@ void umq_watch_close(struct umq_watch *watch);
 void umq_watch_reset(struct umq_watch *watch);
 uint64_t umq_watch_read(struct umq_watch *watch);
 
-/* Looks for all open watches. `posting`: the event of a receive that is being posted, or NULL. */
-void umq_watches_look(const struct event *posting);
+/* The thread is about to leave this call: looks for all open watches whose length the call may make shorter. */
+void umq_watches_look(enum fold_shape shape, const struct event *call);
 
 /* Says `found` of each nonblocking receive that is pending on the communicator: the rank that it names, or PEER_ANY,
  * and the tag, or TAG_ANY. The probes set it. For the only thread that calls MPI, also out of a signal. */

@@ -26,15 +26,23 @@ static void watch_set(struct umq_watch *watch, bool open)
         knobs_attend(open ? 1 : -1);
 }
 
-void umq_watches_look(const struct event *posting)
+/* The length sinks only when a receive returns or is posted. A completion call ends a receive that was pending. */
+static bool may_shorten(const struct umq *umq, enum fold_shape shape)
+{
+    if (shape == FOLD_COMPLETION)
+        return umq_receives(umq) != 0;
+    return shape != FOLD_SEND && shape != FOLD_POST_SEND && shape != FOLD_COLL && shape != FOLD_POST_COLL;
+}
+
+void umq_watches_look(enum fold_shape shape, const struct event *call)
 {
     for (struct umq_watch *w = __atomic_load_n(&watches, __ATOMIC_ACQUIRE); w; w = w->next) {
         if (!__atomic_load_n(&w->open, __ATOMIC_ACQUIRE))
             continue;
         if (umq_is_over(w->umq))
             watch_set(w, false); /* its handle can do nothing any more but be freed */
-        else
-            watch_look(w, true, posting);
+        else if (may_shorten(w->umq, shape))
+            watch_look(w, true, shape == FOLD_POST_RECV ? call : NULL);
     }
 }
 

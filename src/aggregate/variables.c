@@ -373,7 +373,8 @@ const struct variable variables[] = {
           "process, that it has not received, and for which it has no receive posted. " UMQ_LIMITS),
     OTHER("mpit_umq_length", HIGHWATERMARK, "", 1, 1, SOURCE_UMQ_HIGHEST, NAMES_NONE,
           "Unexpected messages, the most since start or reset. While a handle is started, every recorded call of this "
-          "process looks before it takes a message away, so that no height is missed. " COST_UMQ " " UMQ_LIMITS),
+          "process that may receive looks before it takes a message away, so that no height is missed. " COST_UMQ
+          " " UMQ_LIMITS),
     OTHER("MPI_T_UMQ_LENGTH", LEVEL, "", 1, 1, SOURCE_UMQ_NAMED, NAMES_NONE,
           "mpit_umq_length as an MPI_INT, under the name in the standard's example. It can be started and stopped; "
           "while it is stopped it keeps its value. " UMQ_LIMITS),

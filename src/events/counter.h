@@ -1,8 +1,9 @@
 /*
  * Counters of the system and of PAPI: which there are, and the places that they count for.
  *
- * A thread's counters are read where its outermost recorded calls begin and end. What they counted in between belongs
- * to the class of the call, the rest to outside of MPI; so the sum over the places is what the counter counted.
+ * A thread's counters are read where its outermost recorded calls begin and end, the system's at some of these places
+ * only (probes/oscounters.h). What they counted in between belongs to the class of the call, the rest to outside of
+ * MPI; so the sum over the places is what the counter counted.
  */
 #ifndef MPIT_EVENTS_COUNTER_H
 #define MPIT_EVENTS_COUNTER_H

@@ -124,7 +124,8 @@ enum record_kind {
                          bytes = ticks from there to the end of the last one */
     RECORD_COUNTER, /* bytes = counted inside of the call; peer and tag = the low and the high half of what was counted
                        outside of MPI before it; begin = the call's, duration = its kind, or CALL_NONE at the end of the
-                       thread, and above its 16 bits which counter (counter.h) */
+                       thread, or that of an earlier call whose share is known only now, and above its 16 bits which
+                       counter (counter.h) */
     RECORD_END,
 };
 

@@ -4,6 +4,7 @@
 #include "cancel.h"
 #include "demand.h"
 #include "log.h"
+#include "oscounters.h"
 #include "papi.h"
 #include "softevents.h"
 
@@ -14,16 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Of a thread. */
 struct counting {
-    bool inside;   /* of an outermost call, at whose begin they were read */
-    uint32_t seen; /* bits: the counter has been read before, and goes on from `last` */
-    uint64_t last[COUNTER_COUNT], outside[COUNTER_COUNT];
-    uint32_t read; /* bits: which were, when the call that is being left had returned */
-    uint64_t now[COUNTER_COUNT];
+    bool inside;     /* of an outermost call */
+    bool unrecorded; /* there is something in `counts` */
+    uint64_t counts[COUNTER_COUNT][PLACE_COUNT];
+    uint16_t calls[PLACE_COUNT]; /* the last one of each place */
+    struct os_counters os;
+    uint32_t seen; /* bits: the counter that was asked for has been read before, and goes on from `last` */
+    uint64_t last[COUNTER_COUNT];
     int group, fds[SOFT_EVENTS_MOST]; /* -1: there is none */
     struct papi_sets sets;
 };
@@ -42,7 +44,7 @@ static size_t soft_count, papi_count;
 static uint64_t read_ns;
 static char messages[MESSAGES_MOST][MESSAGE_BYTES];
 static size_t message_count;
-static bool os_wanted, os_judged, thread_failed;
+static bool thread_failed;
 
 __attribute__((format(printf, 1, 2))) static void message_add(const char *format, ...)
 {
@@ -55,24 +57,6 @@ __attribute__((format(printf, 1, 2))) static void message_add(const char *format
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
-
-static uint64_t time_ns(struct timeval time)
-{
-    return ((uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec) * 1000;
-}
-
-static uint32_t os_read(uint64_t now[COUNTER_COUNT])
-{
-    struct rusage usage;
-    if (!__atomic_load_n(&os_wanted, __ATOMIC_RELAXED) || getrusage(RUSAGE_THREAD, &usage) != 0)
-        return 0;
-    now[COUNTER_OS_TIME] = time_ns(usage.ru_stime);
-    now[COUNTER_SWITCHES_VOLUNTARY] = (uint64_t)usage.ru_nvcsw;
-    now[COUNTER_SWITCHES_INVOLUNTARY] = (uint64_t)usage.ru_nivcsw;
-    now[COUNTER_FAULTS_MINOR] = (uint64_t)usage.ru_minflt;
-    now[COUNTER_FAULTS_MAJOR] = (uint64_t)usage.ru_majflt;
-    return (1u << COUNTER_OS_END) - 1;
-}
 
 static uint32_t asked_read(struct counting *counting, uint64_t now[COUNTER_COUNT])
 {
@@ -133,13 +117,14 @@ static struct counting *counting_make(struct log *log)
     if (!counting)
         return NULL;
     char reason[PAPI_REASON_BYTES] = "";
-    int cancel = cancel_hold();
+    int error = errno, cancel = cancel_hold();
     bool good = counting_open(counting, reason);
     cancel_release(cancel);
     if (!good && !__atomic_exchange_n(&thread_failed, true, __ATOMIC_RELAXED))
         native_say("mpit: MPIT_PAPI_EVENTS: not all of them can be counted in thread %u (%s); what is missing is 0",
                    log->own.index, reason);
     log->counting = counting;
+    errno = error;
     return counting;
 }
 
@@ -150,98 +135,110 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
     if ((int64_t)(now - last) >= 0) /* the values may be signed, and pass through 0 */
         return now - last;
     uint32_t bit = 1u << counter;
-    if (counter >= COUNTER_ASKED && book.run.header->world_rank <= 0 &&
-        !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
+    if (book.run.header->world_rank <= 0 && !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
         native_say("mpit: MPIT_PAPI_EVENTS: %s has fallen by %" PRIu64
                    ": it is a level and no counter; what is counted is what it was seen to rise by",
                    asked[counter - COUNTER_ASKED].name, last - now);
     return 0;
 }
 
-/* What was counted since the last look belongs to outside of MPI. */
-static void outside_add(struct counting *counting, const uint64_t now[COUNTER_COUNT], uint32_t read)
+/* What was counted since the last look belongs to the place where the thread was. */
+static void asked_pass(struct counting *counting, enum counter_place place)
 {
-    for (unsigned i = 0; i < COUNTER_COUNT; i++)
-        if (read & counting->seen & (1u << i))
-            counting->outside[i] += grown(i, counting->last[i], now[i]);
-}
-
-static void last_set(struct counting *counting, const uint64_t now[COUNTER_COUNT], uint32_t read)
-{
-    for (unsigned i = 0; i < COUNTER_COUNT; i++)
-        if (read & (1u << i))
-            counting->last[i] = now[i];
+    uint64_t now[COUNTER_COUNT];
+    int error = errno;
+    if (!asked_count)
+        return;
+    uint32_t read = asked_read(counting, now);
+    for (unsigned i = COUNTER_ASKED; read >> i; i++) {
+        if (!(read & (1u << i)))
+            continue;
+        if (counting->seen & (1u << i))
+            counting->counts[i][place] += grown(i, counting->last[i], now[i]);
+        counting->last[i] = now[i];
+    }
     counting->seen = read;
+    counting->unrecorded |= read != 0;
+    errno = error;
 }
 
-static void counter_record(struct log *log, unsigned counter, unsigned kind, uint64_t begin, uint64_t inside)
+static bool os_read(struct counting *counting, uint64_t now)
+{
+    bool read = os_counters_read(&counting->os, now, counting->counts);
+    counting->unrecorded |= read;
+    return read;
+}
+
+/* A record for each place where the counter has counted. Behind a call, its own place has what came outside, too. */
+static void counter_record(struct log *log, unsigned counter, unsigned kind, uint64_t begin)
 {
     struct counting *counting = log->counting;
-    if (!counting->outside[counter] && !inside)
-        return;
-    struct event event = counter_event(counter, kind, begin, counting->outside[counter], inside);
-    counting->outside[counter] = 0;
-    fold_counter(&log->own.tally, &event);
-    log_commit(log, &event);
+    uint64_t *counts = counting->counts[counter];
+    unsigned here = kind == CALL_NONE ? PLACE_OUTSIDE : counter_place_of(kind);
+    for (unsigned place = 0; place < PLACE_COUNT; place++) {
+        uint64_t outside = place == here ? counts[PLACE_OUTSIDE] : 0;
+        uint64_t inside = place != PLACE_OUTSIDE ? counts[place] : 0;
+        if (!outside && !inside)
+            continue;
+        struct event event =
+            counter_event(counter, place == here ? kind : counting->calls[place], begin, outside, inside);
+        fold_counter(&log->own.tally, &event);
+        log_commit(log, &event);
+    }
+    memset(counts, 0, sizeof counting->counts[counter]);
 }
 
-static void os_judge(void);
-
-static void call_begins(struct log *log)
+static void counters_record(struct log *log, unsigned kind, uint64_t begin)
 {
-    int error = errno;
-    uint64_t now[COUNTER_COUNT];
+    log->counting->unrecorded = false;
+    for (unsigned i = 0; i < COUNTER_ASKED + asked_count; i++)
+        counter_record(log, i, kind, begin);
+}
+
+/* When the call begins: behind the readings. */
+static uint64_t call_begins(struct log *log)
+{
+    uint64_t now = clock_now();
     struct counting *counting = log->counting ? log->counting : counting_make(log);
-    if (counting) {
-        if (__atomic_load_n(&os_wanted, __ATOMIC_RELAXED) && !__atomic_load_n(&os_judged, __ATOMIC_RELAXED) &&
-            book.run.header->world_size)
-            os_judge();
-        uint32_t read = os_read(now);
-        read |= asked_read(counting, now);
-        outside_add(counting, now, read);
-        last_set(counting, now, read);
-        counting->inside = true;
-    }
-    errno = error;
+    if (!counting)
+        return now;
+    bool due = os_counters_pass(&counting->os, PLACE_OUTSIDE, now);
+    if (due && book.run.header->world_size)
+        os_counters_check();
+    bool read = due && os_read(counting, now);
+    asked_pass(counting, PLACE_OUTSIDE);
+    counting->inside = true;
+    return read || counting->seen ? clock_now() : now;
 }
 
 /* First of all, so that what mpit does with the call is not inside of it. */
-static void call_returned(struct log *log)
+static void call_returned(struct log *log, unsigned kind, uint64_t now)
 {
-    int error = errno;
     struct counting *counting = log->counting;
-    counting->read = asked_read(counting, counting->now);
-    counting->read |= os_read(counting->now);
-    errno = error;
+    enum counter_place own = counter_place_of(kind), place = counting->inside ? own : PLACE_OUTSIDE;
+    asked_pass(counting, place);
+    if (os_counters_pass(&counting->os, place, now))
+        os_read(counting, now);
+    counting->calls[own] = (uint16_t)kind;
+    counting->inside = false;
 }
 
 static void call_ended(struct log *log, const struct event *call)
 {
-    struct counting *counting = log->counting;
-    const uint64_t *now = counting->now;
-    if (!counting->inside)
-        outside_add(counting, now, counting->read);
-    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
-        bool counted = counting->inside && (counting->read & counting->seen & (1u << i));
-        counter_record(log, i, event_kind(call), call->begin, counted ? grown(i, counting->last[i], now[i]) : 0);
-    }
-    last_set(counting, now, counting->read);
-    counting->inside = false;
+    if (log->counting->unrecorded)
+        counters_record(log, event_kind(call), call->begin);
 }
 
 void counters_flush(struct log *log)
 {
     struct counting *counting = log ? log->counting : NULL;
-    uint64_t now[COUNTER_COUNT];
     if (!counting || counting->inside)
         return;
-    uint32_t read = asked_read(counting, now);
-    read |= os_read(now);
-    outside_add(counting, now, read);
-    last_set(counting, now, read);
-    uint64_t begin = clock_now();
-    for (unsigned i = 0; i < COUNTER_COUNT; i++)
-        counter_record(log, i, CALL_NONE, begin, 0);
+    uint64_t now = clock_now();
+    asked_pass(counting, PLACE_OUTSIDE);
+    os_counters_pass(&counting->os, PLACE_OUTSIDE, now);
+    os_read(counting, now);
+    counters_record(log, CALL_NONE, now);
 }
 
 static void thread_ends(struct log *log)
@@ -260,7 +257,7 @@ static void thread_ends(struct log *log)
 static void wanted_set(void)
 {
     static bool attending;
-    bool wanted = asked_count || __atomic_load_n(&os_wanted, __ATOMIC_SEQ_CST);
+    bool wanted = asked_count || os_counters_on();
     __atomic_store_n(&counters_wanted, wanted, __ATOMIC_SEQ_CST);
     if (__atomic_exchange_n(&attending, wanted, __ATOMIC_SEQ_CST) != wanted)
         knobs_attend(wanted ? 1 : -1);
@@ -268,47 +265,8 @@ static void wanted_set(void)
 
 static void os_changed(bool wanted)
 {
-    __atomic_store_n(&os_wanted, wanted, __ATOMIC_SEQ_CST);
+    os_counters_switch(wanted);
     wanted_set();
-}
-
-/* How exact a thread's time in the kernel is: it spins for a moment of processor time outside of the kernel, then in
- * it. Kernels that look at every tick where a thread is share the time out in the ratio of what they saw so far. */
-enum { JUDGE_NS = 400000 };
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static double kernel_share(bool calls)
-{
-    struct rusage before, after;
-    getrusage(RUSAGE_THREAD, &before);
-    uint64_t begin = cpu_ns(), end = begin;
-    while (end - begin < JUDGE_NS) {
-        if (calls)
-            for (int i = 0; i < 64; i++)
-                sched_getscheduler(0);
-        else
-            for (volatile int i = 0; i < 20000; i++)
-                ;
-        end = cpu_ns();
-    }
-    getrusage(RUSAGE_THREAD, &after);
-    return (double)(time_ns(after.ru_stime) - time_ns(before.ru_stime)) / (double)(end - begin);
-}
-
-static void os_judge(void)
-{
-    if (__atomic_exchange_n(&os_judged, true, __ATOMIC_RELAXED))
-        return;
-    double outside = kernel_share(false), inside = kernel_share(true);
-    bool exact = outside < 0.1 && inside > 0.2;
-    if (!exact && book.run.header->world_rank <= 0)
-        native_say("mpit: mpit_os_time is an estimate on this kernel (share/doc/counters.md)");
 }
 
 /* ---- what was asked for by name --------------------------------------------------------------------------------- */
@@ -517,6 +475,5 @@ void counters_tell(void (*say)(const char *format, ...))
 {
     for (size_t i = 0; i < message_count; i++)
         say("%s", messages[i]);
-    if (__atomic_load_n(&os_wanted, __ATOMIC_RELAXED))
-        os_judge();
+    os_counters_check();
 }

@@ -4,9 +4,11 @@
  *   started handle of mpit_os_*, mpit_os ──> demand ─┐
  *   mpit_papi_events ────────────────────────────────┴─> counters_wanted: all gates lead to the general bodies
  *
- *   probe_begin_mode ── counters_begin: outside += now - last ─┐
- *   the call                                                   ├─ getrusage; softevents.h; papi.h
- *   probe_leave_rare ── counters_end: a RECORD_COUNTER for each counter that has counted, folded as all events are
+ *   probe_begin_mode ── log_call_begins: outside += now - last ──┐
+ *   the call                                                     ├─ oscounters.h; softevents.h; papi.h
+ *   probe_leave_rare ── log_call_returned: place += now - last ──┘
+ *                       log_call_ended: a RECORD_COUNTER for each place where a counter has counted, folded as all
+ *                       events are
  *
  * What a thread has done since its last call is recorded when it ends, in MPI_Finalize for the thread that calls it. Of
  * other threads that are still there then, what they did since their last calls is not known.
@@ -19,10 +21,12 @@
 
 #include "linkage.h"
 
+#include <stdint.h>
+
 struct log;
 
 /* The call that a thread leaves has returned, before anything is done with it: beside those of log.h. */
-extern LIBRARY_LOCAL void (*log_call_returned)(struct log *log);
+extern LIBRARY_LOCAL void (*log_call_returned)(struct log *log, unsigned kind, uint64_t now);
 
 /* A run begins, before its book is opened: finds the events that were asked for, and makes their variables. */
 void counters_open(void);

@@ -19,8 +19,9 @@ __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 bool recorder_on;
 uint8_t call_modes[CALL_COUNT];
 bool counters_wanted;
-void (*log_call_begins)(struct log *log), (*log_call_returned)(struct log *log),
-    (*log_call_ended)(struct log *log, const struct event *call);
+uint64_t (*log_call_begins)(struct log *log);
+void (*log_call_returned)(struct log *log, unsigned kind, uint64_t now);
+void (*log_call_ended)(struct log *log, const struct event *call);
 void (*log_counting_ends)(struct log *log);
 void (*log_turned)(struct log *log);
 void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
@@ -311,11 +312,11 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
         probe_nest(probe, log);
     else
         stall_call_begin(&log->stall);
-    if ((probe->mode & MODE_COUNTERS) && probe->outer.call == CALL_NONE)
-        log_call_begins(log);
+    bool counted = (probe->mode & MODE_COUNTERS) && probe->outer.call == CALL_NONE;
+    uint64_t begin = counted ? log_call_begins(log) : 0;
     probe->weight = sample_next(log);
     if (probe->weight)
-        probe->begin = clock_now();
+        probe->begin = counted ? begin : clock_now();
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
@@ -377,7 +378,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     struct event_extension more = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out};
     bool counted = log->counting && outer->call == CALL_NONE;
     if (counted)
-        log_call_returned(log);
+        log_call_returned(log, event_kind(&event), event.begin + duration);
     event.comm = view ? (uint16_t)view->slot : 0;
     if (outer->call != CALL_NONE) {
         event.kind |= EVENT_NESTED;
@@ -392,7 +393,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     else if (call->fold == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
     if (RELAXED_LOAD(&knob_attendants))
-        umq_watches_look(call->fold == FOLD_POST_RECV ? &event : NULL);
+        umq_watches_look((enum fold_shape)call->fold, &event);
     struct event stalled;
     bool stall = log->stall.times && outer->call == CALL_NONE && stall_end(log, probe, &event, duration, &stalled);
     if (stall)

@@ -93,9 +93,9 @@ enum call_mode {
 extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
 /* Somebody asks for counters: calls have MODE_COUNTERS. */
 extern LIBRARY_LOCAL bool counters_wanted;
-/* An outermost call begins, has returned, and its event is written; NULL: nobody reads counters. */
-extern LIBRARY_LOCAL void (*log_call_begins)(struct log *log),
-    (*log_call_ended)(struct log *log, const struct event *call);
+/* An outermost call begins (gives the time when it does), and its event is written; NULL: nobody reads counters. */
+extern LIBRARY_LOCAL uint64_t (*log_call_begins)(struct log *log);
+extern LIBRARY_LOCAL void (*log_call_ended)(struct log *log, const struct event *call);
 /* A thread ends that reads them. */
 extern LIBRARY_LOCAL void (*log_counting_ends)(struct log *log);
 

@@ -5,6 +5,8 @@
  *     mpit-run --papi perf::PAGE-FAULTS,perf::TASK-CLOCK mpirun -n 2 counted     prints a line for each check
  *     mpirun -n 1 counted os                                        handles of mpit_os_faults
  *
+ * With `os` it prints as well how many faults the kernel has counted for its thread, from MPI_Init to MPI_Finalize.
+ *
  * Pages that nobody has touched are touched outside of MPI, in a reduction's function (collective), in a generalized
  * request's (completion), in an attribute's (other), by a receive from itself (p2p), and by threads that end. What MPI
  * does by itself in between is bounded by SLACK. The program asks the kernel for the same count: the sums have to
@@ -15,6 +17,7 @@
 
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,6 +284,27 @@ static void enumeration_check(void)
           PLACES);
 }
 
+static long faults_now(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt;
+}
+
+/* Calls that are too short to be read one by one, and pages between them. */
+static void short_calls(void)
+{
+    enum { CALLS = 100000 };
+    int flag;
+    char *memory = mmap(NULL, (size_t)PAGE * PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < CALLS; i++) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        if (i < PAGES)
+            ((volatile char *)memory)[(size_t)i * PAGE] = 1;
+    }
+    munmap(memory, (size_t)PAGE * PAGES);
+}
+
 /* Measured while a handle is started, and then not any more. */
 static void os_check(void)
 {
@@ -304,11 +328,14 @@ static void os_check(void)
 int main(int argc, char *argv[])
 {
     int provided, count = 0;
+    bool os = argc > 1 && strcmp(argv[1], "os") == 0;
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    long first = faults_now();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_T_pvar_session_create(&session);
-    if (argc > 1 && strcmp(argv[1], "os") == 0) {
+    if (os) {
         os_check();
+        short_calls();
     } else {
         MPI_T_pvar_handle handle = handle_of("mpit_papi_perf::PAGE-FAULTS", MPI_T_PVAR_CLASS_AGGREGATE, &count);
         check(count == PLACES, "a value for each place", (unsigned long long)count, PLACES);
@@ -324,7 +351,10 @@ int main(int argc, char *argv[])
         clock_check();
     }
     MPI_T_pvar_session_free(&session);
+    long before = faults_now();
     MPI_Finalize();
+    if (os)
+        printf("faults %ld %ld\n", before - first, faults_now() - first);
     MPI_T_finalize();
     return failures != 0;
 }

@@ -12,6 +12,7 @@ BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
 RUN, DUMP, SECONDS = BUILD + "/bin/mpit-run", BUILD + "/bin/mpit-dump", 200
 COUNTED = "%s/tests/counted-%s" % (BUILD, MPI)
 WORK = tempfile.mkdtemp(prefix="mpit-counters.")
+SLACK = 300  # as in counted.c
 SOFT = "perf::PAGE-FAULTS,perf::TASK-CLOCK"
 passed = failed = 0
 
@@ -125,11 +126,22 @@ def system():
     """Handles, and the option."""
     done = record("handles", [], 1, "os")
     lines_check("started handles", done)
-    done = record("os", ["--os", "--trace"], 2, "os")
+    done = record("os", ["--os", "--otf2"], 2, "os")
     job = job_of("os")
     faults = counters_of(job).get("minor page faults", {"places": {"completion": 0, "outside_mpi": 0}})
     say(faults["places"]["completion"] >= 2 * 2 * 3000 and faults["places"]["outside_mpi"] >= 2 * 3000,
         "--os counts where pages were touched", faults)
+    told = [list(map(int, line.split()[1:])) for line in done.stdout.splitlines() if line.startswith("faults ")]
+    least, most = (sum(rank[end] for rank in told) for end in (0, 1))
+    total = sum(faults["places"].values())
+    say(len(told) == 2 and total == faults["total"] and least - 2 * SLACK <= total <= most + 2 * SLACK,
+        "the sum over the places is what the kernel counted, short calls included", "%d, not %d to %d" % (total, least, most))
+    metrics = archive_values(WORK + "/os/otf2/traces.otf2")
+    last = sum(max(values) for (_, name), values in metrics.items() if name == "minor page faults")
+    say(all(values == sorted(values) for values in metrics.values()) and total - 2 * SLACK <= last <= total,
+        "so are the last values of the archive", "%d and %d" % (last, total))
+    check = dump("--check", WORK + "/os/otf2")
+    say(check.returncode == 0, "which is accepted", check.stdout + check.stderr)
     say(len([line for line in mpit_said(done) if "mpit_os_time" in line]) <= 1, "what the kernel cannot tell is said once",
         done.stderr)
     verify = dump("--verify", WORK + "/os")

@@ -372,7 +372,7 @@ static void watches_keep_the_highest(void **state)
     assert_int_equal(knob_rare_ticks, 0);
     assert_int_equal(umq_watch_read(&one), 2);
     page->peer[6].send.count = 6;
-    umq_watches_look(NULL);
+    umq_watches_look(FOLD_RECV, NULL);
     page->peer[6].send.count = 1;
     assert_int_equal(umq_watch_read(&one), 6);
     assert_int_equal(umq_watch_read(&two), 2);
@@ -381,7 +381,7 @@ static void watches_keep_the_highest(void **state)
     assert_int_equal(umq_watch_read(&one), 1);
     umq_watch_close(&one);
     page->peer[6].send.count = 9;
-    umq_watches_look(NULL);
+    umq_watches_look(FOLD_RECV, NULL);
     assert_int_equal(umq_watch_read(&one), 1);
     assert_int_equal(umq_watch_read(&two), 9);
     assert_int_equal(knob_rare_ticks, 0);
@@ -397,10 +397,10 @@ static void a_watch_ends_with_its_communicator(void **state)
     uint64_t rare = knob_rare_ticks;
     umq_watch_tie(&watch, umq_bind(comm));
     umq_watch_open(&watch);
-    umq_watches_look(NULL);
+    umq_watches_look(FOLD_RECV, NULL);
     assert_int_equal(knob_rare_ticks, 0);
     comm->freed = true;
-    umq_watches_look(NULL);
+    umq_watches_look(FOLD_SEND, NULL);
     assert_int_equal(knob_rare_ticks, rare); /* calls go the frequent path again, though the handle is there */
     umq_watch_close(&watch);
     assert_int_equal(knob_rare_ticks, rare);

@@ -72,8 +72,10 @@ HOT void other_fold(struct tally *tally, struct view *view, unsigned type, const
         break;
     case REQUEST_IO:
         fold_transferred(tally, &view->tally, done);
-        if (object_cells_wanted())
-            object_cells_add(OBJECT_FILE, done, 0);
+        if (object_cells_wanted()) {
+            struct event rare = *done; /* else it would have to be in memory for all of them */
+            object_cells_add(OBJECT_FILE, &rare, 0);
+        }
         break;
     default:
         fold_wait(tally, &view->tally);

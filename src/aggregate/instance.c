@@ -176,8 +176,8 @@ struct event_type event_types[EVENT_TYPES] = {
                       .bytes = sizeof(struct comm_instance),
                       ALL(comm_elements)},
     [WINDOW_CREATED] = {.name = "mpit_window_created",
-                        .description = "A window was made. call: item of enumeration mpit_call; number: the how "
-                                       "manieth on its communicator, 1 is the first; window, comm: handles as numbers. "
+                        .description = "A window was made. call: item of enumeration mpit_call; number: counts "
+                                       "the windows made on comm, from 1; window, comm: handles as numbers. "
                                        "Timestamp: return of the call.",
                         .bytes = sizeof(struct object_instance),
                         ALL(window_elements)},
@@ -187,8 +187,8 @@ struct event_type event_types[EVENT_TYPES] = {
                       .bytes = sizeof(struct object_instance),
                       ALL(window_elements)},
     [FILE_OPENED] = {.name = "mpit_file_opened",
-                     .description = "A file was opened. call: item of enumeration mpit_call; number: the how manieth "
-                                    "on its communicator, 1 is the first; file, comm: handles as numbers. Timestamp: "
+                     .description = "A file was opened. call: item of enumeration mpit_call; number: counts the files "
+                                    "opened on comm, from 1; file, comm: handles as numbers. Timestamp: "
                                     "return of the call.",
                      .bytes = sizeof(struct object_instance),
                      ALL(file_elements)},

@@ -50,7 +50,7 @@ enum event_type_id {
     EVENT_TYPES
 };
 
-/* Types that the calls in question raise on their way out of line anyway: frequent calls stay as fast for them. */
+/* Types raised only by calls that are out of line anyway: listening to them does not slow down other calls. */
 #define TYPES_OF_RARE_CALLS                                                                                            \
     (UINT64_C(1) << COLLECTIVE_BEGIN | UINT64_C(1) << COMM_CREATION | UINT64_C(1) << COMM_FREEING |                    \
      UINT64_C(1) << WINDOW_CREATED | UINT64_C(1) << WINDOW_FREED | UINT64_C(1) << FILE_OPENED |                        \
@@ -116,7 +116,7 @@ struct comm_instance {
     unsigned long long comm, parent;
 };
 
-/* A window or a file: its handle, and the how manieth on its communicator it is. */
+/* A window or a file. number: counts those that were made on the communicator. */
 struct object_instance {
     int call, number;
     unsigned long long handle, comm;

@@ -1,7 +1,7 @@
 /*
  * Variables that exist for MPI_T alone, and not in run files and summaries. They are made out of what is there anyhow,
- * when somebody reads them, and cost no call anything. Only those of windows and files are counted, while a handle
- * asks.
+ * when somebody reads them, and cost no call anything. The exception: those of windows and files are counted in
+ * the call while a handle is started.
  *
  * Totals: variables of the process that are the sums of variables of communicators.
  *

@@ -97,8 +97,8 @@ static void own_enter(const struct variable *variable)
  * Variables that are not listed, because no handle of them can be used:
  *
  *   mtl_psm2_*                                  Open MPI crashes, and nothing tells before whether it will (foreign.h)
- *   bound to other objects than communicators   mpit does not know when the object is freed; Open MPI's osc_rdma_* read
- *                                               at a wrong offset
+ *   bound to other objects than communicators   the library may crash when the object is gone; Open MPI's osc_rdma_*
+ *                                               read at a wrong offset
  *
  * A tool that ends at the first refusal would get none of the variables behind them. For its sake mpit's own variables
  * of windows and files stand behind all others of mpit (livevariables.c).

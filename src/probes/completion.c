@@ -503,6 +503,7 @@ void request_told(struct log *log, uint64_t handle, uint64_t begin)
     log->told_at = begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may keep the call out */
     comm_told(log, handle);
     log->told_events = cell_load(&log->own.tally.cells->events);
+    raise_finish(log);
 }
 
 /* This request was there when it was told: no later one of this thread has been given the same handle. */

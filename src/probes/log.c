@@ -369,6 +369,13 @@ static void below_commit(struct log *log, struct view *view, const struct fabric
     log_commit(log, &below->transfers);
 }
 
+/* More records stand behind its event, or tables are changed behind it. Then who does that calls raise_finish. */
+static bool call_goes_on(enum fold_shape shape)
+{
+    return shape == FOLD_COMPLETION || shape == FOLD_START || shape == FOLD_SENDRECV || shape == FOLD_COMM ||
+           shape == FOLD_RMA || shape == FOLD_IO;
+}
+
 void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
                       uint64_t bytes_out)
 {
@@ -425,8 +432,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     } else {
         __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     }
-    if (call->fold != FOLD_COMPLETION && call->fold != FOLD_START && call->fold != FOLD_SENDRECV &&
-        call->fold != FOLD_COMM)
+    if (!call_goes_on((enum fold_shape)call->fold))
         raise_finish(log);
 }
 

@@ -68,6 +68,7 @@ void mreceived_leave(struct probe *probe, const struct matched *matched, enum ca
         received_event(&event, matched->view, matched->no_process ? MPI_PROC_NULL : 0, room_of(result, count, type),
                        status);
     probe_leave(probe, FOLD_RECV, 0, matched->view, arrived ? MPI_SUCCESS : result, event, 0);
+    cut_raise(probe, kind, matched->view, result);
     if (over)
         request_release(probe->log, over);
 }

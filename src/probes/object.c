@@ -100,11 +100,12 @@ void object_freed(struct probe *probe, enum fold_shape shape, enum call kind, st
 {
     if (result != MPI_SUCCESS && on->view)
         objects_set(objects, handle, on->object);
+    bool window = shape == FOLD_RMA, freed = result == MPI_SUCCESS && on->view;
+    if (freed)
+        object_cells_close(window ? OBJECT_WINDOW : OBJECT_FILE, &on->object);
     leave(probe, shape, kind, on, result, PEER_NONE, 0);
-    if (result != MPI_SUCCESS || !on->view)
+    if (!freed)
         return;
-    bool window = shape == FOLD_RMA;
-    object_cells_close(window ? OBJECT_WINDOW : OBJECT_FILE, &on->object);
     object_tell(probe, window ? WINDOW_FREED : FILE_CLOSED, kind, handle, on);
     comm_let_go(on->view->comm);
 }

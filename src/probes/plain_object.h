@@ -69,6 +69,7 @@ HOT bool plain_object_leave(struct log *log, uint64_t begin, enum fold_shape sha
             struct probe probe = PROBE_OF_PLAIN;                                                                       \
             struct accessed on = plain_object(view, number);                                                           \
             rare;                                                                                                      \
+            probe_finish(&probe);                                                                                      \
         }                                                                                                              \
         log_out(log, 0);                                                                                               \
         return result;                                                                                                 \

@@ -1,6 +1,7 @@
 #include "raising.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_ROOM = 64 };
 
@@ -39,6 +40,12 @@ static int native_rank(int32_t peer)
                                   : peer;
 }
 
+/* The program's handle; 0: it has been freed, and may be the handle of another one. */
+static uint64_t handle_of(const struct comm *comm)
+{
+    return comm && !__atomic_load_n(&comm->freed, __ATOMIC_ACQUIRE) ? comm->handle : 0;
+}
+
 struct message {
     enum message_direction direction;
     int32_t peer, tag;
@@ -62,7 +69,7 @@ static void message_raise(struct log *log, enum event_type_id id, const struct c
                                                       .call = (int)message.call,
                                                       .bytes = message.bytes,
                                                       .time_ns = clock_ns(book.scale, end - begin),
-                                                      .comm = comm->handle};
+                                                      .comm = handle_of(comm)};
 }
 
 static void level_raise(struct log *log, enum event_type_id id, const struct comm *comm, uint64_t ticks,
@@ -97,7 +104,7 @@ static void collective_raise(struct log *log, const struct comm *comm, const str
                                                             .bytes_in = failed ? 0 : event->bytes,
                                                             .bytes_out = failed ? 0 : bytes_out,
                                                             .time_ns = clock_ns(book.scale, end - event->begin),
-                                                            .comm = comm->handle};
+                                                            .comm = handle_of(comm)};
 }
 
 static void access_raise(struct log *log, enum event_type_id id, const struct comm *comm, const struct event *event,
@@ -112,37 +119,57 @@ static void access_raise(struct log *log, enum event_type_id id, const struct co
                                                     .failed = failed,
                                                     .bytes = failed ? 0 : event->bytes,
                                                     .time_ns = clock_ns(book.scale, duration),
-                                                    .comm = comm->handle};
+                                                    .comm = handle_of(comm)};
 }
 
-static void error_raise(struct log *log, const struct view *view, enum call kind, uint64_t end)
+/* What is raised for calls that are rare reads the clock: such a call may be one that is not timed. */
+static struct instance *rare_add(struct log *log, enum event_type_id id, const struct comm *comm)
 {
-    struct instance *instance =
-        listened(CALL_ERROR) ? instance_add(log, CALL_ERROR, view ? view->comm : NULL, end) : NULL;
+    return listened(id) ? instance_add(log, id, comm, clock_now()) : NULL;
+}
+
+void raise_error(struct log *log, const struct view *view, enum call kind, int code)
+{
+    const struct comm *comm = view ? view->comm : NULL;
+    struct instance *instance = rare_add(log, CALL_ERROR, comm);
     int class = MPI_ERR_UNKNOWN;
     if (!instance)
         return;
-    native.Error_class(log->error, &class);
-    instance->error = (struct error_instance){
-        .call = (int)kind, .code = log->error, .error_class = class, .comm = view ? view->comm->handle : 0};
+    native.Error_class(code, &class);
+    instance->error =
+        (struct error_instance){.call = (int)kind, .code = code, .error_class = class, .comm = handle_of(comm)};
 }
 
 void raise_stall(struct log *log, const struct view *view, const struct event *stalled)
 {
-    struct instance *instance =
-        listened(CALL_STALLED) ? instance_add(log, CALL_STALLED, view ? view->comm : NULL, log->own.tally.end) : NULL;
+    const struct comm *comm = view ? view->comm : NULL;
+    struct instance *instance = rare_add(log, CALL_STALLED, comm);
     if (instance)
-        instance->stall = (struct stall_instance){.call = (int)log->raised_by,
-                                                  .time_ns = clock_ns(book.scale, stalled->bytes),
-                                                  .comm = view ? view->comm->handle : 0};
+        instance->stall = (struct stall_instance){
+            .call = (int)log->raised_by, .time_ns = clock_ns(book.scale, stalled->bytes), .comm = handle_of(comm)};
 }
 
 void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind)
 {
-    struct instance *instance = listened(id) ? instance_add(log, id, comm, log->own.tally.end) : NULL;
+    struct instance *instance = rare_add(log, id, comm);
     if (instance)
         instance->life = (struct comm_instance){
-            .call = (int)kind, .size = comm->size, .comm = comm->handle, .parent = comm->up ? comm->up->handle : 0};
+            .call = (int)kind, .size = comm->size, .comm = comm->handle, .parent = handle_of(comm->up)};
+}
+
+void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,
+                  enum call kind)
+{
+    struct instance *instance = rare_add(log, id, comm);
+    if (!instance)
+        return;
+    instance->object =
+        (struct object_instance){.call = (int)kind, .number = (int)number, .handle = handle, .comm = handle_of(comm)};
+    if (id != WINDOW_CREATED && id != FILE_OPENED)
+        return;
+    struct instance made = *instance; /* first of all */
+    memmove(log->raised + 1, log->raised, (log->raised_count - 1) * sizeof made);
+    log->raised[0] = made;
 }
 
 void raise_call(struct log *log, const struct view *view, const struct event *event, uint64_t duration,
@@ -153,7 +180,7 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
     log->raised_count = 0; /* what is left over is of a time when somebody listened */
     log->raised_by = (enum call)call;
     if (event->kind & EVENT_FAILED)
-        error_raise(log, view, (enum call)call, end);
+        raise_error(log, view, (enum call)call, log->error);
     if (!view)
         return;
     const struct comm *comm = view->comm;
@@ -217,7 +244,7 @@ static void request_raise(struct log *log, const struct comm *comm, const struct
                                                       .outcome = (int)outcome,
                                                       .bytes = outcome == OUTCOME_DONE ? event->bytes : 0,
                                                       .time_ns = clock_ns(book.scale, end - event->begin),
-                                                      .comm = comm->handle};
+                                                      .comm = handle_of(comm)};
 }
 
 /* What a request that has ended, one way or the other, leaves behind. */
@@ -331,17 +358,6 @@ void raise_begin(struct log *log, const struct view *view, enum call kind)
     if (!instance)
         return;
     instance->collective =
-        (struct collective_instance){.call = kind, .coll = call_table[kind].op, .comm = view->comm->handle};
+        (struct collective_instance){.call = kind, .coll = call_table[kind].op, .comm = handle_of(view->comm)};
     raised_deliver(log);
-}
-
-void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,
-                  enum call kind)
-{
-    struct instance *instance = listened(id) ? instance_add(log, id, comm, log->own.tally.end) : NULL;
-    if (!instance)
-        return;
-    instance->object =
-        (struct object_instance){.call = (int)kind, .number = (int)number, .handle = handle, .comm = comm->handle};
-    raise_finish(log);
 }

@@ -8,8 +8,8 @@
  *   probe_leave_rare ── raise_call ──> log.raised        log_record ── raise_record ──> log.raised
  *   raise_finish     ── log.raised ──> instances_deliver
  *
- * Calls that write records behind their own event, and so are finished later: those of FOLD_COMPLETION, FOLD_START and
- * FOLD_COMM, which call raise_finish, and FOLD_SENDRECV, whose last record does.
+ * Calls that write records or change tables behind their own event are finished later: those of FOLD_COMPLETION,
+ * FOLD_START, FOLD_COMM, FOLD_RMA and FOLD_IO, which call raise_finish, and FOLD_SENDRECV, whose last record does.
  *
  * Who may run with whom: a log belongs to its thread.
  */
@@ -28,9 +28,12 @@ void raise_record(struct log *log, const struct view *view, const struct event *
 void raise_begin(struct log *log, const struct view *view, enum call kind);
 /* `comm` was made or freed by the call, which raise_finish ends. */
 void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind);
-/* A window or file was made or freed by a call that has been left: at once. */
+/* A window or file was made or freed by a call that has been left. One that was made is told of in front of the call.
+ */
 void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,
                   enum call kind);
+/* The call has returned this error. */
+void raise_error(struct log *log, const struct view *view, enum call kind, int code);
 /* How long the call waited: `stalled` is its record. Behind raise_call. */
 void raise_stall(struct log *log, const struct view *view, const struct event *stalled);
 void raise_finish_slow(struct log *log);

@@ -44,6 +44,14 @@ void received_event(struct event *event, struct view *view, int source, uint64_t
         view_page_select(view, event->peer);
 }
 
+void cut_raise(const struct probe *probe, enum call kind, const struct view *view, int result)
+{
+    if (result == MPI_SUCCESS || !receive_arrived(result) || probe_is_quiet(probe))
+        return;
+    raise_error(probe->log, view, kind, result);
+    raise_finish(probe->log);
+}
+
 void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
                     int64_t count, MPI_Datatype type, const MPI_Status *status)
 {
@@ -53,6 +61,7 @@ void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct v
     if (arrived)
         received_event(&event, view, source, room_of(result, count, type), status);
     probe_leave(probe, FOLD_RECV, 0, view, arrived ? MPI_SUCCESS : result, event, 0);
+    cut_raise(probe, kind, view, result);
 }
 
 /* There was no memory for it: its levels go down at once. */
@@ -134,14 +143,17 @@ void exchanged_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct 
     if (probe_is_quiet(probe))
         return;
     partner_set(probe, MPI_PROC_NULL);
-    if (!arrived)
+    if (!arrived) {
+        raise_finish(log);
         return;
+    }
     received_event(&received, view, source, room_of(result, recvcount, recvtype), status);
     if (begin && log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
     log->own.tally.message_weight = probe_weight(probe);
     LOG_RECORD(log, view, &received, 0, fold_receive(&log->own.tally, &view->tally, &received));
     log->own.tally.message_weight = 1;
+    cut_raise(probe, kind, view, result);
 }
 
 struct request *request_of(struct probe *probe, const struct posted *posted)

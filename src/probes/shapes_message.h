@@ -39,6 +39,8 @@ HOT bool receive_arrived(int result)
 uint64_t room_of(int result, int64_t count, MPI_Datatype type);
 /* Fills what a status tells of a received message. */
 void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status);
+/* Behind a receive that was cut off: it has arrived, and the call has returned an error all the same. */
+void cut_raise(const struct probe *probe, enum call kind, const struct view *view, int result);
 void received_leave(struct probe *probe, enum call kind, MPI_Comm comm, struct view *view, int result, int source,
                     int64_t count, MPI_Datatype type, const MPI_Status *status);
 

@@ -39,7 +39,7 @@ HOT unsigned op_flags(MPI_Op op)
 
 /* It was made on this communicator, which it holds until it is freed. */
 void object_made(struct objects *objects, uint64_t handle, struct object *object, struct comm *comm);
-/* Tells that the call, which has been left, made it. */
+/* Tells that the call, which has been left, made it: in front of the call itself. */
 void object_announce(struct probe *probe, enum call kind, const struct objects *objects, uint64_t handle,
                      const struct accessed *on);
 /* `kind`: with op_flags. */
@@ -84,6 +84,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         leave;                                                                                                         \
         if (result == MPI_SUCCESS)                                                                                     \
             object_announce(&probe, kind, objects, OBJECT_HANDLE(*made), &on);                                         \
+        probe_finish(&probe);                                                                                          \
         probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
@@ -106,6 +107,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         probe.log->freeing_handle = outer_handle;                                                                      \
         probe.log->freeing_object = outer_object;                                                                      \
         object_freed(&probe, shape, kind, objects, handle, &on, result);                                               \
+        probe_finish(&probe);                                                                                          \
         probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
@@ -118,6 +120,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
             return NEXT(name) call;                                                                                    \
         int result = BELOW(probe.log, (*next.name)call);                                                               \
         leave;                                                                                                         \
+        probe_finish(&probe);                                                                                          \
         probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)
@@ -200,6 +203,7 @@ void file_deleted(struct probe *probe, enum call kind, int result, const char *f
         int result = BELOW(probe.log, (*next.name)call);                                                               \
         file_transferred(&probe, kind, OBJECT_HANDLE(fh), &on, result, result == MPI_SUCCESS ? (asked) : 0, at,        \
                          status);                                                                                      \
+        probe_finish(&probe);                                                                                          \
         probe_close(&probe);                                                                                           \
         return result;                                                                                                 \
     } while (0)

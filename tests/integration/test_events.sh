@@ -25,12 +25,13 @@ agrees() {
 
 # A trace in which callbacks have called MPI is counted again, and is the same.
 replayed() {
-    local mpi=$1
-    if record="$build/bin/mpit-run --quiet --trace --output $work/run" launch "$mpi" 2 "$build/tests/listener-$mpi" \
+    local mpi=$1 program=$2
+    shift 2
+    if record="$build/bin/mpit-run --quiet --trace --output $work/run" launch "$mpi" 2 "$build/tests/$program-$mpi" "$@" \
         >"$work/out" 2>&1 </dev/null && "$build/bin/mpit-dump" --verify "$work/run" >"$work/out" 2>&1; then
-        ok "$mpi: the trace of a program with listeners equals the tallies"
+        ok "$mpi: the trace of $program equals the tallies"
     else
-        not_ok "$mpi: the trace of a program with listeners equals the tallies" "$work/out"
+        not_ok "$mpi: the trace of $program equals the tallies" "$work/out"
     fi
     rm -rf "$work/run"
 }
@@ -108,7 +109,8 @@ for mpi in openmpi mpich; do
     done
     agrees "$mpi: four threads" $mpi 1 listener threads
     agrees "$mpi: communicators, windows, files, errors, stalls; any communicator" $mpi 2 eventlife "$work/file"
-    replayed $mpi
+    replayed $mpi listener
+    replayed $mpi eventlife "$work/file"
     header $mpi
     exported $mpi
 done

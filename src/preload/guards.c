@@ -1,6 +1,6 @@
 /*
  * libmpit-sampler.so: trampolines in front of functions of the C library, preloaded only where samples are asked for.
- * Their gates lead to the next definition until a recorder writes its own there (src/probes/shield.h).
+ * Their gates lead to the next definition until a recorder writes its own there (src/probes/sampler/shield.h).
  */
 #define _GNU_SOURCE
 #include "preload.h"

@@ -7,8 +7,8 @@
  * and MPIX_End_monitor take under their lock, all options on. Prints nanoseconds, and pairs of clock reads of this run;
  * the least, and the median, of many. "cold": other memory was walked through in between.
  */
-#include "commreuse.h"
-#include "difference.h"
+#include "registry/commreuse.h"
+#include "monitor/difference.h"
 #include "ledgerfixture.h"
 
 #include <pthread.h>

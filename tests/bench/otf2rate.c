@@ -6,8 +6,8 @@
  * the rates is below LEAST.
  */
 #define _GNU_SOURCE
-#include "otf2.h"
-#include "rundir.h"
+#include "archive/otf2.h"
+#include "job/rundir.h"
 
 #include <otf2/otf2.h>
 

@@ -1,8 +1,8 @@
 /*
  * scale RANKS: the parts of mpit that all ranks of a job share, carried on to jobs that no machine here can run.
  *
- * The summary's reduction is the code of the library itself (summary_pack, _unpack, _merge), along the same binomial
- * tree as src/probes/reduction.c, for a job whose processes form a square: each is in MPI_COMM_WORLD, MPI_COMM_SELF,
+ * The summary's reduction is the code of the library itself (summary_pack, _unpack, _merge), along a binomial
+ * tree, for a job whose processes form a square: each is in MPI_COMM_WORLD, MPI_COMM_SELF,
  * its row and its column. The tree is walked in depth, so that only the parts of one path are in memory; the time of a
  * process is when its own work and that of the processes it waits for is done. The totals are compared.
  *
@@ -13,7 +13,7 @@
  *     message_KiB  the longest message
  *     path_KiB     the most memory of parts that a process has at once: its own and the one that arrives
  */
-#include "summary.h"
+#include "summary/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>

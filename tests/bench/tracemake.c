@@ -7,10 +7,10 @@
  * tests of what reads large traces.
  */
 #include "calls.h"
-#include "clock.h"
-#include "pack.h"
+#include "clock/clock.h"
+#include "format/pack.h"
 #include "traceappend.h"
-#include "variables.h"
+#include "figures/variables.h"
 
 #include <err.h>
 #include <stdio.h>

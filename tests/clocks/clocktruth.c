@@ -8,8 +8,8 @@
  * measured.
  */
 #include "fault.h"
-#include "rundir.h"
-#include "clockmessages.h"
+#include "job/rundir.h"
+#include "job/clockmessages.h"
 
 #include "calls.h"
 

@@ -1,5 +1,5 @@
 /* Blocks of events, packed (pack.h) and by column (columns.h), of any bytes; and any events there and back. */
-#include "columns.h"
+#include "format/columns.h"
 
 #include <stdlib.h>
 #include <string.h>

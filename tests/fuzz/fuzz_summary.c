@@ -1,9 +1,9 @@
 /* Summaries: the flat form that ranks send each other, and that lies in NAME.summary. An input is a list of patches. */
 #define _GNU_SOURCE
 #include "patched.h"
-#include "reader.h"
+#include "reader/reader.h"
 #include "runfixture.h"
-#include "summary.h"
+#include "summary/summary.h"
 
 #include <err.h>
 #include <stdio.h>

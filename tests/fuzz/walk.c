@@ -1,10 +1,10 @@
 #include "walk.h"
 
-#include "readergaps.h"
-#include "replay.h"
-#include "replaypart.h"
-#include "samples.h"
-#include "summary.h"
+#include "reader/readergaps.h"
+#include "replay/replay.h"
+#include "replay/replaypart.h"
+#include "format/samples.h"
+#include "summary/summary.h"
 
 #include <stdlib.h>
 #include <string.h>

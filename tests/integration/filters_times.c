@@ -5,9 +5,9 @@
  *   0   none has, nor has a message
  *   N   times are N times those of the calls that were timed: multiples of N in ticks, and not all of them 0
  */
-#include "cells.h"
-#include "compact.h"
-#include "reader.h"
+#include "figures/cells.h"
+#include "format/compact.h"
+#include "reader/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

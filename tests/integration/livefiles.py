@@ -1,4 +1,4 @@
-"""Where the live files of a run directory lie: in the spools of this node (src/events/spool.h)."""
+"""Where the live files of a run directory lie: in the spools of this node (src/events/writer/spool.h)."""
 import glob
 import os
 

@@ -2,6 +2,7 @@
 
 usage: manual.py BUILD SOURCE
 """
+import glob
 import os
 import re
 import shutil
@@ -38,7 +39,7 @@ def long_options(text):
 def options_of_source(tool):
     """What the tool takes, as its table for getopt_long has it."""
     return {"--" + name for name in re.findall(r'\{"([a-z0-9-]+)",\s*(?:no|required|optional)_argument',
-                                               read(SOURCE, "tools", COMMAND_LINES.get(tool, tool) + ".c"))}
+                                               read(*glob.glob(f"{SOURCE}/tools/*/{COMMAND_LINES.get(tool, tool)}.c")))}
 
 
 def options_of_page(tool):

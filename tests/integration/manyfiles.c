@@ -3,7 +3,7 @@
  * run file: copies with other ranks, hosts and numbers of the job. What is nothing but zeros becomes a hole. Names do
  * not follow the ranks, as those of a launcher do not.
  */
-#include "runfile.h"
+#include "format/runfile.h"
 
 #include <err.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
  */
 #include "runfixture.h"
 
-#include "clock.h"
+#include "clock/clock.h"
 
 #include <err.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* samplecount FILE.mpit: what samples a run file has, one line of JSON for each of its threads. */
-#include "reader.h"
-#include "samples.h"
+#include "reader/reader.h"
+#include "format/samples.h"
 
 #include <err.h>
 #include <inttypes.h>

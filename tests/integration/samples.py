@@ -46,10 +46,10 @@ def constant(path, name):
         return int(re.search(r"\b%s = (\d+)" % name, file.read()).group(1))
 
 
-RUN_VERSION = constant("src/events/runfile.h", "RUN_VERSION")
-FLAT_VERSION = constant("src/aggregate/summaryflat.c", "FLAT_VERSION")
-RUN_VERSION_LEAST = constant("src/events/runfile.h", "RUN_VERSION_LEAST")
-FLAT_VERSION_LEAST = constant("src/aggregate/summaryflat.c", "FLAT_VERSION_LEAST")
+RUN_VERSION = constant("src/events/format/runfile.h", "RUN_VERSION")
+FLAT_VERSION = constant("src/aggregate/summary/summaryflat.c", "FLAT_VERSION")
+RUN_VERSION_LEAST = constant("src/events/format/runfile.h", "RUN_VERSION_LEAST")
+FLAT_VERSION_LEAST = constant("src/aggregate/summary/summaryflat.c", "FLAT_VERSION_LEAST")
 RUN_SAMPLES, SUMMARY_SAMPLES = "%s/run-%d" % (SAMPLES, RUN_VERSION), "%s/summary-%d" % (SAMPLES, FLAT_VERSION)
 SHOWN = [(shape, mode) for shape in SHAPES for mode in MODES if mode != "--profile" or shape == "sampled"]
 EXPECTED = [("%s/%s.mpit.xz" % (RUN_SAMPLES, shape), mode) for shape, mode in SHOWN]

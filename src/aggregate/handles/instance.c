@@ -1,0 +1,265 @@
+#include "handles/instance.h"
+
+#include "registry/book.h"
+#include "settings/knobs.h"
+
+#include <mpit/instrument_interface.h>
+
+#include <pthread.h>
+
+#define INT(structure, field)                                                                                          \
+    {                                                                                                                  \
+#field, ELEMENT_INT, offsetof(struct structure, field)                                                         \
+    }
+#define WIDE(structure, field)                                                                                         \
+    {                                                                                                                  \
+#field, ELEMENT_UNSIGNED_LONG_LONG, offsetof(struct structure, field)                                          \
+    }
+
+static const struct event_element message_elements[] = {
+    INT(message_instance, direction), INT(message_instance, peer),   INT(message_instance, tag),
+    INT(message_instance, call),      WIDE(message_instance, bytes), WIDE(message_instance, time_ns),
+    WIDE(message_instance, comm),
+};
+static const struct event_element posted_elements[] = {
+    INT(message_instance, direction), INT(message_instance, peer),   INT(message_instance, tag),
+    INT(message_instance, call),      WIDE(message_instance, bytes), WIDE(message_instance, comm),
+};
+static const struct event_element begin_elements[] = {
+    INT(collective_instance, call),
+    INT(collective_instance, coll),
+    WIDE(collective_instance, comm),
+};
+static const struct event_element collective_elements[] = {
+    INT(collective_instance, call),     INT(collective_instance, coll),      INT(collective_instance, root),
+    INT(collective_instance, failed),   WIDE(collective_instance, bytes_in), WIDE(collective_instance, bytes_out),
+    WIDE(collective_instance, time_ns), WIDE(collective_instance, comm),
+};
+static const struct event_element request_elements[] = {
+    INT(request_instance, call),     INT(request_instance, completed_by), INT(request_instance, peer),
+    INT(request_instance, tag),      INT(request_instance, outcome),      WIDE(request_instance, bytes),
+    WIDE(request_instance, time_ns), WIDE(request_instance, comm),
+};
+static const struct event_element level_elements[] = {
+    WIDE(level_instance, level),
+    WIDE(level_instance, threshold),
+};
+static const struct event_element loss_elements[] = {
+    INT(loss_instance, cause),
+    WIDE(loss_instance, count),
+};
+static const struct event_element comm_elements[] = {
+    INT(comm_instance, call),
+    INT(comm_instance, size),
+    WIDE(comm_instance, comm),
+    WIDE(comm_instance, parent),
+};
+static const struct event_element window_elements[] = {
+    INT(object_instance, call),
+    INT(object_instance, number),
+    {"window", ELEMENT_UNSIGNED_LONG_LONG, offsetof(struct object_instance, handle)},
+    WIDE(object_instance, comm),
+};
+static const struct event_element file_elements[] = {
+    INT(object_instance, call),
+    INT(object_instance, number),
+    {"file", ELEMENT_UNSIGNED_LONG_LONG, offsetof(struct object_instance, handle)},
+    WIDE(object_instance, comm),
+};
+static const struct event_element error_elements[] = {
+    INT(error_instance, call),
+    INT(error_instance, code),
+    INT(error_instance, error_class),
+    WIDE(error_instance, comm),
+};
+static const struct event_element stall_elements[] = {
+    INT(stall_instance, call),
+    WIDE(stall_instance, time_ns),
+    WIDE(stall_instance, comm),
+};
+static const struct event_element rma_elements[] = {
+    INT(access_instance, call),   INT(access_instance, number), INT(access_instance, target),
+    INT(access_instance, failed), WIDE(access_instance, bytes), WIDE(access_instance, time_ns),
+    WIDE(access_instance, comm),
+};
+static const struct event_element io_elements[] = {
+    INT(access_instance, call),   INT(access_instance, number),   INT(access_instance, failed),
+    WIDE(access_instance, bytes), WIDE(access_instance, time_ns), WIDE(access_instance, comm),
+};
+
+#define ALL(list) .elements = (list), .element_count = sizeof(list) / sizeof(list)[0]
+
+struct event_type event_types[EVENT_TYPES] = {
+    [MESSAGE_POSTED] = {.name = "mpit_message_posted",
+                        .description =
+                            "A message was handed to MPI: a send, or a receive that a request stands for. "
+                            "direction: 0 send, 1 receive; peer and tag as the program gave them; call: item "
+                            "of enumeration mpit_call; bytes: of the message, or of the room for it. "
+                            "Timestamp: begin of the call.",
+                        .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                        .bound = true,
+                        .bytes = sizeof(struct message_instance),
+                        ALL(posted_elements)},
+    [MESSAGE_COMPLETED] = {.name = "mpit_message_completed",
+                           .description = "A message was sent or has arrived, and the program knows. direction: 0 "
+                                          "send, 1 receive; peer, tag, bytes: of the message; call: that posted it, "
+                                          "item of enumeration mpit_call; time_ns: nanoseconds since that call began. "
+                                          "Timestamp: return of the call that completed it.",
+                           .bound = true,
+                           .bytes = sizeof(struct message_instance),
+                           ALL(message_elements)},
+    [COLLECTIVE_BEGIN] = {.name = "mpit_collective_begin",
+                          .description = "A collective begins, before MPI is called. call: item of enumeration "
+                                         "mpit_call; coll: item of enumeration mpit_coll.",
+                          .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                          .bound = true,
+                          .bytes = sizeof(struct collective_instance),
+                          ALL(begin_elements)},
+    [COLLECTIVE_END] = {.name = "mpit_collective_end",
+                        .description = "A collective has ended in this process; a nonblocking one when its request "
+                                       "was completed. call: that began it, item of enumeration mpit_call; coll: item "
+                                       "of enumeration mpit_coll; root: MPI_UNDEFINED where there is none; failed: 1 "
+                                       "when MPI returned an error; bytes_in, bytes_out: what this process put in and "
+                                       "got out; time_ns: nanoseconds since the call began.",
+                        .bound = true,
+                        .bytes = sizeof(struct collective_instance),
+                        ALL(collective_elements)},
+    [REQUEST_COMPLETED] = {.name = "mpit_request_completed",
+                           .description = "A request was completed. call: that posted it, completed_by: that "
+                                          "completed it, items of enumeration mpit_call; peer, tag, bytes: of the "
+                                          "message (peer: the root in collectives, tag: -1 there); outcome: 0 done, 1 "
+                                          "failed, 2 cancelled; time_ns: nanoseconds since it was posted.",
+                           .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                           .bound = true,
+                           .bytes = sizeof(struct request_instance),
+                           ALL(request_elements)},
+    [PENDING_SENDS_OVER] = {.name = "mpit_pending_sends_over",
+                            .description = "The level of mpit_pending_sends went over the handle's threshold (hint "
+                                           "mpit_threshold), from at most that.",
+                            .verbosity = MPIT_VERBOSITY_TUNER,
+                            .bound = true,
+                            .threshold = true,
+                            .bytes = sizeof(struct level_instance),
+                            ALL(level_elements)},
+    [PENDING_RECVS_OVER] = {.name = "mpit_pending_recvs_over",
+                            .description = "The level of mpit_pending_recvs went over the handle's threshold (hint "
+                                           "mpit_threshold), from at most that.",
+                            .verbosity = MPIT_VERBOSITY_TUNER,
+                            .bound = true,
+                            .threshold = true,
+                            .bytes = sizeof(struct level_instance),
+                            ALL(level_elements)},
+    [PENDING_BYTES_OVER] = {.name = "mpit_pending_bytes_over",
+                            .description = "The level of mpit_pending_bytes, in bytes, went over the handle's "
+                                           "threshold (hint mpit_threshold), from at most that.",
+                            .verbosity = MPIT_VERBOSITY_TUNER,
+                            .bound = true,
+                            .threshold = true,
+                            .bytes = sizeof(struct level_instance),
+                            ALL(level_elements)},
+    [EVENT_LOST] = {.name = "mpit_event_lost",
+                    .description = "The recorder could not record something. cause: item of enumeration mpit_loss; "
+                                   "count: how often since the last such event. Timestamp: when it was noticed, at the "
+                                   "end of a call.",
+                    .bytes = sizeof(struct loss_instance),
+                    ALL(loss_elements)},
+    [COMM_CREATION] = {.name = "mpit_comm_created",
+                       .description = "A communicator was made. call: that made it, item of enumeration mpit_call; "
+                                      "size: processes in it (of the own group); comm, parent: handles as numbers, "
+                                      "parent 0 where there is none. Timestamp: when the program got it.",
+                       .bytes = sizeof(struct comm_instance),
+                       ALL(comm_elements)},
+    [COMM_FREEING] = {.name = "mpit_comm_freed",
+                      .description = "A communicator was freed. call: that freed it, item of enumeration mpit_call; "
+                                     "size: processes in it (of the own group); comm, parent: handles as numbers; comm "
+                                     "is none any more. Timestamp: return of that call.",
+                      .bytes = sizeof(struct comm_instance),
+                      ALL(comm_elements)},
+    [WINDOW_CREATED] = {.name = "mpit_window_created",
+                        .description = "A window was made. call: item of enumeration mpit_call; number: counts "
+                                       "the windows made on comm, from 1; window, comm: handles as numbers. "
+                                       "Timestamp: return of the call.",
+                        .bytes = sizeof(struct object_instance),
+                        ALL(window_elements)},
+    [WINDOW_FREED] = {.name = "mpit_window_freed",
+                      .description = "A window was freed. Elements as in mpit_window_created; window is no handle any "
+                                     "more. Timestamp: return of the call.",
+                      .bytes = sizeof(struct object_instance),
+                      ALL(window_elements)},
+    [FILE_OPENED] = {.name = "mpit_file_opened",
+                     .description = "A file was opened. call: item of enumeration mpit_call; number: counts the files "
+                                    "opened on comm, from 1; file, comm: handles as numbers. Timestamp: "
+                                    "return of the call.",
+                     .bytes = sizeof(struct object_instance),
+                     ALL(file_elements)},
+    [FILE_CLOSED] = {.name = "mpit_file_closed",
+                     .description = "A file was closed. Elements as in mpit_file_opened; file is no handle any more. "
+                                    "Timestamp: return of the call.",
+                     .bytes = sizeof(struct object_instance),
+                     ALL(file_elements)},
+    [CALL_ERROR] = {.name = "mpit_call_error",
+                    .description = "A recorded call of MPI returned an error. call: item of enumeration mpit_call; "
+                                   "code: what it returned; error_class: the class of that; comm: the communicator's "
+                                   "handle as a number, 0 where there is none. Timestamp: return of the call.",
+                    .bytes = sizeof(struct error_instance),
+                    ALL(error_elements)},
+    [CALL_STALLED] = {.name = "mpit_call_stalled",
+                      .description = "A call of MPI waited without progress. call: item of enumeration mpit_call; "
+                                     "time_ns: nanoseconds of that, as mpit_stall_time adds them; comm: the "
+                                     "communicator's handle as a number, 0 where there is none. Timestamp: return of "
+                                     "the call.",
+                      .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                      .bytes = sizeof(struct stall_instance),
+                      ALL(stall_elements)},
+    [RMA_CALL] = {.name = "mpit_rma_call",
+                  .description = "A call on a window has returned. call: item of enumeration mpit_call; number: of the "
+                                 "window on its communicator, as in mpit_window_created; target: rank, MPI_UNDEFINED "
+                                 "where there is none; failed: 1 when MPI returned an error; bytes: at the target; "
+                                 "time_ns: nanoseconds that the call took. Timestamp: its return.",
+                  .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                  .bound = true,
+                  .bytes = sizeof(struct access_instance),
+                  ALL(rma_elements)},
+    [IO_CALL] = {.name = "mpit_io_call",
+                 .description = "A call on a file has returned. call: item of enumeration mpit_call; number: of the "
+                                "file on its communicator, as in mpit_file_opened; failed: 1 when MPI returned an "
+                                "error; bytes: that it has transferred; time_ns: nanoseconds that the call took. "
+                                "Timestamp: its return.",
+                 .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+                 .bound = true,
+                 .bytes = sizeof(struct access_instance),
+                 ALL(io_elements)},
+};
+
+uint64_t listeners;
+uint64_t losses_told[LOSS_COUNT];
+void (*instance_sink)(struct instance *instances, size_t count, enum delivery_context context);
+
+static void listeners_set(uint64_t bit, bool on)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    uint64_t now = on ? listeners | bit : listeners & ~bit;
+    __atomic_store_n(&listeners, now, __ATOMIC_RELAXED);
+    knobs_listen((now & ~TYPES_OF_RARE_CALLS) != 0);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A new listener is not told of what was lost before. */
+static void losses_forget(void)
+{
+    for (unsigned cause = 0; book.run.header && cause < LOSS_COUNT; cause++)
+        __atomic_store_n(&losses_told[cause], __atomic_load_n(&book.run.header->lost[cause], __ATOMIC_RELAXED),
+                         __ATOMIC_RELAXED);
+}
+
+void event_type_heed(struct event_type *type, bool heard)
+{
+    if (heard && !type->heard && type == &event_types[EVENT_LOST])
+        losses_forget();
+    __atomic_store_n(&type->heard, heard, __ATOMIC_RELAXED);
+    if (type->heed)
+        type->heed(type, heard);
+    if (type >= event_types && type < event_types + EVENT_TYPES)
+        listeners_set(UINT64_C(1) << (type - event_types), heard);
+}

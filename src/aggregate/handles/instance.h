@@ -1,0 +1,193 @@
+/*
+ * Instances of MPI_T events: what is handed to the callbacks of a tool, and which event types there are.
+ *
+ *   probes ── make an instance ──> instances_deliver ──> mpit/events/delivery.c ── callbacks of the tool
+ *      │                                                   │
+ *      └── loads `listeners` <───── set while there are callbacks
+ *
+ * The probes know whether anybody listens, and mpit/ who; they meet here. `listeners` has a bit for each of mpit's own
+ * types. While one is set that the end of any call can raise, knob_rare_ticks is 0, and the frequent paths of the
+ * wrappers, which compare with that anyway, leave for the functions out of line that look at `listeners`: a program
+ * without listeners pays nothing there, and one load where a collective begins.
+ *
+ * Who may run with whom: types are added under a lock and never removed or changed; `listeners` and `heard` are changed
+ * by mpit/ and loaded relaxed by everybody. An instance belongs to the thread that made it.
+ */
+#ifndef MPIT_AGGREGATE_INSTANCE_H
+#define MPIT_AGGREGATE_INSTANCE_H
+
+#include "figures/cells.h"
+#include "base/linkage.h"
+#include "format/runfile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct comm;
+struct registration; /* mpit/events/registration.h */
+
+enum event_type_id {
+    MESSAGE_POSTED,
+    MESSAGE_COMPLETED,
+    COLLECTIVE_BEGIN,
+    COLLECTIVE_END,
+    REQUEST_COMPLETED,
+    PENDING_SENDS_OVER,
+    PENDING_RECVS_OVER,
+    PENDING_BYTES_OVER,
+    EVENT_LOST,
+    COMM_CREATION,
+    COMM_FREEING,
+    WINDOW_CREATED,
+    WINDOW_FREED,
+    FILE_OPENED,
+    FILE_CLOSED,
+    CALL_ERROR,
+    CALL_STALLED,
+    RMA_CALL,
+    IO_CALL,
+    EVENT_TYPES
+};
+
+/* Types raised only by calls that are out of line anyway: listening to them does not slow down other calls. */
+#define TYPES_OF_RARE_CALLS                                                                                            \
+    (UINT64_C(1) << COLLECTIVE_BEGIN | UINT64_C(1) << COMM_CREATION | UINT64_C(1) << COMM_FREEING |                    \
+     UINT64_C(1) << WINDOW_CREATED | UINT64_C(1) << WINDOW_FREED | UINT64_C(1) << FILE_OPENED |                        \
+     UINT64_C(1) << FILE_CLOSED | UINT64_C(1) << CALL_ERROR | UINT64_C(1) << CALL_STALLED)
+
+/* Those below the first are only in types of other libraries (instrument.h). */
+enum element_type { ELEMENT_INT, ELEMENT_UNSIGNED_LONG_LONG, ELEMENT_UNSIGNED, ELEMENT_UNSIGNED_LONG, ELEMENT_DOUBLE };
+
+struct event_element {
+    const char *name;
+    enum element_type type;
+    uint32_t displacement;
+};
+
+enum { ELEMENTS_MOST = 32 };
+
+struct event_type {
+    const char *name, *description;
+    bool bound;                    /* to a communicator, or to any */
+    bool threshold;                /* a level_instance: raised when its level goes over the handle's threshold */
+    uint8_t verbosity;             /* enum mpit_verbosity */
+    uint16_t bytes, element_count; /* element_count: at most ELEMENTS_MOST */
+    const struct event_element *elements;
+    const char *category;                              /* path; NULL: that of mpit's own */
+    void (*heed)(struct event_type *type, bool heard); /* NULL, or who wants to know */
+    bool gone;                                         /* its library has taken it away; there are no new handles */
+    bool heard;                                        /* there are callbacks; loaded relaxed by who raises it */
+    uint32_t hearers; /* registrations that have some, and the list of all: mpit/events/registration.c */
+    struct registration *registrations;
+};
+
+extern struct event_type event_types[EVENT_TYPES];
+
+/* What the types hold. Ranks, tags and roots are what the program's MPI calls them. comm, parent, handle: handles of
+ * the program's MPI as numbers; 0: none, or not known. */
+enum message_direction { DIRECTION_SEND, DIRECTION_RECV };
+
+struct message_instance {
+    int direction, peer, tag, call;
+    unsigned long long bytes, time_ns; /* time_ns: not in MESSAGE_POSTED */
+    unsigned long long comm;
+};
+
+struct collective_instance {
+    int call, coll;
+    int root, failed; /* from here on: COLLECTIVE_END alone, but for comm */
+    unsigned long long bytes_in, bytes_out, time_ns, comm;
+};
+
+enum request_outcome { OUTCOME_DONE, OUTCOME_FAILED, OUTCOME_CANCELLED };
+
+struct request_instance {
+    int call, completed_by, peer, tag, outcome;
+    unsigned long long bytes, time_ns, comm;
+};
+
+struct level_instance {
+    unsigned long long level, threshold;
+};
+
+struct comm_instance {
+    int call, size;
+    unsigned long long comm, parent;
+};
+
+/* A window or a file. number: counts those that were made on the communicator. */
+struct object_instance {
+    int call, number;
+    unsigned long long handle, comm;
+};
+
+struct error_instance {
+    int call, code, error_class;
+    unsigned long long comm;
+};
+
+struct stall_instance {
+    int call;
+    unsigned long long time_ns, comm;
+};
+
+/* A call on a window or a file. */
+struct access_instance {
+    int call, number, target, failed; /* target: not in IO_CALL */
+    unsigned long long bytes, time_ns, comm;
+};
+
+struct loss_instance {
+    int cause;
+    unsigned long long count;
+};
+
+struct instance {
+    struct event_type *type;
+    const struct comm *comm;
+    uint64_t ticks;
+    const void *more; /* the data, where it does not lie here */
+    union {
+        struct message_instance message;
+        struct collective_instance collective;
+        struct request_instance request;
+        struct level_instance level;
+        struct loss_instance loss;
+        struct comm_instance life;
+        struct object_instance object;
+        struct error_instance error;
+        struct stall_instance stall;
+        struct access_instance access;
+    };
+};
+
+/* A bit for each of event_types that somebody listens to. */
+extern LIBRARY_LOCAL uint64_t listeners;
+
+static inline bool listened(enum event_type_id id)
+{
+    return RELAXED_LOAD(&listeners) & (UINT64_C(1) << id);
+}
+
+/* header.lost as it was when EVENT_LOST was raised last. */
+extern uint64_t losses_told[LOSS_COUNT];
+
+/* Sets `heard` of a type, and what depends on it. */
+void event_type_heed(struct event_type *type, bool heard);
+
+/* What a callback must be able to bear where instances are delivered; in the order of MPI_T_cb_safety. */
+enum delivery_context { CONTEXT_FREE, CONTEXT_IN_MPI, CONTEXT_THREADS };
+
+/* Where instances go: set by mpit/ when the first handle is made; release, pairs with the acquire below. */
+extern void (*instance_sink)(struct instance *instances, size_t count, enum delivery_context context);
+
+/* Calls the callbacks. The caller holds no lock and has nothing half done: they may call MPI in CONTEXT_FREE. */
+static inline void instances_deliver(struct instance *instances, size_t count, enum delivery_context context)
+{
+    void (*sink)(struct instance *, size_t, enum delivery_context) = __atomic_load_n(&instance_sink, __ATOMIC_ACQUIRE);
+    if (sink)
+        sink(instances, count, context);
+}
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Meters: what a handle of a counter, sum or timer has counted since it was started.
+ *
+ * One pair (pair.h) for each element, and one in front of them:
+ *
+ *     running:  value = what all threads have counted until now + word        start: word -= now     reset: word = -now
+ *     stopped:  value = word                                                  stop:  word += now     reset: word = 0
+ *
+ *     tag       owner : 24 | version : 32 | changes : 8       an element runs while its version is odd
+ *
+ * Each of these is one compare-and-swap of the pair: when anything has changed the element between the look at it and
+ * the swap, the operation looks again. So a read-and-reset begins anew with exactly the sample that it has returned,
+ * and all 64 bits of a value can be written and overflow. What is counted between sample and swap is behind the
+ * operation; a read that falls between the two sees it on top of the old value, and nothing is lost or doubled.
+ *
+ * start and stop set the version that is wanted in the pair in front, and then bring every element that has an older
+ * one up to it. Who interrupts a start with a stop leaves all elements with the newer version, which the start then
+ * does not touch: all elements end in the state of the last of them.
+ *
+ * The memory of a meter is used again for others and never unmapped. Every operation names the owner whose meter it
+ * thinks it is; once that has given the meter back, its tags are another's and no swap of an old operation succeeds.
+ *
+ * Everything but meter_acquire and meter_release is lock-free and async-signal-safe, on the same meter too.
+ */
+#ifndef MPIT_AGGREGATE_METER_H
+#define MPIT_AGGREGATE_METER_H
+
+#include "handles/objectcells.h"
+
+/* A copy of what an operation has to know; `pairs` are of the owner only as long as their tags say so. */
+struct meter {
+    const struct variable *variable;
+    const struct comm *comm;     /* NULL: not bound to one */
+    struct object_cells *object; /* of the window or file that it is bound to; NULL: to none */
+    uint64_t *pairs;             /* count + 1 */
+    uint32_t count;
+    uint32_t owner; /* not 0, 24 bits */
+    uint32_t cell;  /* of a view, which element 0 is the sum of; METER_CELLS: an element is more than that */
+    uint32_t step;  /* from there to the next element's */
+    bool timer;     /* counted in ticks, read in nanoseconds */
+};
+
+enum { METER_OWNER_BITS = 24 };
+#define METER_CELLS UINT32_MAX
+
+/* Completes a new meter, of which variable, comm, count and owner are set: stopped at 0; false without memory. Callers
+ * of acquire and release exclude each other, and are no signal handlers. */
+bool meter_acquire(struct meter *meter);
+void meter_release(struct meter *meter);
+
+/* False: it is not the owner's any more. Values are in nanoseconds where the variable is a timer. */
+bool meter_start(const struct meter *meter);
+bool meter_stop(const struct meter *meter);
+bool meter_reset(const struct meter *meter);
+bool meter_write(const struct meter *meter, const uint64_t *values);
+bool meter_read(const struct meter *meter, uint64_t *values);
+bool meter_readreset(const struct meter *meter, uint64_t *values);
+
+#endif

@@ -1,0 +1,123 @@
+#include "instruments/instrument.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool instrument_run_open; /* under the register's lock */
+
+static uint64_t items_write(const struct instrument_enumeration *names)
+{
+    struct instrument_enumeration *known = (struct instrument_enumeration *)(uintptr_t)names;
+    if (!known || known->items_offset)
+        return known ? known->items_offset : 0;
+    uint64_t offset;
+    struct item_record *items = run_alloc(&book.run, known->count * sizeof *items, &offset);
+    if (!items)
+        return 0;
+    for (uint32_t i = 0; i < known->count; i++) {
+        items[i].value = known->items[i].value;
+        snprintf(items[i].name, sizeof items[i].name, "%s", known->items[i].name);
+    }
+    known->items_offset = offset;
+    return offset;
+}
+
+static const char *unit_of(const struct instrument *instrument)
+{
+    if (instrument->kind == INSTRUMENT_REGION || instrument->class != MPIT_CLASS_TIMER)
+        return "";
+    return instrument_is_double(instrument) ? "s" : "ns";
+}
+
+static void values_copy(struct instrument_instance *instance)
+{
+    const struct instrument *instrument = instance->instrument;
+    uint64_t *values = instance->published;
+    if (!values)
+        return;
+    if (instrument->kind == INSTRUMENT_REGION) { /* what was moved to it or from it; the rest is in blocks of cells */
+        cell_store(&values[0], cell_load(&instance->moved.count));
+        cell_store(&values[1], cell_load(&instance->moved.time));
+        return;
+    }
+    for (uint32_t i = 0; i < instrument->count; i++)
+        cell_store(&values[i], instrument_value(instance, instrument->class, i));
+    cell_store(&values[instrument->count], instrument_value(instance, MPIT_CLASS_HIGHWATERMARK, 0));
+    cell_store(&values[instrument->count + 1], instrument_value(instance, MPIT_CLASS_LOWWATERMARK, 0));
+}
+
+void instrument_record_make(struct instrument_instance *instance)
+{
+    const struct instrument *instrument = instance->instrument;
+    uint64_t offset, values = 0;
+    if (instrument->kind != INSTRUMENT_VARIABLE && instrument->kind != INSTRUMENT_REGION)
+        return;
+    struct instrument_record *record = run_alloc(&book.run, sizeof *record, &offset);
+    if (record)
+        instance->published =
+            run_alloc(&book.run, (instrument->count + INSTRUMENT_EXTREMES) * sizeof(uint64_t), &values);
+    if (!record)
+        return; /* counted as lost */
+    record->id = instance->id;
+    record->kind = instrument->kind;
+    record->class = instrument->class;
+    record->classes = instrument->classes;
+    record->type = instrument->type;
+    record->count = instrument->count;
+    record->comm = instance->comm ? instance->comm->slot : 0;
+    record->items = items_write(instrument->names);
+    record->item_count = record->items ? instrument->names->count : 0;
+    record->values = instance->published_offset = values;
+    snprintf(record->name, sizeof record->name, "%s", instrument->name);
+    snprintf(record->unit, sizeof record->unit, "%s", unit_of(instrument));
+    snprintf(record->component, sizeof record->component, "%s", instrument->component);
+    snprintf(record->description, sizeof record->description, "%.*s", (int)sizeof record->description - 1,
+             instrument->description);
+    values_copy(instance);
+    __atomic_store_n(&instance->record, record, __ATOMIC_RELEASE); /* pairs with instrument_publish */
+    if (offset)
+        run_link(&book.run, &book.run.header->first_instrument, &record->next, offset);
+}
+
+void instrument_record_tie(struct instrument_instance *instance)
+{
+    __atomic_store_n(&instance->record->comm, instance->comm->slot, __ATOMIC_RELAXED);
+    values_copy(instance);
+    __atomic_store_n(&instance->record->values, instance->published_offset, __ATOMIC_RELEASE);
+}
+
+void instrument_record_publish(struct instrument_instance *instance)
+{
+    if (instance->record)
+        values_copy(instance);
+}
+
+void instrument_record_leave(struct instrument_instance *instance, const struct comm *sum)
+{
+    bool region = instance->instrument->kind == INSTRUMENT_REGION; /* it needs what was moved */
+    values_copy(instance);
+    if (!region)
+        __atomic_store_n(&instance->record->values, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&instance->record->comm, sum->slot, __ATOMIC_RELAXED);
+}
+
+void instrument_run_begin(void)
+{
+    instrument_lock();
+    instrument_run_open = true;
+    for (uint32_t i = 0; i < instrument_count(); i++)
+        for (struct instrument_instance *at = instrument_at(i)->instances; at; at = at->next)
+            if (!at->record)
+                instrument_record_make(at);
+    instrument_unlock();
+}
+
+void instrument_publish(void)
+{
+    for (uint32_t i = 0; i < instrument_count(); i++) {
+        struct instrument_instance *at = __atomic_load_n(&instrument_at(i)->instances, __ATOMIC_ACQUIRE);
+        for (; at; at = at->next)
+            if (__atomic_load_n(&at->record, __ATOMIC_ACQUIRE) && !__atomic_load_n(&at->waits, __ATOMIC_ACQUIRE))
+                values_copy(at);
+    }
+}

@@ -1,0 +1,49 @@
+/*
+ * What happened between two snapshots (snapshot.h), as the public structures that monitor windows report.
+ *
+ *   interval ─> comms, colls, calls, counters     arrays in the difference, used again by the next one
+ *
+ * A communicator that has lost its slot in between is in a sum by then, with all that it ever counted; what the first
+ * snapshot had of it is taken off there. So nothing is lost or counted twice, whatever became of the slots.
+ *
+ * Who may run with whom: a difference belongs to one thread at a time. It takes the book's lock for the names.
+ */
+#ifndef MPIT_AGGREGATE_DIFFERENCE_H
+#define MPIT_AGGREGATE_DIFFERENCE_H
+
+#include "mpit/monitor_report.h"
+#include "monitor/snapshot.h"
+
+enum { WARNINGS_MOST = 8 };
+
+struct comm_words {
+    char name[COMM_NAME_BYTES], label[COMM_LABEL_BYTES];
+};
+
+struct difference {
+    MPIX_Monitor_interval interval;
+    MPIX_Monitor_comm *comms;
+    struct comm_words *words; /* of each, and of the communicators of calls behind them */
+    uint32_t comm_room;
+    MPIX_Monitor_coll *colls;
+    uint32_t coll_room;
+    MPIX_Monitor_call *calls;
+    uint32_t call_room;
+    MPIX_Monitor_counter counters[COUNTER_ASKED_MOST];
+    bool whole;
+};
+
+/* `options`: enum MPIX_Monitor_option; what belongs to none of them is 0. `only`: the window's communicator, or NULL.
+ */
+void difference_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                     const struct comm *only, unsigned options);
+void difference_free(struct difference *difference);
+
+/* Which parts snapshots need for these options. */
+unsigned difference_parts(unsigned options);
+
+/* What cannot be told, and why: texts that live as long as the library. Returns how many. */
+unsigned difference_warnings(const struct difference *difference, const struct snapshot *begin,
+                             const struct snapshot *end, unsigned options, const char *warnings[WARNINGS_MOST]);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * Snapshots of the book, for windows that are differences of two (difference.h).
+ *
+ *   snapshot ── process    cells of all threads, summed; calls under way, one by one
+ *           ├── tape       [record of a communicator][record] ...      8-byte words, used again by the next snapshot
+ *           └── index      slot ──> where on the tape; 0: it had counted nothing
+ *
+ *   record     cells of all threads for the communicator, summed, without what cannot have counted: buckets outside of
+ *              the smallest and the largest message that there ever was, collectives where there was none
+ *
+ * Most of what a communicator's 3 KB of cells could count is 0, and a window is opened and closed in less than the time
+ * of a message: so a snapshot of a communicator is some 30 words and the buckets between its extremes.
+ *
+ * Slots go from one communicator to the next (commreuse.h); their cells then go to a sum. `lives` of a record says
+ * which one it was. A snapshot during a move is taken again, under the book's lock.
+ *
+ * The begin of the first communication since a snapshot is no difference: it is an extreme of the cells, which
+ * SNAPSHOT_BEGIN takes out of them (windows.h) and gives to all snapshots that are open, in record.first.
+ *
+ * Who may run with whom: recorders go on meanwhile. Snapshots exclude each other (the caller has a lock); they are no
+ * part of any call's path. Not for signal handlers.
+ */
+#ifndef MPIT_AGGREGATE_SNAPSHOT_H
+#define MPIT_AGGREGATE_SNAPSHOT_H
+
+#include "registry/book.h"
+
+enum snapshot_part {
+    SNAPSHOT_MESSAGES = 1,
+    SNAPSHOT_COLLECTIVES = 2,
+    SNAPSHOT_OTHER = 4,
+};
+
+/* Figures of comm_cells that are neither by size nor by kind, in the order of the cells. */
+enum comm_sum_cell {
+    SUM_P2P_TIME,
+    SUM_WAIT_TIME,
+    SUM_COMM_TIME,
+    SUM_RMA_TIME,
+    SUM_IO_TIME,
+    SUM_RMA_BYTES,
+    SUM_IO_BYTES,
+    SUM_TRANSFER_TIME,
+    SUM_P2P_DONE,
+    SUM_TIMEOUTS,
+    SUM_LARGE,
+    SUM_COLL_BYTES,
+    SUM_STALL_TIME,
+    SUM_FABRIC_TIME,
+    SUM_TRANSFERS,
+    SUM_TRANSFER_SPAN,
+    SUM_COUNT
+};
+
+/* Behind it on the tape: message_cells of the sends and then of the receives of buckets low .. high - 1; if it has
+ * them, coll_time, coll_count, coll_execution and coll_size_count. */
+struct comm_snapshot {
+    uint64_t first;        /* the earliest begin since then that was taken out of the cells; LOW_NEUTRAL: none */
+    uint64_t first_beside; /* at this moment: what the cells had that was not taken out */
+    uint64_t last;         /* end of the last communication; 0: there was none */
+    uint32_t slot, lives;
+    uint32_t low, high, collectives, freed;
+    int32_t size, rank, remote_size; /* of the one that had the slot then */
+    uint32_t is_sum;
+    uint64_t pending[3]; /* sends, receives, bytes */
+    uint64_t sum[SUM_COUNT];
+};
+
+/* A call under way. */
+struct call_snapshot {
+    uint32_t thread, call, slot;
+    int32_t tid, peer;
+    bool charged; /* its class is one that is charged to `slot` */
+    uint64_t since, ticks;
+};
+
+enum { FABRIC_SNAPSHOT_CELLS = 6 }; /* time, polls, empty polls, time of polls, operations, bytes */
+
+struct process_snapshot {
+    uint64_t events, folded, stalled; /* ticks in calls that returned, and of those stalled */
+    uint64_t progress;                /* ticks in calls under way */
+    uint32_t threads, calls;
+    bool fabric_watched, fabric_known, counters_known; /* known: and there is a library to watch */
+    uint64_t fabric[FABRIC_SNAPSHOT_CELLS];
+    uint64_t counters[COUNTER_COUNT][PLACE_COUNT];
+};
+
+struct snapshot {
+    uint64_t ticks;
+    unsigned parts;
+    bool whole; /* false: there was no memory for all of it */
+    struct process_snapshot process;
+    struct call_snapshot *calls;
+    uint32_t call_room;
+    uint32_t slots, slot_room; /* slots that there were */
+    uint32_t *index;
+    uint64_t *tape;
+    size_t used, room;     /* words */
+    struct snapshot *next; /* of those that are open */
+};
+
+enum snapshot_edge {
+    SNAPSHOT_BEGIN, /* an interval begins here (and another may end) */
+    SNAPSHOT_END,   /* none does */
+};
+
+/* Looks at everything now; of `only` alone where that is not NULL. */
+void snapshot_take(struct snapshot *snapshot, const struct comm *only, unsigned parts, enum snapshot_edge edge);
+/* An interval is open that begins with it: it gets the begins of first communications. */
+void snapshot_open(struct snapshot *snapshot);
+void snapshot_close(struct snapshot *snapshot);
+/* Memory for what there is now, touched, so that taking it asks for none. False: there is none. */
+bool snapshot_prepare(struct snapshot *snapshot);
+void snapshot_free(struct snapshot *snapshot);
+/* The child of a fork has none. */
+void snapshots_forget(void);
+
+/* The record of a slot, or NULL. */
+static inline struct comm_snapshot *snapshot_of(const struct snapshot *snapshot, uint32_t slot)
+{
+    uint32_t at = slot < snapshot->slots ? snapshot->index[slot] : 0;
+    return at ? (struct comm_snapshot *)(snapshot->tape + at) : NULL;
+}
+
+/* The run ends: whoever has windows ends them. NULL: nobody. */
+extern LIBRARY_LOCAL void (*snapshot_run_ends)(void);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * Who had the slots before: records of communicators that have lost theirs (runfile.h, comm_past). The latest are in
+ * the run file; before one is overwritten that a trace needs, all of them are appended to it.
+ *
+ * Under the book's lock.
+ */
+#ifndef MPIT_AGGREGATE_COMMPAST_H
+#define MPIT_AGGREGATE_COMMPAST_H
+
+#include "format/runfile.h"
+
+#include <stdbool.h>
+
+/* Makes place for the records, once. False: no memory (counted). */
+bool comm_past_open(void);
+/* Notes a record: a copy, with the time of its last event and the slot of its sum. */
+void comm_past_add(const struct comm_record *record, uint64_t end_ticks, uint32_t sum);
+
+#endif

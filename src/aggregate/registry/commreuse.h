@@ -1,0 +1,67 @@
+/*
+ * Slots of freed communicators, used again.
+ *
+ *   freed ──> comm ──> comm ──> ... ──> comm            in the order in which the last reference to each went
+ *              └ the next communicator is made out of it: same slot, views and cells; what these had counted is added
+ *                to a sum (commsum.h), and who it was is noted in the run file's past (commpast.h)
+ *
+ * A communicator that was freed keeps its slot and its figures until COMMS_KEPT others have been freed behind it, so
+ * that a program that makes few shows all of them by name. It is used again only when nobody refers to it:
+ *
+ *   holds   its own life, until MPI_Comm_free has returned; children that live (their end is charged to it); windows
+ *           and files that were made on it; requests, but for those that the plain path has posted (comm_pending_visit)
+ *   bound   handles of MPI_T, whose readers must never see another's values
+ *   calls   of other threads that are on it now, which their states in the run file tell
+ *
+ * No new request refers to a communicator that was freed. So one look at those that hold nothing tells of all that were
+ * freed before, and the next one is only taken for those that were freed since, or were found then.
+ *
+ * Who may run with whom: `holds` belongs to whoever is in MPI, with locked instructions only under MPI_THREAD_MULTIPLE;
+ * `bound` is changed by any thread; everything else happens under the book's lock, by a thread that makes or frees a
+ * communicator. Nobody else looks at a communicator that nobody refers to, but for readers that walk through all of
+ * them: they see cells of before or of after.
+ */
+#ifndef MPIT_AGGREGATE_COMMREUSE_H
+#define MPIT_AGGREGATE_COMMREUSE_H
+
+#include "registry/book.h"
+
+enum { COMMS_KEPT = 256, COMM_SUMS_MOST = 256 };
+
+/* Says `found` of the communicator of each request that does not hold it. NULL: there are none such. */
+extern LIBRARY_LOCAL void (*comm_pending_visit)(void (*found)(struct comm *comm));
+
+/* The last one let go of it. */
+void comm_abandoned(struct comm *comm);
+
+static inline void comm_hold(struct comm *comm)
+{
+    if (book.concurrent)
+        __atomic_add_fetch(&comm->holds, 1, __ATOMIC_RELAXED);
+    else
+        comm->holds++;
+}
+
+/* Release and acquire: what the others did with it is done. */
+static inline void comm_let_go(struct comm *comm)
+{
+    uint32_t left = book.concurrent ? __atomic_sub_fetch(&comm->holds, 1, __ATOMIC_ACQ_REL) : --comm->holds;
+    if (__builtin_expect(left == 0, 0))
+        comm_abandoned(comm);
+}
+
+static inline void comm_bind(const struct comm *comm)
+{
+    __atomic_add_fetch(&((struct comm *)(uintptr_t)comm)->bound, 1, __ATOMIC_RELAXED);
+}
+
+static inline void comm_unbind(const struct comm *comm)
+{
+    __atomic_sub_fetch(&((struct comm *)(uintptr_t)comm)->bound, 1, __ATOMIC_RELEASE);
+}
+
+/* A freed communicator's place for a new one, without a name, handle or figures; NULL: there is none that may be used.
+ * `needed`: also one that would be kept. Under the book's lock; comm_reused says that the record is whole again. */
+struct comm *comm_reuse(const struct comm_facts *facts, bool needed);
+
+#endif

@@ -1,0 +1,277 @@
+#include "replay/replaying.h"
+
+#include "registry/commsum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct replayed_comm *replayed_comm_make(struct replay *replay, uint32_t slot)
+{
+    struct replayed_comm *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return NULL;
+    comm->cells.message_low = comm->cells.span_first = LOW_NEUTRAL;
+    comm->tally.cells = &comm->cells;
+    shared_cells_clear(&comm->shared);
+    comm->tally.shared = &comm->shared;
+    comm->tally.page_number = UINT32_MAX;
+    replay->comms[slot] = comm;
+    return comm;
+}
+
+void replayed_comm_free(struct replayed_comm *comm)
+{
+    for (struct replayed_page *page = comm ? comm->pages : NULL, *next; page; page = next) {
+        next = page->next;
+        free(page);
+    }
+    free(comm);
+}
+
+bool replayed_page_select(struct replayed_comm *comm, int32_t peer)
+{
+    uint32_t number = (uint32_t)peer / PEERS_PER_PAGE;
+    if (peer < 0 || (comm->tally.page && comm->tally.page_number == number))
+        return true;
+    struct replayed_page *page = comm->pages;
+    while (page && page->number != number)
+        page = page->next;
+    if (!page) {
+        page = calloc(1, sizeof *page);
+        if (!page)
+            return false;
+        page->number = number;
+        page->next = comm->pages;
+        comm->pages = page;
+    }
+    comm->tally.page = &page->cells;
+    comm->tally.page_number = number;
+    return true;
+}
+
+/* The slot goes to the next communicator: what the one before has counted goes to its sum, as it did then. */
+static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
+{
+    const struct comm_record *record = replay->reader->comms[comm->number];
+    struct replayed_comm *sum = replay->comms[record->sum];
+    if (comm->number < replay->reader->slot_count || !record->sum ||
+        (!sum && !(sum = replayed_comm_make(replay, record->sum))))
+        return false;
+    comm_cells_move(&sum->cells, &comm->cells, true);
+    for (struct replayed_page *page = comm->pages; page; page = page->next) {
+        if (!replayed_page_select(sum, (int32_t)(page->number * PEERS_PER_PAGE)))
+            return false;
+        peer_cells_move(sum->tally.page, &page->cells);
+    }
+    shared_cells_sum(&sum->shared, &comm->shared);
+    shared_cells_clear(&comm->shared);
+    return true;
+}
+
+/* The communicator of an event, which is none or has a slot; false: it cannot be told, or there is no memory. */
+static bool comm_at(struct replay *replay, const struct event *event, struct replayed_comm **comm)
+{
+    uint32_t slot = event->comm, number = run_reader_comm(replay->reader, event);
+    *comm = NULL;
+    if (!number) {
+        bool had = slot && slot < replay->reader->slot_count && replay->reader->comms[slot];
+        replay->nameless += had;
+        return !had;
+    }
+    *comm = replay->comms[slot];
+    if (!*comm && !(*comm = replayed_comm_make(replay, slot)))
+        return false;
+    if ((*comm)->number != number && (*comm)->number && !comm_sum(replay, *comm))
+        return false;
+    const struct comm_record *record = replay->reader->comms[number];
+    (*comm)->number = number;
+    (*comm)->tally.peers = (uint32_t)(record->remote_size ? record->remote_size : record->size);
+    return true;
+}
+
+/* At the end of a thread's events: those that have lost their slots go to their sums. */
+static bool comms_sum(struct replay *replay)
+{
+    for (uint32_t slot = 1; slot < replay->reader->slot_count; slot++) {
+        struct replayed_comm *comm = replay->comms[slot];
+        if (comm && comm->number >= replay->reader->slot_count && !comm_sum(replay, comm))
+            return false;
+    }
+    return true;
+}
+
+/* An event with what follows it where it is wide. */
+struct whole_event {
+    struct event event;
+    union {
+        struct event event;
+        struct event_extension extension;
+    } more;
+    uint64_t records;
+};
+
+/* Folds what is wanted. */
+static bool event_count(struct replay *replay, const struct whole_event *whole)
+{
+    const struct event *event = &whole->event;
+    bool instrument = event_kind(event) >= RECORD_END; /* its peer is no rank */
+    struct replayed_comm *comm = NULL;
+    if ((!instrument && !comm_at(replay, event, &comm)) || (comm && !replayed_page_select(comm, event->peer)))
+        return false;
+    replay->thread.events += whole->records;
+    replay->tally.region = NULL;
+    if (event_kind(event) == EVENT_REGION && run_reader_instrument(replay->reader, (uint32_t)event->peer))
+        replay->tally.region = &replay->regions[event->peer];
+    if (EVENT_KIND_IS_FABRIC(event_kind(event))) {
+        if (!run_reader_provider(replay->reader, (uint32_t)event->peer))
+            return false;
+        replay->tally.fabric =
+            (struct fabric_tally){.cells = &replay->fabric[event->peer], .pending = &replay->pending[event->peer]};
+    }
+    fold(&replay->tally, comm ? &comm->tally : NULL, event, &whole->more.extension);
+    return true;
+}
+
+/* ---- a part ------------------------------------------------------------------------------------------------------ */
+
+/* No record of another event: a call, or what stands between calls. */
+static bool event_is_call(const struct event *event)
+{
+    return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
+}
+
+static bool nest_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks)
+{
+    if (sieve->nest_count == sieve->nest_room) {
+        size_t room = sieve->nest_room ? 2 * sieve->nest_room : 16;
+        struct replayed_nest *nests = realloc(sieve->nests, room * sizeof *nests);
+        if (!nests)
+            return false;
+        sieve->nests = nests;
+        sieve->nest_room = room;
+    }
+    sieve->nests[sieve->nest_count++] = (struct replayed_nest){begin, ticks};
+    return true;
+}
+
+/*
+ * The time in MPI is that of calls which lie in no other: here, in no other wanted one. Calls come in the order of
+ * their returns, so those inside of a call wait for it.
+ */
+static void nest_take(struct replay *replay, struct whole_event *whole, bool wanted)
+{
+    struct replay_sieve *sieve = replay->sieve;
+    uint64_t begin = whole->event.begin, ticks = event_duration(&whole->event, &whole->more.extension);
+    bool nested = whole->event.kind & EVENT_NESTED;
+    while (wanted && sieve->nest_count && sieve->nests[sieve->nest_count - 1].begin >= begin)
+        replay->thread.nested_time += sieve->nests[--sieve->nest_count].ticks;
+    if (!nested)
+        sieve->nest_count = 0;
+    else if (wanted && !nest_push(sieve, begin, ticks))
+        sieve->out_of_memory = true;
+    if (wanted)
+        whole->event.kind &= (uint16_t)~EVENT_NESTED; /* not to be taken off by the fold */
+}
+
+/* What of the wanted calls opened the first session or closed the last, as header.session_ticks has it of all: the one
+ * returned before the run began, the other is the last of its kind. */
+static void session_take(struct replay *replay, const struct whole_event *whole, bool wanted)
+{
+    const struct run_header *header = &replay->reader->header;
+    struct replay_sieve *sieve = replay->sieve;
+    unsigned kind = event_kind(&whole->event);
+    uint64_t begin = whole->event.begin, ticks = event_duration(&whole->event, &whole->more.extension);
+    if (kind == CALL_MPI_Session_init && wanted && begin < header->init_ticks)
+        sieve->session_ticks += ticks;
+    if (kind == CALL_MPI_Session_finalize && begin >= header->finalize_ticks && begin >= sieve->session_closed) {
+        sieve->session_closed = begin;
+        sieve->closing_ticks = wanted ? ticks : 0;
+    }
+}
+
+static bool sieve_passes(struct replay *replay, struct whole_event *whole, bool torn)
+{
+    struct replay_sieve *sieve = replay->sieve;
+    const struct replay_choice *choice = sieve->choice;
+    struct event *event = &whole->event;
+    uint32_t number = event_kind(event) < RECORD_END ? run_reader_comm(replay->reader, event) : 0;
+    if (!event_is_call(event)) {
+        if (torn)
+            sieve->call = false; /* its call is missing */
+        return sieve->call && (number && !sieve->bound ? choice->has_comm(choice->data, number) : sieve->comm);
+    }
+    sieve->call = choice->has_call(choice->data, event, &whole->more.extension);
+    sieve->comm = choice->has_comm(choice->data, number);
+    sieve->bound = number != 0;
+    bool wanted = sieve->call && sieve->comm;
+    if (event_kind(event) >= CALL_COUNT)
+        return wanted;
+    nest_take(replay, whole, wanted);
+    session_take(replay, whole, wanted);
+    sieve->calls += wanted;
+    return wanted;
+}
+
+/* Folds what is not wanted, into cells that nobody looks at. */
+static void event_pass(struct replay *replay, const struct whole_event *whole)
+{
+    struct replay_sieve *sieve = replay->sieve;
+    struct tally *tally = &replay->tally;
+    struct comm_tally comm = {.cells = &sieve->spare_comm, .shared = &sieve->spare_shared, .page = &sieve->spare_page};
+    bool instrument = event_kind(&whole->event) >= RECORD_END;
+    tally->cells = &sieve->spare;
+    tally->fabric_calls = &sieve->spare_fabric;
+    if (!instrument || event_kind(&whole->event) == EVENT_PASSED)
+        fold(tally, whole->event.comm ? &comm : NULL, &whole->event, &whole->more.extension);
+    tally->cells = &replay->thread;
+    tally->fabric_calls = &replay->fabric_calls;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+static bool event_take(struct replay *replay, struct event_cursor *cursor, const struct event *from)
+{
+    struct whole_event whole = {.event = *from, .records = 1};
+    bool torn = cursor->gap != 0;
+    while (whole.event.kind & EVENT_WIDE) {
+        const struct event *behind = event_cursor_next(cursor);
+        if (replay->sieve && behind && event_kind(behind) != RECORD_EXTENSION) { /* it is missing */
+            replay->sieve->call = false;
+            whole.event = *behind;
+            torn = cursor->gap != 0;
+            continue;
+        }
+        if (!behind || event_kind(behind) != RECORD_EXTENSION)
+            return replay->sieve != NULL; /* the last that a process wrote before it was killed */
+        whole.more.event = *behind;
+        whole.records++;
+        break;
+    }
+    if (replay->sieve && !sieve_passes(replay, &whole, torn)) {
+        event_pass(replay, &whole);
+        return true;
+    }
+    return event_count(replay, &whole);
+}
+
+enum replay_result replay_thread(struct replay *replay, uint32_t thread, uint64_t *missing)
+{
+    struct event_cursor cursor;
+    bool whole = true;
+    memset(&replay->thread, 0, sizeof replay->thread);
+    memset(replay->regions, 0, (replay->reader->instrument_count + 1) * sizeof *replay->regions);
+    memset(&replay->counters, 0, sizeof replay->counters);
+    memset(replay->fabric, 0, (FABRIC_PROVIDERS_MOST + 1) * sizeof *replay->fabric);
+    memset(&replay->fabric_calls, 0, sizeof replay->fabric_calls);
+    replay->tally = (struct tally){.cells = &replay->thread,
+                                   .message_weight = 1,
+                                   .fabric_calls = &replay->fabric_calls,
+                                   .counters = &replay->counters};
+    event_cursor_open(&cursor, replay->reader, thread);
+    for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
+        whole = event_take(replay, &cursor, event);
+    event_cursor_close(&cursor);
+    whole = whole && comms_sum(replay);
+    *missing = cursor.missing;
+    return replay->nameless ? REPLAY_NAMELESS : whole ? REPLAY_WHOLE : REPLAY_TORN;
+}

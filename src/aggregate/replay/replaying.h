@@ -1,0 +1,89 @@
+/*
+ * The walk through a trace that folds it again, for what is made of its cells: a comparison (verification.c), the
+ * tallies of a part (replaypart.c).
+ *
+ *   event ──> wanted? ──> cells of the thread, and of its communicators by slot
+ *                │
+ *                └─ no ──> cells that nobody looks at (sieve): the fold hands a call's end and the shares of its time
+ * on to the records behind it, of which some may be wanted
+ */
+#ifndef MPIT_AGGREGATE_REPLAYING_H
+#define MPIT_AGGREGATE_REPLAYING_H
+
+#include "figures/fold.h"
+#include "reader/reader.h"
+#include "replay/replaypart.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct replayed_page {
+    struct replayed_page *next;
+    uint32_t number;
+    struct peer_cells cells;
+};
+
+struct replayed_comm {
+    struct comm_tally tally;
+    struct comm_cells cells;
+    struct shared_cells shared; /* what the thread did to them */
+    struct replayed_page *pages;
+    uint32_t number; /* of the communicator that has the slot now, as far as the thread's events have come */
+};
+
+struct extremes;
+
+/* A wanted call inside of another one, which has not returned yet. */
+struct replayed_nest {
+    uint64_t begin, ticks;
+};
+
+/* Lets through what is wanted. Records go with their call; but if that is on no communicator (MPI_Waitall), theirs
+ * decides, so that a communicator has what was completed on it. */
+struct replay_sieve {
+    const struct replay_choice *choice;
+    bool call, comm,
+        bound; /* of the thread's last call: is it wanted, but for its communicator; and that; has it one */
+    struct replayed_nest *nests;
+    size_t nest_count, nest_room;
+    uint64_t calls;                        /* wanted ones of the thread */
+    uint64_t session_ticks, closing_ticks; /* of all threads: in opening the first session, and in closing the last, */
+    uint64_t session_closed;               /* which began then */
+    bool out_of_memory;
+    struct thread_cells spare;
+    struct fabric_call_cells spare_fabric;
+    struct comm_cells spare_comm;
+    struct shared_cells spare_shared;
+    struct peer_cells spare_page;
+};
+
+struct replay {
+    const struct run_reader *reader;
+    struct tally tally; /* of the thread in progress */
+    struct thread_cells thread;
+    struct counter_cells counters; /* of that thread */
+    struct replayed_comm **comms;  /* of that thread, by slot */
+    struct region_cells *regions;  /* of that thread, by the instrument's id */
+    struct fabric_cells *fabric;   /* of that thread, by the provider's number */
+    struct fabric_call_cells fabric_calls;
+    struct level_cells pending[FABRIC_PROVIDERS_MOST + 1]; /* of all threads */
+    struct shared_cells *shared;                           /* of all threads, by slot */
+    struct extremes *extremes;                             /* likewise; of a verification (verification.c) */
+    char *report;
+    size_t size;
+    int differences;
+    uint64_t nameless;          /* events of communicators that the file does not name */
+    struct replay_sieve *sieve; /* NULL: all is wanted */
+};
+
+struct replayed_comm *replayed_comm_make(struct replay *replay, uint32_t slot);
+void replayed_comm_free(struct replayed_comm *comm);
+/* The page of that peer, to be counted in; false: no memory. */
+bool replayed_page_select(struct replayed_comm *comm, int32_t peer);
+
+enum replay_result { REPLAY_WHOLE, REPLAY_NAMELESS, REPLAY_TORN };
+/* Folds the events of a thread into its cells, which begin at nothing. `missing`: so many lie in no chunk. */
+enum replay_result replay_thread(struct replay *replay, uint32_t thread, uint64_t *missing);
+
+#endif

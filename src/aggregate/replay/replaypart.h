@@ -1,0 +1,40 @@
+/*
+ * The tallies of a part of a process's events: what its cells would hold if no other call had been made.
+ *
+ *   trace ──> walk (replaying.h) ──> cells ──> a reader like the run's own, for all that reads tallies (figures.h)
+ *
+ * Cells that tell of a whole process are not there: counters, libraries below MPI but for the time of calls,
+ * instruments, levels. Memory is that of the process's own cells, of one thread.
+ */
+#ifndef MPIT_AGGREGATE_REPLAYPART_H
+#define MPIT_AGGREGATE_REPLAYPART_H
+
+#include "reader/reader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is wanted. */
+struct replay_choice {
+    const void *data;
+    /* A call, or what stands between calls, whatever communicator it is on. */
+    bool (*has_call)(const void *data, const struct event *call, const struct event_extension *more);
+    bool (*has_comm)(const void *data, uint32_t number); /* 0: none */
+};
+
+struct replay_cells;
+
+struct replay_part {
+    /* The run's, with cells, communicators and threads of the part alone: those with a wanted call. Good while the
+     * run's is awake; not to be closed or put to rest. */
+    struct run_reader reader;
+    uint64_t missing; /* events that are not in the trace */
+    struct replay_cells *cells;
+};
+
+/* Returns 0, or -1 with a reason in error; the part needs closing in both cases. */
+int replay_part_open(struct replay_part *part, const struct run_reader *run, const struct replay_choice *choice,
+                     char *error, size_t size);
+void replay_part_close(struct replay_part *part);
+
+#endif

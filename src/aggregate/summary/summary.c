@@ -1,0 +1,550 @@
+#include "summary/summary.h"
+
+#include "figures/figures.h"
+#include "format/label.h"
+#include "summary/summaryfabric.h"
+#include "summary/summarycounters.h"
+#include "summary/summaryinstruments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OTHERS_NAME "(other communicators)"
+
+static void spread_set(struct summary_spread *spread, double value, int32_t rank)
+{
+    *spread = (struct summary_spread){value, value, value, rank, rank};
+}
+
+void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other)
+{
+    if (spread->min_rank < 0) { /* it had no rank yet: its figures are no extremes of the job's */
+        double sum = spread->sum + other->sum;
+        *spread = *other;
+        spread->sum = sum;
+        return;
+    }
+    spread->sum += other->sum;
+    if (other->min_rank < 0)
+        return;
+    if (other->min < spread->min || (other->min == spread->min && other->min_rank < spread->min_rank)) {
+        spread->min = other->min;
+        spread->min_rank = other->min_rank;
+    }
+    if (other->max > spread->max || (other->max == spread->max && other->max_rank < spread->max_rank)) {
+        spread->max = other->max;
+        spread->max_rank = other->max_rank;
+    }
+}
+
+static void comm_fill(struct summary_comm *line, const struct figures *from, const struct figures_comm *comm)
+{
+    label_clean(line->name, sizeof line->name, comm->name, COMM_NAME_BYTES);
+    line->size = comm->size;
+    label_clean(line->label, sizeof line->label, comm->label, COMM_LABEL_BYTES);
+    line->ranks = 1;
+    line->merged = comm->merged;
+    line->sum = comm->is_sum;
+#define TIME(field, name) line->field = figures_one(from, name, VARIABLE_TIMER, comm)
+#define COUNT(field, name) line->field = figures_one(from, name, VARIABLE_COUNTER, comm)
+#define SUM(field, name) line->field = figures_one(from, name, VARIABLE_AGGREGATE, comm)
+#define BUCKETS(field, class) figures_read(from, "mpit_" #field, class, comm, line->field, BUCKET_COUNT)
+    TIME(comm_time_ns, "mpit_comm_time");
+    TIME(p2p_time_ns, "mpit_p2p_time");
+    TIME(wait_time_ns, "mpit_wait_time");
+    TIME(coll_time_ns, "mpit_coll_time");
+    TIME(coll_execution_ns, "mpit_coll_execution_time");
+    TIME(stall_ns, "mpit_comm_stall_time");
+    TIME(fabric_ns, "mpit_comm_fabric_time");
+    TIME(transfer_ns, "mpit_coll_transfer_time");
+    COUNT(transfers, "mpit_coll_p2p_count");
+    TIME(span_ns, "mpit_comm_span");
+    TIME(rma_time_ns, "mpit_rma_time");
+    TIME(io_time_ns, "mpit_io_time");
+    COUNT(send_count, "mpit_send_count");
+    COUNT(recv_count, "mpit_recv_count");
+    COUNT(coll_count, "mpit_coll_count");
+    COUNT(small_count, "mpit_small_count");
+    COUNT(large_count, "mpit_large_count");
+    SUM(send_bytes, "mpit_send_bytes");
+    SUM(recv_bytes, "mpit_recv_bytes");
+    SUM(coll_bytes, "mpit_coll_bytes");
+    SUM(rma_bytes, "mpit_rma_bytes");
+    SUM(io_bytes, "mpit_io_bytes");
+    BUCKETS(send_size_count, VARIABLE_COUNTER);
+    BUCKETS(recv_size_count, VARIABLE_COUNTER);
+    BUCKETS(send_size_bytes, VARIABLE_AGGREGATE);
+    BUCKETS(recv_size_bytes, VARIABLE_AGGREGATE);
+#undef TIME
+#undef COUNT
+#undef SUM
+#undef BUCKETS
+}
+
+/* Where `name` stands, or would stand, in the sorted lines. */
+static size_t comm_place(const struct summary *summary, const char *name, bool *found)
+{
+    size_t low = 0, high = summary->comm_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(summary->comms[middle].name, name);
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = false;
+    return low;
+}
+
+static void comm_sum(struct summary_comm *line, const struct summary_comm *other, bool same)
+{
+    line->ranks += other->ranks;
+    if (!same)
+        line->merged += other->merged;
+    else if (other->merged > line->merged)
+        line->merged = other->merged;
+    /* ranks may call it differently: whatever the order in which parts are merged, the same name is left */
+    if (other->label[0] && (!line->label[0] || strcmp(other->label, line->label) < 0))
+        memcpy(line->label, other->label, sizeof line->label);
+    if (other->span_ns > line->span_ns)
+        line->span_ns = other->span_ns;
+    if (other->size > line->size)
+        line->size = other->size;
+    line->comm_time_ns += other->comm_time_ns;
+    line->p2p_time_ns += other->p2p_time_ns;
+    line->wait_time_ns += other->wait_time_ns;
+    line->coll_time_ns += other->coll_time_ns;
+    line->coll_execution_ns += other->coll_execution_ns;
+    line->stall_ns += other->stall_ns;
+    line->rma_time_ns += other->rma_time_ns;
+    line->io_time_ns += other->io_time_ns;
+    line->rma_bytes += other->rma_bytes;
+    line->io_bytes += other->io_bytes;
+    line->fabric_ns += other->fabric_ns;
+    line->transfers += other->transfers;
+    line->transfer_ns += other->transfer_ns;
+    line->send_count += other->send_count;
+    line->recv_count += other->recv_count;
+    line->coll_count += other->coll_count;
+    line->send_bytes += other->send_bytes;
+    line->recv_bytes += other->recv_bytes;
+    line->coll_bytes += other->coll_bytes;
+    line->small_count += other->small_count;
+    line->large_count += other->large_count;
+    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
+        line->send_size_count[i] += other->send_size_count[i];
+        line->recv_size_count[i] += other->recv_size_count[i];
+        line->send_size_bytes[i] += other->send_size_bytes[i];
+        line->recv_size_bytes[i] += other->recv_size_bytes[i];
+    }
+}
+
+static int comm_insert(struct summary *summary, size_t place, const struct summary_comm *line)
+{
+    struct summary_comm *comms = realloc(summary->comms, (summary->comm_count + 1) * sizeof *comms);
+    if (!comms)
+        return -1;
+    summary->comms = comms;
+    memmove(&comms[place + 1], &comms[place], (summary->comm_count - place) * sizeof *comms);
+    comms[place] = *line;
+    summary->comm_count++;
+    return 0;
+}
+
+/* A line that has no place of its own any more. */
+static int comm_add_to_others(struct summary *summary, const struct summary_comm *line)
+{
+    bool found;
+    size_t place = comm_place(summary, OTHERS_NAME, &found);
+    if (found) {
+        comm_sum(&summary->comms[place], line, false);
+        summary->comms[place].label[0] = '\0';
+        return 0;
+    }
+    struct summary_comm others = *line;
+    snprintf(others.name, sizeof others.name, "%s", OTHERS_NAME);
+    others.label[0] = '\0';
+    others.sum = 0;
+    return comm_insert(summary, place, &others);
+}
+
+/* Has a line of its own as long as that is possible: one that nothing was made of (MPI_COMM_WORLD), and a sum of many.
+ */
+static bool name_is_first(const char *name)
+{
+    return !strchr(name, '/') || strchr(name, '*');
+}
+
+/* Does the one come before the other, where there is not room for both? */
+static bool name_goes_before(const char *name, const char *other)
+{
+    bool first = name_is_first(name);
+    return first != name_is_first(other) ? first : strcmp(name, other) < 0;
+}
+
+/* The line that gives way first: they are sorted by name. */
+static size_t comm_last(const struct summary *summary)
+{
+    size_t last = SIZE_MAX;
+    for (size_t i = summary->comm_count; i-- > 0;) {
+        const char *name = summary->comms[i].name;
+        if (!name_is_first(name))
+            return i;
+        if (last == SIZE_MAX && strcmp(name, OTHERS_NAME) != 0)
+            last = i;
+    }
+    return last;
+}
+
+/*
+ * Adds a line to the one of its name. Over the limit those with the smallest names stay behind those that come first
+ * (whatever the order in which parts are merged, these are the same), and the rest is summed in the line of all others.
+ */
+static int comm_add(struct summary *summary, const struct summary_comm *line)
+{
+    bool found, others;
+    bool is_others = strcmp(line->name, OTHERS_NAME) == 0;
+    size_t place = comm_place(summary, line->name, &found);
+    if (found) {
+        comm_sum(&summary->comms[place], line, !is_others);
+        return 0;
+    }
+    comm_place(summary, OTHERS_NAME, &others);
+    if (is_others || summary->comm_count - others < SUMMARY_COMMS_MAX)
+        return comm_insert(summary, place, line);
+    size_t least = comm_last(summary);
+    if (name_goes_before(summary->comms[least].name, line->name))
+        return comm_add_to_others(summary, line);
+    struct summary_comm last = summary->comms[least];
+    memmove(&summary->comms[least], &summary->comms[least + 1],
+            (--summary->comm_count - least) * sizeof *summary->comms);
+    if (comm_insert(summary, comm_place(summary, line->name, &found), line) != 0)
+        return -1;
+    return comm_add_to_others(summary, &last);
+}
+
+static int comms_fill(struct summary *summary, const struct figures *from)
+{
+    struct figures_comm comm;
+    struct summary_comm *line = malloc(sizeof *line);
+    int result = line ? 0 : -1;
+    for (uint32_t at = 0; result == 0 && figures_comm_next(from, &at, &comm);) {
+        memset(line, 0, sizeof *line);
+        comm_fill(line, from, &comm);
+        uint64_t first;
+        if (!figures_read(from, "mpit_coll_execution_time", VARIABLE_TIMER, &comm, &first, 1))
+            summary->execution_unknown = 1; /* a run file of an older mpit */
+        result = comm_add(summary, line);
+    }
+    free(line);
+    return result;
+}
+
+/* Calls go by name: the file may have been written with another table. */
+/* A call of the file: most likely it has the number that it has here. CALL_COUNT: there is none of this name. */
+static size_t kind_named(const char *name, size_t likely)
+{
+    if (likely < CALL_COUNT && strcmp(call_table[likely].name, name) == 0)
+        return likely;
+    size_t kind = 1;
+    while (kind < CALL_COUNT && strcmp(call_table[kind].name, name) != 0)
+        kind++;
+    return kind;
+}
+
+static void calls_fill(struct summary *summary, const struct figures *from)
+{
+    enum { MOST = EVENT_KIND_MASK + 1 };
+    static uint64_t counts[MOST], times[MOST], stalls[MOST], fabric[MOST];
+    size_t n = figures_read(from, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, MOST);
+    figures_read(from, "mpit_call_time", VARIABLE_TIMER, NULL, times, MOST);
+    figures_read(from, "mpit_call_stall_time", VARIABLE_TIMER, NULL, stalls, MOST);
+    figures_read(from, "mpit_call_fabric_time", VARIABLE_TIMER, NULL, fabric, MOST);
+    figures_read(from, "mpit_stall_time", VARIABLE_TIMER, NULL, summary->stall_ns, STATE_COUNT);
+    for (size_t i = 1; i < n && i < MOST; i++) {
+        if (!counts[i] && !times[i])
+            continue;
+        size_t kind = kind_named(run_reader_call_name(from->run, (unsigned)i), i);
+        if (kind >= CALL_COUNT)
+            continue;
+        summary->calls[kind] = (struct summary_call){counts[i], times[i]};
+        summary->call_stall_ns[kind] = stalls[i];
+        summary->call_fabric_ns[kind] = fabric[i];
+    }
+}
+
+/* What was not recorded because somebody wanted it so. */
+static void selection_fill(struct summary *summary, const struct run_header *header, struct clock_scale scale,
+                           uint64_t end_ticks)
+{
+    uint64_t since = header->off_since;
+    uint64_t off = header->off_ticks + (since && end_ticks > since ? end_ticks - since : 0);
+    spread_set(&summary->off_seconds, (double)clock_ns(scale, off) / 1e9, header->world_rank);
+    summary->sampling = header->sampling;
+    summary->sampling_mixed = header->sampling_changed != 0;
+    memcpy(summary->filter, header->filter, sizeof summary->filter);
+    text_tidy(summary->filter, sizeof summary->filter);
+}
+
+static void names_fill(struct summary *summary, const struct run_header *header)
+{
+    memcpy(summary->mpi, header->mpi, sizeof summary->mpi);
+    memcpy(summary->program, header->program, sizeof summary->program);
+    text_tidy(summary->mpi, sizeof summary->mpi);
+    text_tidy(summary->program, sizeof summary->program);
+}
+
+static void selection_merge(struct summary *summary, const struct summary *other)
+{
+    summary_spread_merge(&summary->off_seconds, &other->off_seconds);
+    if (other->sampling != summary->sampling || other->sampling_mixed)
+        summary->sampling_mixed = 1;
+    if (other->filter_mixed || strcmp(other->filter, summary->filter) != 0)
+        summary->filter_mixed = 1;
+}
+
+struct part_facts {
+    uint64_t init_ticks, end_ticks;
+    int32_t rank;
+    uint64_t threads;
+};
+
+static bool has_lost(const struct summary *summary)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < LOSS_COUNT; i++)
+        all |= summary->lost[i];
+    return all != 0;
+}
+
+/* A process that had no room for any thread has no figures: it is none of those that were recorded. */
+static int part_fill(struct summary *summary, const struct figures *from, struct part_facts facts)
+{
+    struct clock_scale scale = run_reader_scale(from->run);
+    uint64_t ticks = facts.init_ticks && facts.end_ticks > facts.init_ticks ? facts.end_ticks - facts.init_ticks : 0;
+    double seconds = (double)clock_ns(scale, ticks) / 1e9;
+    summary->threads = facts.threads;
+    summary->events = figures_one(from, "mpit_events_recorded", VARIABLE_COUNTER, NULL);
+    memcpy(summary->lost, from->run->header.lost, sizeof summary->lost);
+    summary->ranks = facts.threads || !has_lost(summary);
+    if (!summary->ranks)
+        return 0;
+    calls_fill(summary, from);
+    summary_fabric_fill(summary, from);
+    summary_counters_fill(summary, from, facts.rank);
+    const struct run_header *header = &from->run->header;
+    summary->stall_known = header->stall_known == 1;
+    /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
+    uint64_t outside = summary->calls[CALL_MPI_Init].time_ns + summary->calls[CALL_MPI_Init_thread].time_ns +
+                       summary->calls[CALL_MPI_Finalize].time_ns + clock_ns(scale, header->session_ticks);
+    uint64_t inside = figures_one(from, "mpit_mpi_time", VARIABLE_TIMER, NULL);
+    double mpi = inside > outside ? (double)(inside - outside) / 1e9 : 0;
+    double whole = seconds * (double)(facts.threads ? facts.threads : 1);
+    spread_set(&summary->run_seconds, seconds, facts.rank);
+    spread_set(&summary->mpi_seconds, mpi, facts.rank);
+    spread_set(&summary->mpi_share, whole > 0 ? mpi / whole : 0, facts.rank);
+    return comms_fill(summary, from) == 0 ? summary_instruments_fill(summary, from, facts.rank) : -1;
+}
+
+/* When the latest of the last calls that a thread has recorded returned; 0: none is known. */
+static uint64_t tail_last_ticks(const struct run_reader *reader, uint32_t thread, uint64_t events, bool *whole)
+{
+    struct event_cursor cursor;
+    const struct event *event;
+    uint64_t last = 0, begin = 0;
+    event_cursor_open(&cursor, reader, thread);
+    cursor.whole = true;
+    event_cursor_skip(&cursor, cursor.end > events ? cursor.end - events : 0);
+    *whole = cursor.end <= events;
+    while ((event = event_cursor_next(&cursor)) != NULL) {
+        uint64_t end = 0;
+        if (begin && event_kind(event) == RECORD_EXTENSION) {
+            struct event_extension more;
+            memcpy(&more, event, sizeof more);
+            end = begin + more.duration;
+        } else if (event_kind(event) > CALL_NONE && event_kind(event) < CALL_COUNT) {
+            end = event->begin + event->duration;
+        }
+        begin = end && (event->kind & EVENT_WIDE) ? event->begin : 0; /* records of a call may have extensions, too */
+        last = end > last ? end : last;
+    }
+    event_cursor_close(&cursor);
+    return last;
+}
+
+/* Behind its last call there may be any number of records: of its requests, and of other libraries' instruments. */
+static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thread)
+{
+    uint64_t last = 0;
+    bool whole = false;
+    for (uint64_t events = 4 * RING_SPARE; !last && !whole && events < UINT64_MAX / 8; events *= 8)
+        last = tail_last_ticks(reader, thread, events, &whole);
+    return last;
+}
+
+/* The last thing that the process did: where it did not come to its end. */
+static uint64_t last_ticks(const struct run_reader *reader)
+{
+    uint64_t last = reader->header.init_ticks;
+    for (size_t i = 0; i < reader->block_count; i++) {
+        const struct run_block *block = &reader->blocks[i];
+        size_t at = offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
+        if (block->kind == BLOCK_COMM && at < block->cells && tally_cells(block)[at] > last)
+            last = tally_cells(block)[at];
+    }
+    for (size_t i = 0; i < reader->thread_count; i++) {
+        uint64_t thread = reader->threads[i] ? thread_last_ticks(reader, (uint32_t)i) : 0;
+        last = thread > last ? thread : last;
+    }
+    return last;
+}
+
+/* Its row, and where it comes from. Returns 0, or -1 without memory. */
+static int origin_fill(struct summary *summary, const struct run_reader *reader)
+{
+    const struct run_header *header = &reader->header;
+    struct summary_origin *origin = &summary->origin;
+    const struct origin_record *record = run_reader_origin(reader);
+    char host[sizeof header->host];
+    origin->rank = run_rank(header);
+    origin->begin_ns = header->begin_realtime_ns;
+    origin->end_ns = header->end_realtime_ns;
+    if (record) {
+        origin->told = 1;
+        origin->uid = header->uid;
+        label_clean(origin->user, sizeof origin->user, record->user, sizeof record->user);
+        label_clean(origin->scheduler_job, sizeof origin->scheduler_job, record->scheduler_job,
+                    sizeof record->scheduler_job);
+        label_clean(origin->command, sizeof origin->command, record->command, sizeof record->command);
+        label_clean(origin->directory, sizeof origin->directory, record->directory, sizeof record->directory);
+    }
+    label_clean(host, sizeof host, header->host, sizeof header->host);
+    return summary_row_add(summary, (struct summary_row){origin->rank, header->pid, 0, header->phase}, host);
+}
+
+int summary_of_run(struct summary *summary, const struct run_reader *reader)
+{
+    const struct run_header *header = &reader->header;
+    uint64_t threads = 0;
+    *summary = (struct summary){.job = header->job,
+                                .world_size = run_size(header) > 0 ? (uint32_t)run_size(header) : 0,
+                                .ended_badly = !run_ended_well(header),
+                                .ended_later = header->phase == RUN_CLOSED && !run_ended_well(header),
+                                .spawned = header->spawned != 0,
+                                .parent_job = header->parent_job};
+    names_fill(summary, header);
+    for (size_t i = 0; i < reader->thread_count; i++)
+        threads += reader->threads[i] != NULL;
+    uint64_t end = header->finalize_ticks ? header->finalize_ticks
+                   : header->end_ticks    ? header->end_ticks
+                                          : last_ticks(reader);
+    selection_fill(summary, header, run_reader_scale(reader), end);
+    if (origin_fill(summary, reader) != 0)
+        return -1;
+    return part_fill(summary, &(struct figures){reader},
+                     (struct part_facts){header->init_ticks, end, header->world_rank, threads});
+}
+
+/* What is known of processes that have no figures as well. */
+struct ends {
+    uint32_t badly, later, world_size;
+    uint64_t lost[LOSS_COUNT];
+};
+
+static struct ends ends_of(const struct summary *summary)
+{
+    struct ends ends = {
+        .badly = summary->ended_badly, .later = summary->ended_later, .world_size = summary->world_size};
+    memcpy(ends.lost, summary->lost, sizeof ends.lost);
+    return ends;
+}
+
+static void ends_add(struct summary *summary, struct ends ends)
+{
+    summary->ended_badly += ends.badly;
+    summary->ended_later += ends.later;
+    for (unsigned i = 0; i < LOSS_COUNT; i++)
+        summary->lost[i] += ends.lost[i];
+    if (ends.world_size > summary->world_size)
+        summary->world_size = ends.world_size;
+}
+
+/* `summary` has no process with figures so far: it becomes `other`, which may have none either. */
+static void summary_begin(struct summary *summary, const struct summary *other)
+{
+    struct summary_comm *comms = summary->comms;
+    struct summary_instrument *instruments = summary->instruments;
+    struct ends before = ends_of(summary);
+    struct summary kept = *summary;
+    *summary = *other;
+    summary->comms = comms;
+    summary->comm_count = 0;
+    summary->instruments = instruments;
+    summary->instrument_count = 0;
+    summary->origin = kept.origin;
+    summary->rows = kept.rows;
+    summary->row_count = kept.row_count;
+    summary->hosts = kept.hosts;
+    summary->host_count = kept.host_count;
+    ends_add(summary, before);
+}
+
+int summary_merge(struct summary *summary, const struct summary *other)
+{
+    if (summary_rows_merge(summary, other) != 0)
+        return -1;
+    if (!summary->ranks) {
+        summary_begin(summary, other);
+    } else if (!other->ranks) {
+        ends_add(summary, ends_of(other));
+    } else {
+        ends_add(summary, ends_of(other));
+        summary->ranks += other->ranks;
+        summary->threads += other->threads;
+        summary->events += other->events;
+        summary->instruments_left_out += other->instruments_left_out;
+        summary_spread_merge(&summary->run_seconds, &other->run_seconds);
+        summary_spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
+        summary_spread_merge(&summary->mpi_share, &other->mpi_share);
+        selection_merge(summary, other);
+        for (unsigned i = 0; i < CALL_COUNT; i++) {
+            summary->calls[i].count += other->calls[i].count;
+            summary->calls[i].time_ns += other->calls[i].time_ns;
+            summary->call_stall_ns[i] += other->call_stall_ns[i];
+            summary->call_fabric_ns[i] += other->call_fabric_ns[i];
+        }
+        for (unsigned i = 0; i < STATE_COUNT; i++)
+            summary->stall_ns[i] += other->stall_ns[i];
+        summary->stall_known += other->stall_known;
+        summary_fabric_merge(summary, other);
+        summary->objects_unknown |= other->objects_unknown;
+        summary->execution_unknown |= other->execution_unknown;
+        summary_counters_merge(summary, other);
+    }
+    for (size_t i = 0; i < other->comm_count; i++)
+        if (comm_add(summary, &other->comms[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < other->instrument_count; i++)
+        if (summary_instrument_add(summary, &other->instruments[i]) != 0)
+            return -1;
+    return 0;
+}
+
+void summary_release(struct summary *summary)
+{
+    free(summary->comms);
+    free(summary->instruments);
+    free(summary->rows);
+    free(summary->hosts);
+    summary->comms = NULL;
+    summary->instruments = NULL;
+    summary->rows = NULL;
+    summary->hosts = NULL;
+    summary->comm_count = summary->instrument_count = summary->row_count = summary->host_count = 0;
+}

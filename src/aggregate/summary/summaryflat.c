@@ -1,0 +1,257 @@
+#include "summary/summary.h"
+
+#include "format/label.h"
+#include "summary/summarycounters.h"
+#include "summary/summaryinstruments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The flat form: "mpit-sum", version, byte order, sizes of the three structures (which tell a build with another table
+ * of calls), then the structures.
+ */
+struct flat_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint64_t summary_bytes, comm_bytes, comm_count, instrument_bytes, instrument_count;
+    uint64_t row_bytes, row_count, host_bytes, host_count; /* headers up to version 7 end before them */
+};
+
+#define FLAT_MAGIC "mpit-sum"
+enum { FLAT_VERSION = 9, FLAT_VERSION_LEAST = 3 };
+#define FLAT_ROWS_MOST (UINT64_C(1) << 24)
+
+/* Appends an array to the flat form. */
+static char *array_put(char *to, const void *array, size_t bytes)
+{
+    if (bytes)
+        memcpy(to, array, bytes);
+    return to + bytes;
+}
+
+void *summary_pack(const struct summary *summary, size_t *bytes)
+{
+    struct flat_header header = {.version = FLAT_VERSION,
+                                 .byte_order = RUN_BYTE_ORDER,
+                                 .summary_bytes = sizeof *summary,
+                                 .comm_bytes = sizeof *summary->comms,
+                                 .comm_count = summary->comm_count,
+                                 .instrument_bytes = sizeof *summary->instruments,
+                                 .instrument_count = summary->instrument_count,
+                                 .row_bytes = sizeof *summary->rows,
+                                 .row_count = summary->row_count,
+                                 .host_bytes = sizeof *summary->hosts,
+                                 .host_count = summary->host_count};
+    size_t comm_bytes = summary->comm_count * sizeof *summary->comms;
+    size_t instrument_bytes = summary->instrument_count * sizeof *summary->instruments;
+    size_t row_bytes = summary->row_count * sizeof *summary->rows;
+    size_t host_bytes = summary->host_count * sizeof *summary->hosts;
+    memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
+    *bytes = sizeof header + sizeof *summary + comm_bytes + instrument_bytes + row_bytes + host_bytes;
+    char *data = calloc(1, *bytes);
+    if (!data)
+        return NULL;
+    struct summary body = *summary;
+    body.comms = NULL; /* an address says nothing elsewhere */
+    body.instruments = NULL;
+    body.rows = NULL;
+    body.hosts = NULL;
+    char *at = array_put(data, &header, sizeof header);
+    at = array_put(at, &body, sizeof body);
+    at = array_put(at, summary->comms, comm_bytes);
+    at = array_put(at, summary->instruments, instrument_bytes);
+    at = array_put(at, summary->rows, row_bytes);
+    array_put(at, summary->hosts, host_bytes);
+    return data;
+}
+
+/* A copy of an array in the flat form; NULL also where it is empty. */
+static void *array_copy(const char *from, size_t count, size_t element)
+{
+    void *copy = count ? malloc(count * element) : NULL;
+    if (copy)
+        memcpy(copy, from, count * element);
+    return copy;
+}
+
+enum {
+    FLAT_VERSION_WITH_STALLS = 5,
+    FLAT_VERSION_WITH_OBJECTS = 6,
+    FLAT_VERSION_WITH_FABRIC /* and counters */,
+    FLAT_VERSION_WITH_ROWS /* and origin */,
+    FLAT_VERSION_WITH_EXECUTION
+};
+
+/* Up to version 7 there were places for the causes of that time alone. */
+enum { LOSSES_ONCE = 8, LOSS_GAP_BYTES = (LOSS_PLACES - LOSSES_ONCE) * sizeof(uint64_t) };
+
+static size_t flat_summary_bytes(const struct flat_header *header)
+{
+    if (header->version >= FLAT_VERSION_WITH_ROWS)
+        return header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary, execution_unknown)
+                                                             : sizeof(struct summary);
+    size_t bytes = header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
+                   : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
+                   : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
+                                                                 : offsetof(struct summary, origin);
+    return bytes - LOSS_GAP_BYTES;
+}
+
+static void body_copy(struct summary *summary, const struct flat_header *header, const char *body)
+{
+    size_t bytes = flat_summary_bytes(header), first = offsetof(struct summary, lost) + LOSSES_ONCE * sizeof(uint64_t);
+    if (header->version >= FLAT_VERSION_WITH_ROWS) {
+        memcpy(summary, body, bytes);
+        return;
+    }
+    memcpy(summary, body, first);
+    memcpy((char *)summary + first + LOSS_GAP_BYTES, body + first, bytes - first);
+}
+
+static size_t flat_comm_bytes(const struct flat_header *header)
+{
+    return header->version < FLAT_VERSION_WITH_STALLS      ? offsetof(struct summary_comm, stall_ns)
+           : header->version < FLAT_VERSION_WITH_OBJECTS   ? offsetof(struct summary_comm, rma_time_ns)
+           : header->version < FLAT_VERSION_WITH_FABRIC    ? offsetof(struct summary_comm, fabric_ns)
+           : header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary_comm, coll_execution_ns)
+                                                           : sizeof(struct summary_comm);
+}
+
+static struct summary_comm *comms_copy(const char *from, size_t count, size_t bytes)
+{
+    struct summary_comm *comms = count ? calloc(count, sizeof *comms) : NULL;
+    for (size_t i = 0; comms && i < count; i++)
+        memcpy(&comms[i], from + i * bytes, bytes);
+    return comms;
+}
+
+static size_t flat_header_bytes(const struct flat_header *header)
+{
+    return header->version < FLAT_VERSION_WITH_ROWS ? offsetof(struct flat_header, row_bytes) : sizeof *header;
+}
+
+static bool header_fits(const struct flat_header *header, size_t bytes)
+{
+    if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX ||
+        header->row_count > FLAT_ROWS_MOST || header->host_count > header->row_count)
+        return false;
+    return bytes ==
+           flat_header_bytes(header) + flat_summary_bytes(header) + header->comm_count * flat_comm_bytes(header) +
+               header->instrument_count * sizeof(struct summary_instrument) +
+               header->row_count * sizeof(struct summary_row) + header->host_count * sizeof(struct summary_host);
+}
+
+/* Sorted, as merging wants them, and each on a host that there is. */
+static bool rows_are_sound(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->row_count; i++)
+        if (summary->rows[i].host >= summary->host_count || summary->rows[i].rank < -1 ||
+            (i && summary->rows[i].rank < summary->rows[i - 1].rank))
+            return false;
+    for (size_t i = 1; i < summary->host_count; i++)
+        if (strcmp(summary->hosts[i - 1].name, summary->hosts[i].name) >= 0)
+            return false;
+    return true;
+}
+
+static void texts_tidy(struct summary *summary)
+{
+    struct summary_origin *origin = &summary->origin;
+    text_tidy(summary->mpi, sizeof summary->mpi);
+    text_tidy(summary->program, sizeof summary->program);
+    text_tidy(summary->filter, sizeof summary->filter);
+    text_tidy(origin->user, sizeof origin->user);
+    text_tidy(origin->scheduler_job, sizeof origin->scheduler_job);
+    text_tidy(origin->command, sizeof origin->command);
+    text_tidy(origin->directory, sizeof origin->directory);
+    for (size_t i = 0; i < summary->host_count; i++)
+        text_tidy(summary->hosts[i].name, sizeof summary->hosts[i].name);
+    for (size_t i = 0; i < SUMMARY_PROVIDERS_MAX; i++)
+        text_tidy(summary->providers[i].name, sizeof summary->providers[i].name);
+    for (size_t i = 0; i < summary->comm_count; i++) {
+        struct summary_comm *comm = &summary->comms[i];
+        text_tidy(comm->name, sizeof comm->name);
+        text_tidy(comm->label, sizeof comm->label);
+    }
+}
+
+/* Copies the arrays behind the body. False: there is no memory. */
+static bool arrays_copy(struct summary *summary, const struct flat_header *header, const char *at)
+{
+    summary->comms = comms_copy(at, header->comm_count, flat_comm_bytes(header));
+    summary->comm_count = summary->comms ? header->comm_count : 0;
+    at += header->comm_count * flat_comm_bytes(header);
+    summary->instruments = array_copy(at, header->instrument_count, sizeof *summary->instruments);
+    summary->instrument_count = summary->instruments ? header->instrument_count : 0;
+    at += header->instrument_count * sizeof *summary->instruments;
+    summary->rows = array_copy(at, header->row_count, sizeof *summary->rows);
+    summary->row_count = summary->rows ? header->row_count : 0;
+    at += header->row_count * sizeof *summary->rows;
+    summary->hosts = array_copy(at, header->host_count, sizeof *summary->hosts);
+    summary->host_count = summary->hosts ? header->host_count : 0;
+    return summary->comm_count == header->comm_count && summary->instrument_count == header->instrument_count &&
+           summary->row_count == header->row_count && summary->host_count == header->host_count;
+}
+
+/* Version 3 had no ended_later, and the two behind it each in the place before its own. */
+static void later_insert(struct summary *summary)
+{
+    summary->spawned = summary->unfinished;
+    summary->unfinished = summary->ended_later;
+    summary->ended_later = 0;
+}
+
+int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
+{
+    struct flat_header header = {.version = 0};
+    *summary = (struct summary){0};
+    if (bytes < offsetof(struct flat_header, row_bytes) || memcmp(data, FLAT_MAGIC, sizeof header.magic) != 0) {
+        snprintf(error, 128, "is no mpit summary");
+        return -1;
+    }
+    memcpy(&header, data, offsetof(struct flat_header, row_bytes));
+    if (header.byte_order == RUN_BYTE_ORDER && (header.version < FLAT_VERSION_LEAST || header.version > FLAT_VERSION)) {
+        snprintf(error, 128,
+                 "has summary format version %u; this mpit reads versions %d to %d: take the mpit that wrote it",
+                 header.version, FLAT_VERSION_LEAST, FLAT_VERSION);
+        return -1;
+    }
+    if (bytes >= flat_header_bytes(&header))
+        memcpy(&header, data, flat_header_bytes(&header));
+    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != flat_summary_bytes(&header) ||
+        header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments ||
+        (header.row_count && header.row_bytes != sizeof *summary->rows) ||
+        (header.host_count && header.host_bytes != sizeof *summary->hosts)) {
+        snprintf(error, 128, "was written by another version of mpit or on another kind of machine");
+        return -1;
+    }
+    if (!header_fits(&header, bytes)) {
+        snprintf(error, 128, "is damaged: %zu bytes do not fit its %llu communicators", bytes,
+                 (unsigned long long)header.comm_count);
+        return -1;
+    }
+    const char *body = (const char *)data + flat_header_bytes(&header);
+    body_copy(summary, &header, body);
+    if (header.version == 3)
+        later_insert(summary);
+    if (header.version < FLAT_VERSION_WITH_OBJECTS)
+        summary->objects_unknown = 1;
+    if (header.version < FLAT_VERSION_WITH_EXECUTION)
+        summary->execution_unknown = 1;
+    if (!arrays_copy(summary, &header, body + flat_summary_bytes(&header))) {
+        summary_release(summary);
+        snprintf(error, 128, "does not fit into memory");
+        return -1;
+    }
+    texts_tidy(summary);
+    if (!summary_counters_sanitize(summary) || !rows_are_sound(summary)) {
+        summary_release(summary);
+        snprintf(error, 128, "is damaged: its counters or its rows are impossible");
+        return -1;
+    }
+    for (size_t i = 0; i < summary->instrument_count; i++)
+        summary_instrument_sanitize(&summary->instruments[i]);
+    return 0;
+}

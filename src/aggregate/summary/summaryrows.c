@@ -1,0 +1,128 @@
+/* Which processes are in a summary, on which hosts, and where the job comes from. */
+#include "summary/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where `name` stands in the sorted hosts; it is put there. Returns -1 without memory. */
+static int64_t host_place(struct summary *summary, const char *name)
+{
+    size_t low = 0, high = summary->host_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strncmp(summary->hosts[middle].name, name, sizeof summary->hosts->name - 1);
+        if (order == 0)
+            return (int64_t)middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct summary_host *hosts = reallocarray(summary->hosts, summary->host_count + 1, sizeof *hosts);
+    if (!hosts)
+        return -1;
+    summary->hosts = hosts;
+    memmove(&hosts[low + 1], &hosts[low], (summary->host_count - low) * sizeof *hosts);
+    memset(&hosts[low], 0, sizeof hosts[low]);
+    snprintf(hosts[low].name, sizeof hosts[low].name, "%s", name);
+    summary->host_count++;
+    for (size_t i = 0; i < summary->row_count; i++)
+        summary->rows[i].host += summary->rows[i].host >= low;
+    return (int64_t)low;
+}
+
+static int row_order(const struct summary_row *a, const struct summary_row *b)
+{
+    return a->rank != b->rank ? (a->rank > b->rank ? 1 : -1) : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+int summary_row_add(struct summary *summary, struct summary_row row, const char *host)
+{
+    int64_t place = host_place(summary, host);
+    struct summary_row *rows =
+        place < 0 ? NULL : reallocarray(summary->rows, summary->row_count + 1, sizeof *summary->rows);
+    if (!rows)
+        return -1;
+    summary->rows = rows;
+    row.host = (uint32_t)place;
+    size_t at = summary->row_count;
+    while (at > 0 && row_order(&rows[at - 1], &row) > 0)
+        at--;
+    memmove(&rows[at + 1], &rows[at], (summary->row_count - at) * sizeof *rows);
+    rows[at] = row;
+    summary->row_count++;
+    return 0;
+}
+
+static void origin_merge(struct summary_origin *origin, const struct summary_origin *other)
+{
+    uint64_t begin = origin->begin_ns, end = origin->end_ns;
+    bool first = !begin && !end && !origin->told;
+    if (first || (other->told && (!origin->told || (uint32_t)other->rank < (uint32_t)origin->rank)))
+        *origin = *other;
+    origin->begin_ns = first || (other->begin_ns && other->begin_ns < begin) ? other->begin_ns : begin;
+    origin->end_ns = first || other->end_ns > end ? other->end_ns : end;
+}
+
+/* Both lists are sorted: one walk merges them. */
+int summary_rows_merge(struct summary *summary, const struct summary *other)
+{
+    size_t a = 0, b = 0, count = 0;
+    origin_merge(&summary->origin, &other->origin);
+    for (size_t i = 0; i < other->host_count; i++)
+        if (host_place(summary, other->hosts[i].name) < 0)
+            return -1;
+    struct summary_row *rows = calloc(summary->row_count + other->row_count + 1, sizeof *rows);
+    if (!rows)
+        return -1;
+    while (a < summary->row_count || b < other->row_count) {
+        bool mine =
+            b == other->row_count || (a < summary->row_count && row_order(&summary->rows[a], &other->rows[b]) <= 0);
+        rows[count] = mine ? summary->rows[a++] : other->rows[b++];
+        if (!mine)
+            rows[count].host = (uint32_t)host_place(summary, other->hosts[rows[count].host].name);
+        count++;
+    }
+    free(summary->rows);
+    summary->rows = rows;
+    summary->row_count = count;
+    return 0;
+}
+
+bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BYTES])
+{
+    size_t used = 0, at = 0;
+    int32_t size = (int32_t)summary->world_size;
+    text[0] = '\0';
+    for (int32_t rank = 0; summary->row_count && rank < size; rank++) {
+        while (at < summary->row_count && summary->rows[at].rank < rank)
+            at++;
+        int32_t first = rank, next = at < summary->row_count ? summary->rows[at].rank : size;
+        if (next == rank)
+            continue;
+        rank = (next < size ? next : size) - 1;
+        if (used + 32 >= SUMMARY_MISSING_BYTES) {
+            snprintf(text + used, SUMMARY_MISSING_BYTES - used, ", ...");
+            break;
+        }
+        used += (size_t)snprintf(text + used, SUMMARY_MISSING_BYTES - used, "%s%" PRId32, used ? ", " : "", first);
+        if (rank > first)
+            used += (size_t)snprintf(text + used, SUMMARY_MISSING_BYTES - used, "-%" PRId32, rank);
+    }
+    return used > 0;
+}
+
+void summary_hosts(const struct summary *summary, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < summary->host_count; i++) {
+        if (used + sizeof summary->hosts->name + 8 > bytes) {
+            snprintf(text + used, bytes - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", summary->hosts[i].name);
+    }
+}

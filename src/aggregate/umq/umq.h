@@ -1,0 +1,82 @@
+/*
+ * Unexpected messages: how many are under way to this process, or have arrived, without a receive for them.
+ *
+ *   umqs ──> umq ──> umq ──> ...                one a communicator that a handle was bound to; never freed
+ *             │ sources
+ *             v
+ *            source ──> source ──> ...          one a neighbour (events/reader/neighbours.h) that may be a member
+ *             │ place     its slot and rank in the neighbour's file, once it has the communicator
+ *             │ known     the blocks of that slot, and
+ *             │ buffers   event buffers, that were found when a handle was last allocated
+ *             v
+ *            blocks of the neighbour's file     cells: how much it sent to me
+ *            event buffers there                with which tags, for the last of these (umqtags.h)
+ *
+ * With sent(p) = messages that p has begun to send to this process, received(p) = messages from p that have been
+ * received, posted(p) = nonblocking receives from p that are pending, and posted(any) those from any source:
+ *
+ *   length = sum over p of max(0, sent(p) - received(p) - posted(p))  -  posted(any), not below 0
+ *
+ * A message counts from when the sending call begins (MPI_Start: from when it has returned) until the receiving call
+ * has returned, or a nonblocking receive is pending that may take it: one that names its source and its tag
+ * (umqmatch.h). Where the tags of the messages are not known, a pending receive counts as one that takes a message of
+ * its source; where it waits for another tag, the figure is then too small by one. What pending receives name is known
+ * only while one thread calls MPI and that thread reads; else each may take any message. Without pending nonblocking
+ * receives the length is exact.
+ *
+ * Who may do what: umq_bind, umq_watch_tie allocate and take a lock; everything else is wait-free but for the retries
+ * that are bounded, and async-signal-safe.
+ */
+#ifndef MPIT_AGGREGATE_UMQ_H
+#define MPIT_AGGREGATE_UMQ_H
+
+#include "registry/book.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct umq;
+
+/* Prepares for reading on this communicator, and looks for neighbours that have come. NULL: no memory. */
+struct umq *umq_bind(struct comm *comm);
+uint64_t umq_length(struct umq *umq);
+/* How umq_length_seen looks. */
+struct umq_look {
+    uint64_t floor;              /* where the length is not above, what is given may be less */
+    uint64_t patience;           /* how many events back for a sender's tags */
+    bool leaves;                 /* the thread is about to leave a call, which is in no tally and no buffer yet; */
+    const struct event *posting; /* the event of a receive that this posts, or NULL */
+};
+uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look);
+/* Nonblocking receives that are pending on its communicator. */
+uint64_t umq_receives(const struct umq *umq);
+/* Its communicator was freed. */
+bool umq_is_over(const struct umq *umq);
+/* Processes of the communicator whose sends can be seen; this one is among them. */
+uint64_t umq_peers(struct umq *umq);
+
+/* The largest length since the watch was opened. While one is open, every call of this process that may receive looks
+ * at it before what it received is counted: the length sinks only there, so nothing is missed between. The first call
+ * that finds the communicator freed closes the watch. */
+struct umq_watch {
+    struct umq_watch *next;
+    struct umq *umq;
+    bool linked, open;
+    uint64_t highest;
+};
+
+void umq_watch_tie(struct umq_watch *watch, struct umq *umq);
+void umq_watch_open(struct umq_watch *watch);
+void umq_watch_close(struct umq_watch *watch);
+void umq_watch_reset(struct umq_watch *watch);
+uint64_t umq_watch_read(struct umq_watch *watch);
+
+/* The thread is about to leave this call: looks for all open watches whose length the call may make shorter. */
+void umq_watches_look(enum fold_shape shape, const struct event *call);
+
+/* Says `found` of each nonblocking receive that is pending on the communicator: the rank that it names, or PEER_ANY,
+ * and the tag, or TAG_ANY. The probes set it. For the only thread that calls MPI, also out of a signal. */
+typedef void umq_receive_found(void *data, int32_t rank, int32_t tag);
+extern LIBRARY_LOCAL void (*umq_pending_visit)(const struct comm *comm, umq_receive_found *found, void *data);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * Which tags the messages have that wait. Tallies do not know them, but event buffers do.
+ *
+ * Of a sender p and this process, all events since an instant T are taken from the ends of their buffers. With sent(t)
+ * = messages with the tag t whose calls began since T, received(t) = those whose receiving calls ended since T, and
+ * waiting(t) = those that wait:
+ *
+ *   waiting(t) >= sent(t) - received(t)    since what was received before T had been sent before T
+ *
+ * So where the sum over t of max(0, sent(t) - received(t)) is the number of messages that wait by the tallies, each
+ * summand is waiting(t). That holds for sets of tags, too: those that nobody asks for share a few counters. T goes back
+ * from event to event until the sum is right. If it is not within what the buffers hold, the tags of that sender's
+ * messages are not known, and may be any.
+ *
+ * Everything here is wait-free and async-signal-safe; the sender's file is untrusted.
+ */
+#ifndef MPIT_AGGREGATE_UMQTAGS_H
+#define MPIT_AGGREGATE_UMQTAGS_H
+
+#include "format/runfile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; the accesses are volatile or atomic in themselves */
+#else
+#define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
+
+enum { UMQ_BUFFERS_MOST = 8, UMQ_TAGS_MOST = 32 };
+
+/* The event buffer of one thread: a ring that lies in memory as a whole. */
+struct umq_buffer {
+    const struct chunk_header *ring;
+    uint32_t capacity;       /* of the ring, as it was checked */
+    const uint64_t *written; /* the cell that counts the thread's events */
+};
+
+/* What two processes have recorded of the messages from one to the other on one communicator. */
+struct umq_ends {
+    struct umq_buffer from[UMQ_BUFFERS_MOST]; /* of the sender's threads that have sent any */
+    unsigned from_count;
+    uint16_t from_comm;  /* the communicator's slot there, */
+    int32_t to_rank;     /* this process's rank, */
+    uint64_t from_since; /* and ticks when it was made */
+    struct umq_buffer to;
+    uint16_t to_comm; /* the same at the receiver */
+    int32_t from_rank;
+    uint64_t to_since;
+};
+
+/* How many messages wait with each of a few tags, and with all others. */
+struct umq_tags {
+    unsigned count;
+    struct {
+        int32_t tag;
+        int32_t waiting;
+    } tags[UMQ_TAGS_MOST];
+    uint64_t others;
+};
+
+/* Says that of the `messages` messages that wait, for the tags that stand in `tags`, from the last `patience` events.
+ * False: it cannot be told. */
+bool umq_tags_find(const struct umq_ends *ends, uint64_t messages, uint64_t patience, struct umq_tags *tags);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * From the ticks of one kernel's clock to the reference time of the job.
+ *
+ *   reference                    ,x  knots: measurements of the clock (clocksync.h) that tell something
+ *      ^                  ,x---'     between: straight lines
+ *      |          ,x----'            before the first and behind the last: the line's next to it where that is known
+ *      |   ,.---'                    better than the clock's own factor, else the clock's own
+ *      +-------------------> ticks   no measurement at all: the clock's own, from its wall clock at its begin
+ *
+ * All processes of a kernel share one map, so that it never changes the order that the counter has: of two ticks the
+ * later one has no earlier time. Measurements come from files that may hold anything: what contradicts the clock by
+ * more than half is left out, and so is one that the line between its neighbours meets within its own error.
+ */
+#ifndef MPIT_EVENTS_CLOCKMAP_H
+#define MPIT_EVENTS_CLOCKMAP_H
+
+#include "clock/clock.h"
+#include "format/runfile.h"
+
+#include <stddef.h>
+
+/* Times are kept below it, so that sums of a few fit into 64 bits. */
+#define CLOCK_MAP_MOST_NS (UINT64_C(1) << 61)
+
+struct clock_map {
+    struct clock_scale scale;
+    uint64_t begin_ticks, begin_ns; /* a point of the wall clock */
+    size_t measured;                /* usable measurements, the knots among them */
+    uint64_t error_ns;              /* the largest error of a knot; 0 without one */
+    uint64_t moved_ns;              /* how far clock_map_move has moved a knot, at most */
+    double drift;                   /* how much faster the reference clock ran than this factor says; 0: not known */
+    size_t count;
+    struct clock_sync knots[CLOCK_SYNCS_MOST];
+};
+
+/* A map by the wall clock alone. */
+void clock_map_open(struct clock_map *map, struct clock_scale scale, uint64_t begin_ticks, uint64_t begin_ns);
+/* Takes measurements in any order; instead of those that it had. */
+void clock_map_set(struct clock_map *map, const struct clock_sync *list, size_t count);
+/* Moves each knot by so many nanoseconds, unless that would turn their order round. */
+void clock_map_move(struct clock_map *map, const double by[CLOCK_SYNCS_MOST]);
+/* Reference time. */
+uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
+
+static inline uint64_t clock_map_bounded(uint64_t ns)
+{
+    return ns < CLOCK_MAP_MOST_NS ? ns : CLOCK_MAP_MOST_NS;
+}
+
+static inline uint64_t clock_map_span_ns(struct clock_scale scale, uint64_t ticks)
+{
+    unsigned __int128 ns = (unsigned __int128)ticks * scale.mult >> 32;
+    return ns < CLOCK_MAP_MOST_NS ? (uint64_t)ns : CLOCK_MAP_MOST_NS;
+}
+
+/* From a point on, by the clock's own factor. */
+static inline uint64_t clock_map_factor_ns(struct clock_scale scale, uint64_t from_ticks, uint64_t from_ns,
+                                           uint64_t ticks)
+{
+    if (ticks >= from_ticks)
+        return clock_map_bounded(from_ns + clock_map_span_ns(scale, ticks - from_ticks));
+    uint64_t back = clock_map_span_ns(scale, from_ticks - ticks);
+    return back < from_ns ? from_ns - back : 0;
+}
+
+/* By the wall clock of the kernel, whatever was measured. Inline: each event of an archive has two. */
+static inline uint64_t clock_map_local_ns(const struct clock_map *map, uint64_t ticks)
+{
+    return clock_map_factor_ns(map->scale, map->begin_ticks, map->begin_ns, ticks);
+}
+
+#endif

@@ -1,0 +1,158 @@
+#include "clock/clocksync.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+unsigned clock_tree_rounds(uint32_t nodes)
+{
+    unsigned rounds = 0;
+    while (rounds < CLOCK_ROUNDS_MOST && (UINT64_C(1) << rounds) < nodes)
+        rounds++;
+    return rounds;
+}
+
+unsigned clock_tree_round(uint32_t node)
+{
+    return node ? 31u - (unsigned)__builtin_clz(node) : 0;
+}
+
+uint32_t clock_tree_parent(uint32_t node)
+{
+    return node ? node - (UINT32_C(1) << clock_tree_round(node)) : 0;
+}
+
+uint32_t clock_tree_child(uint32_t node, unsigned round, uint32_t nodes)
+{
+    uint64_t step = UINT64_C(1) << round, child = node + step;
+    return node < step && child < nodes ? (uint32_t)child : 0;
+}
+
+void clock_burst_begin(struct clock_burst *burst, struct clock_scale scale)
+{
+    *burst = (struct clock_burst){.scale = scale};
+}
+
+/* Half of what lies between, and what the clocks may have drifted from one to the other. */
+static int64_t room_between(int64_t most, int64_t most_at, int64_t least, int64_t least_at)
+{
+    return llabs(most - least) / 2 + (int64_t)clock_drift_most((uint64_t)llabs(most_at - least_at));
+}
+
+bool clock_burst_add(struct clock_burst *burst, const struct clock_echo *echo)
+{
+    const uint64_t far = UINT64_C(1) << 60; /* what has to fit into 64 bits, signed */
+    if (!burst->count) {
+        burst->base_ticks = echo->sent_ticks;
+        burst->base_ns = echo->arrived_ns;
+    }
+    uint64_t sent = clock_ns(burst->scale, echo->sent_ticks - burst->base_ticks);
+    uint64_t returned = clock_ns(burst->scale, echo->returned_ticks - burst->base_ticks);
+    if (sent > far || returned > far || returned < sent || echo->left_ns < echo->arrived_ns ||
+        echo->arrived_ns < burst->base_ns || echo->left_ns - burst->base_ns > far)
+        return false;
+    int64_t most = (int64_t)(echo->arrived_ns - burst->base_ns) - (int64_t)sent;
+    int64_t least = (int64_t)(echo->left_ns - burst->base_ns) - (int64_t)returned;
+    int64_t before = burst->room, width = most - least;
+    bool first = !burst->count++;
+    if (first || most < burst->most) {
+        burst->most = most;
+        burst->most_at = (int64_t)sent;
+    }
+    if (first || least > burst->least) {
+        burst->least = least;
+        burst->least_at = (int64_t)returned;
+    }
+    if (first || width < burst->fastest_most - burst->fastest_least) {
+        burst->fastest_most = most;
+        burst->fastest_least = least;
+        burst->fastest_at = (int64_t)sent;
+    }
+    if (first || echo->error_ns > burst->error_ns)
+        burst->error_ns = echo->error_ns;
+    int64_t both = room_between(burst->most, burst->most_at, burst->least, burst->least_at);
+    int64_t one = room_between(burst->fastest_most, 0, burst->fastest_least, 0);
+    burst->room = both < one ? both : one;
+    return first || burst->room < before - before / 16;
+}
+
+bool clock_burst_result(const struct clock_burst *burst, struct clock_sync *sync)
+{
+    if (!burst->count)
+        return false;
+    int64_t both = room_between(burst->most, burst->most_at, burst->least, burst->least_at);
+    bool pair = both == burst->room;
+    int64_t most = pair ? burst->most : burst->fastest_most, least = pair ? burst->least : burst->fastest_least;
+    int64_t at = pair ? burst->most_at / 2 + burst->least_at / 2 : burst->fastest_at;
+    int64_t ahead = least + (most - least) / 2;
+    sync->ticks = burst->base_ticks + clock_ticks(burst->scale, (uint64_t)at);
+    sync->reference_ns = burst->base_ns + (uint64_t)(at + ahead);
+    sync->error_ns = burst->error_ns + (uint64_t)burst->room + 1; /* whole nanoseconds */
+    return true;
+}
+
+/* Word by word, so that who copies it meanwhile knows: each is stored behind the odd serial, and who has loaded one
+ * loads the serial behind it. */
+static void sync_put(struct clock_sync *place, const struct clock_sync *sync)
+{
+    __atomic_store_n(&place->ticks, sync->ticks, __ATOMIC_RELEASE);
+    __atomic_store_n(&place->reference_ns, sync->reference_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&place->error_ns, sync->error_ns, __ATOMIC_RELEASE);
+}
+
+static void sync_get(struct clock_sync *sync, const struct clock_sync *place)
+{
+    sync->ticks = __atomic_load_n(&place->ticks, __ATOMIC_ACQUIRE);
+    sync->reference_ns = __atomic_load_n(&place->reference_ns, __ATOMIC_ACQUIRE);
+    sync->error_ns = __atomic_load_n(&place->error_ns, __ATOMIC_ACQUIRE);
+}
+
+/* Every second of those between the first and the last goes. */
+static void syncs_thin(struct clock_syncs *syncs)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < CLOCK_SYNCS_MOST; i += 2)
+        sync_put(&syncs->list[kept++], &syncs->list[i]);
+    __atomic_store_n(&syncs->count, kept, __ATOMIC_RELEASE);
+    syncs->stride *= 2;
+}
+
+void clock_syncs_add(struct clock_syncs *syncs, struct clock_sync sync)
+{
+    uint64_t number = syncs->measured++;
+    if (number == 0) {
+        syncs->list[0] = sync;
+        syncs->stride = 1;
+        __atomic_store_n(&syncs->count, 1, __ATOMIC_RELEASE); /* partner: clock_syncs_copy */
+        return;
+    }
+    __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELAXED); /* before each word of sync_put */
+    /* the one before was kept only for being the latest? */
+    bool replaces = number > 1 && (number - 1) % syncs->stride != 0;
+    if (!replaces && syncs->count == CLOCK_SYNCS_MOST) {
+        syncs_thin(syncs);
+        /* places hold the multiples of the stride: that of the one before is no longer one, and was dropped */
+    }
+    uint64_t place = replaces ? syncs->count - 1 : syncs->count;
+    sync_put(&syncs->list[place], &sync);
+    __atomic_store_n(&syncs->count, place + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELEASE); /* partner: clock_syncs_copy */
+}
+
+size_t clock_syncs_copy(const struct clock_syncs *syncs, struct clock_sync list[CLOCK_SYNCS_MOST])
+{
+    enum { ATTEMPTS = 100 };
+    for (int i = 0; i < ATTEMPTS; i++) {
+        uint64_t serial = __atomic_load_n(&syncs->serial, __ATOMIC_ACQUIRE);
+        uint64_t count = __atomic_load_n(&syncs->count, __ATOMIC_ACQUIRE);
+        if (count > CLOCK_SYNCS_MOST)
+            return 0;
+        for (uint64_t k = 0; k < count; k++)
+            sync_get(&list[k], &syncs->list[k]);
+        if (serial % 2 == 0 && __atomic_load_n(&syncs->serial, __ATOMIC_RELAXED) == serial)
+            return count;
+    }
+    if (!__atomic_load_n(&syncs->count, __ATOMIC_ACQUIRE))
+        return 0;
+    sync_get(&list[0], &syncs->list[0]);
+    return 1;
+}

@@ -1,0 +1,256 @@
+#define _GNU_SOURCE
+#include "format/compact.h"
+
+#include "reader/readercomms.h"
+#include "reader/readerversions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <zstd.h>
+
+/* What an image may need: more than a run keeps besides its events, and less than a small file can be made to unfold
+ * to. */
+static uint64_t image_most(const struct run_reader *reader)
+{
+    return (UINT64_C(64) << 20) + 1000 * (uint64_t)reader->file_bytes;
+}
+
+enum { PIECE_MOST = 1 << 30, LEVEL = 3 };
+
+/* ---- the image */
+
+static int image_make(struct run_reader *reader, const struct compact_header *header)
+{
+    if (header->image_bytes < RUN_PAGE_BYTES || header->image_bytes % RUN_PAGE_BYTES ||
+        header->image_bytes > UINT64_C(1) << 46)
+        return reader_fail(reader, "has a damaged header (an image of %llu bytes)",
+                           (unsigned long long)header->image_bytes);
+    void *image =
+        mmap(NULL, header->image_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (image == MAP_FAILED)
+        return reader_fail(reader, "needs more memory than there is (%llu bytes)",
+                           (unsigned long long)header->image_bytes);
+    reader->base = image;
+    reader->bytes = reader->mapped_bytes = header->image_bytes;
+    return 0;
+}
+
+/* ---- sums of headers */
+
+/* FNV-1a of what no frame holds: the chunk's header and, of a block, the sizes of its columns. Never 0. */
+static uint64_t header_sum(const struct chunk_header *chunk, const struct column_sizes *sizes)
+{
+    struct chunk_header head = *chunk;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    head.turned = 0;
+    const unsigned char *bytes = (const unsigned char *)&head;
+    for (size_t i = 0; i < sizeof head; i++)
+        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+    bytes = (const unsigned char *)sizes;
+    for (size_t i = 0; sizes && i < sizeof *sizes; i++)
+        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return sum ? sum : 1;
+}
+
+void compact_seal(struct chunk_header *chunk, const struct column_sizes *sizes)
+{
+    chunk->turned = header_sum(chunk, sizes);
+}
+
+/* Files of older versions have no sums. */
+static bool seal_is_whole(const struct chunk_header *chunk, const struct column_sizes *sizes)
+{
+    return !chunk->turned || chunk->turned == header_sum(chunk, sizes);
+}
+
+/* ---- pieces of the image */
+
+static int piece_unpack(struct run_reader *reader, ZSTD_DCtx *context, const struct chunk_header *chunk, uint64_t *sum)
+{
+    uint64_t at = chunk->reserved[0], bytes = chunk->reserved[1];
+    if (!seal_is_whole(chunk, NULL))
+        return reader_fail(reader, "is damaged: the header of a piece of its image is another");
+    if (bytes > PIECE_MOST || at > reader->bytes || bytes > reader->bytes - at || bytes > image_most(reader) - *sum)
+        return reader_fail(reader, "is damaged: a piece of its image lies outside of it");
+    *sum += bytes;
+    reader->written = *sum;
+    char *to = (char *)(uintptr_t)reader->base + at;
+    size_t got = ZSTD_decompressDCtx(context, to, bytes, chunk + 1, chunk->packed_bytes);
+    if (ZSTD_isError(got))
+        return reader_fail(reader, "is damaged: a piece of its image cannot be decompressed (%s)",
+                           ZSTD_getErrorName(got));
+    if (got != bytes)
+        return reader_fail(reader, "is damaged: a piece of its image is too short");
+    return 0;
+}
+
+/* ---- the chunks of the compact file */
+
+static bool block_is_sound(const struct chunk_header *chunk)
+{
+    const struct column_sizes *sizes = (const struct column_sizes *)(chunk + 1);
+    uint64_t sum = sizeof *sizes;
+    if (chunk->packed_bytes < sizeof *sizes || !chunk->capacity || chunk->capacity > COLUMNS_EVENTS ||
+        !seal_is_whole(chunk, sizes))
+        return false;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        sum += sizes->packed[i];
+        if (sizes->plain[i] > COLUMN_MOST(i))
+            return false;
+    }
+    return sum <= chunk->packed_bytes && chunk->first_event + chunk->capacity > chunk->first_event;
+}
+
+static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t at)
+{
+    const struct chunk_header *chunk = (const void *)((const char *)reader->file + at);
+    if (!reader->columns_kind) /* a piece of the image comes first */
+        reader->columns_kind = reader_columns_kind(at + sizeof *chunk <= reader->file_bytes ? chunk->kind : 0);
+    const uint32_t columns = reader->columns_kind, image = columns - (CHUNK_COLUMNS - CHUNK_IMAGE);
+    if (sizeof *chunk > reader->file_bytes - at || chunk->magic != CHUNK_MAGIC || chunk->bytes < sizeof *chunk ||
+        chunk->bytes % COMPACT_ALIGN || chunk->bytes > reader->file_bytes - at ||
+        chunk->packed_bytes > chunk->bytes - sizeof *chunk || (chunk->kind != image && chunk->kind != columns)) {
+        reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)at);
+        return NULL;
+    }
+    if (chunk->kind == columns && !block_is_sound(chunk)) {
+        reader_fail(reader, "is damaged: impossible block of events at byte %llu", (unsigned long long)at);
+        return NULL;
+    }
+    return chunk;
+}
+
+static int chunks_take(struct run_reader *reader, ZSTD_DCtx *context, const struct compact_header *header)
+{
+    uint64_t pieces = 0, sum = 0;
+    for (uint64_t at = sizeof *header; at < reader->file_bytes;) {
+        const struct chunk_header *chunk = chunk_at(reader, at);
+        if (!chunk)
+            return -1;
+        struct chunk_header head = *chunk;
+        head.kind = head.kind == reader->columns_kind ? CHUNK_COLUMNS : CHUNK_IMAGE;
+        if ((head.kind == CHUNK_COLUMNS ? reader_chunk_add(reader, chunk, &head)
+                                        : piece_unpack(reader, context, chunk, &sum)) != 0)
+            return -1;
+        pieces += head.kind == CHUNK_IMAGE;
+        at += chunk->bytes;
+    }
+    if (pieces != header->piece_count || reader->chunk_count != header->block_count)
+        return reader_fail(reader, "is damaged: %llu pieces and %zu blocks of %llu and %llu",
+                           (unsigned long long)pieces, reader->chunk_count, (unsigned long long)header->piece_count,
+                           (unsigned long long)header->block_count);
+    return 0;
+}
+
+static int compact_open(struct run_reader *reader)
+{
+    const struct compact_header *header = reader->file;
+    if (header->byte_order != RUN_BYTE_ORDER)
+        return reader_fail(reader, "was written on a machine of the other byte order");
+    if (header->version != COMPACT_VERSION)
+        return reader_fail(reader, "has compact format version %u; this mpit reads version %d", header->version,
+                           COMPACT_VERSION);
+    if (header->bytes != reader->file_bytes)
+        return reader_fail(reader, "is truncated: %zu bytes of %llu", reader->file_bytes,
+                           (unsigned long long)header->bytes);
+    if (image_make(reader, header) != 0)
+        return -1;
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+    int result =
+        context ? chunks_take(reader, context, header) : reader_fail(reader, "needs more memory than there is");
+    ZSTD_freeDCtx(context);
+    return result;
+}
+
+static enum compact_trouble trouble; /* relaxed: it is asked when all is read */
+
+enum compact_trouble compact_trouble_seen(void)
+{
+    return __atomic_load_n(&trouble, __ATOMIC_RELAXED);
+}
+
+static bool block_fails(enum compact_trouble why)
+{
+    __atomic_store_n(&trouble, why, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* One context for all blocks: to make one asks the processor what it can do, which takes 20 us on a virtual one. */
+static bool block_enter(struct event_cursor *cursor, const struct chunk_header *block)
+{
+    const struct column_sizes *sizes = (const struct column_sizes *)(block + 1);
+    const char *from = (const char *)(sizes + 1);
+    size_t needed = 0;
+    if (!cursor->unfolding && !(cursor->unfolding = ZSTD_createDCtx()))
+        return block_fails(COMPACT_NO_MEMORY);
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        needed += sizes->plain[i];
+    unsigned char *to = cursor_memory(cursor, needed);
+    if (!to)
+        return block_fails(COMPACT_NO_MEMORY);
+    cursor->columns = (struct columns_cursor){0};
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        size_t got =
+            sizes->plain[i] ? ZSTD_decompressDCtx(cursor->unfolding, to, sizes->plain[i], from, sizes->packed[i]) : 0;
+        if (got != sizes->plain[i])
+            return block_fails(COMPACT_DAMAGED);
+        cursor->columns.at[i] = to;
+        cursor->columns.end[i] = to + got;
+        to += got;
+        from += sizes->packed[i];
+    }
+    return true;
+}
+
+static void blocks_leave(struct event_cursor *cursor)
+{
+    ZSTD_freeDCtx(cursor->unfolding);
+    cursor->unfolding = NULL;
+}
+
+void compact_enable(void)
+{
+    static const struct compact_codec codec = {compact_open, block_enter, blocks_leave};
+    reader_compact = &codec;
+}
+
+/* ---- writing */
+
+struct compact_writer {
+    ZSTD_CCtx *context;
+};
+
+struct compact_writer *compact_writer_make(void)
+{
+    struct compact_writer *writer = malloc(sizeof *writer);
+    if (!writer)
+        return NULL;
+    writer->context = ZSTD_createCCtx();
+    if (!writer->context) {
+        free(writer);
+        return NULL;
+    }
+    ZSTD_CCtx_setParameter(writer->context, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(writer->context, ZSTD_c_checksumFlag, 1);
+    return writer;
+}
+
+void compact_writer_free(struct compact_writer *writer)
+{
+    if (!writer)
+        return;
+    ZSTD_freeCCtx(writer->context);
+    free(writer);
+}
+
+size_t compact_bound(size_t bytes)
+{
+    return ZSTD_compressBound(bytes);
+}
+
+size_t compact_pack(struct compact_writer *writer, const void *from, size_t bytes, void *out, size_t room)
+{
+    size_t got = ZSTD_compress2(writer->context, out, room, from, bytes);
+    return ZSTD_isError(got) ? 0 : got;
+}

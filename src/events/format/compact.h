@@ -1,0 +1,76 @@
+/*
+ * Compact run files: what a finished process left, compressed (zstd), as mpit-dump --compact makes it of a run file.
+ *
+ *   offset 0              64
+ *          +--------------+-----------------+----------------+----------------+--
+ *          |compact_header| piece of image  | piece           | block           | ...  up to header.bytes
+ *          +--------------+-----------------+----------------+----------------+--
+ *                           each: chunk_header | payload, of a multiple of 64 bytes together
+ *
+ *   CHUNK_IMAGE    a piece of the run file, compressed: everything but the events stands in the image where it stood in
+ *                  the run file, so that offsets hold; reserved[0] = where, reserved[1] = how many bytes
+ *   CHUNK_COLUMNS  `capacity` events of one thread from number first_event on, by column (columns.h): behind the
+ *                  header column_sizes, then the columns, each compressed by itself
+ *
+ * In the image CHUNK_GONE stands where chunks of events stood. The reader makes the image in memory, and takes the
+ * blocks from the file. What is compressed ends with a sum of what it was (zstd's own), and each header has one
+ * (`turned`), so that nothing damaged is taken for what was recorded; files of older versions have none. Where there is
+ * no zstd (in the process that is recorded) none of this is linked.
+ */
+#ifndef MPIT_EVENTS_COMPACT_H
+#define MPIT_EVENTS_COMPACT_H
+
+#include "format/columns.h"
+#include "reader/reader.h"
+
+#define COMPACT_MAGIC "mpit-zst"
+enum { COMPACT_VERSION = 1, COMPACT_ALIGN = 64 };
+
+struct compact_header {
+    char magic[8]; /* COMPACT_MAGIC, without the NUL */
+    uint32_t version;
+    uint32_t byte_order;
+    uint64_t bytes;       /* of this file */
+    uint64_t image_bytes; /* of the run file that it was */
+    uint64_t piece_count; /* of the image; they come first */
+    uint64_t block_count;
+    uint64_t reserved[2];
+};
+
+_Static_assert(sizeof(struct compact_header) == COMPACT_ALIGN, "chunks are aligned");
+
+struct column_sizes {
+    uint32_t packed[COLUMN_COUNT]; /* as they stand in the file */
+    uint32_t plain[COLUMN_COUNT];
+    uint32_t reserved[4];
+};
+
+_Static_assert(sizeof(struct column_sizes) == COMPACT_ALIGN, "columns begin aligned");
+
+/* What the reader calls for compact files. */
+struct compact_codec {
+    /* Makes the image of the file that reader->file maps, and finds its blocks. 0, or -1 with reader->error. */
+    int (*open)(struct run_reader *reader);
+    /* Unpacks a block into the cursor's memory. False: it is damaged, or there is no memory. */
+    bool (*enter)(struct event_cursor *cursor, const struct chunk_header *block);
+    /* Gives back what that keeps in cursor->unfolding, which is not NULL. */
+    void (*leave)(struct event_cursor *cursor);
+};
+
+/* Lets run_reader_open of this program read compact files. Before the first of them; from one thread. */
+void compact_enable(void);
+
+/* Why a block of this program's files could not be unpacked, whose events are missing then. From any thread. */
+enum compact_trouble { COMPACT_SOUND, COMPACT_NO_MEMORY, COMPACT_DAMAGED };
+enum compact_trouble compact_trouble_seen(void);
+
+/* Compresses a payload into `out`, which has room for compact_bound(bytes); returns its size, 0 = failed. */
+size_t compact_bound(size_t bytes);
+struct compact_writer;
+struct compact_writer *compact_writer_make(void); /* NULL: no memory */
+void compact_writer_free(struct compact_writer *writer);
+size_t compact_pack(struct compact_writer *writer, const void *from, size_t bytes, void *out, size_t room);
+/* Puts the header's sum in, of a block with that of its sizes, when all else is there. */
+void compact_seal(struct chunk_header *chunk, const struct column_sizes *sizes);
+
+#endif

@@ -1,0 +1,92 @@
+#include "format/label.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The bytes of the character at `from`, of which `left` can be read, and its number; 0: it is none. */
+static size_t character_at(const unsigned char *from, size_t left, uint32_t *number)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t bytes = from[0] < 0x80 ? 1 : from[0] < 0xc2 ? 0 : from[0] < 0xe0 ? 2 : from[0] < 0xf0 ? 3 : 4;
+    if (bytes == 0 || bytes > left || from[0] > 0xf4)
+        return 0;
+    *number = bytes == 1 ? from[0] : from[0] & (0x7fu >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        if ((from[i] & 0xc0) != 0x80)
+            return 0;
+        *number = *number << 6 | (from[i] & 0x3f);
+    }
+    bool surrogate = *number >= 0xd800 && *number < 0xe000;
+    return *number < least[bytes] || *number > 0x10ffff || surrogate ? 0 : bytes;
+}
+
+static bool is_harmless(uint32_t number)
+{
+    bool control = number < 0x20 || (number >= 0x7f && number < 0xa0);
+    bool breaks = number == 0x2028 || number == 0x2029;
+    bool turns = number == 0x061c || number == 0x200e || number == 0x200f || (number >= 0x202a && number <= 0x202e) ||
+                 (number >= 0x2066 && number <= 0x2069);
+    return !control && !breaks && !turns;
+}
+
+void label_clean(char *to, size_t size, const char *from, size_t most)
+{
+    size_t bytes = strnlen(from, most), used = 0;
+    for (size_t at = 0, taken; at < bytes; at += taken) {
+        if (from[at] >= 0x20 && from[at] < 0x7f) { /* nearly all are */
+            if (used + 1 >= size)
+                break;
+            to[used++] = from[at];
+            taken = 1;
+            continue;
+        }
+        uint32_t number = 0;
+        size_t length = character_at((const unsigned char *)from + at, bytes - at, &number);
+        bool shown = length && is_harmless(number);
+        taken = length ? length : 1;
+        if (used + (shown ? length : 1) >= size)
+            break;
+        if (shown)
+            memcpy(to + used, from + at, length);
+        else
+            to[used] = '?';
+        used += shown ? length : 1;
+    }
+    to[used] = '\0';
+}
+
+void text_tidy(char *text, size_t size)
+{
+    char clean[FILTER_BYTES];
+    label_clean(clean, size < sizeof clean ? size : sizeof clean, text, size);
+    memcpy(text, clean, strlen(clean) + 1);
+}
+
+const char *label_quote(char quoted[LABEL_QUOTED_BYTES], const char *label)
+{
+    char clean[COMM_LABEL_BYTES];
+    size_t used = 0;
+    label_clean(clean, sizeof clean, label, COMM_LABEL_BYTES);
+    quoted[0] = '\0';
+    if (!clean[0])
+        return quoted;
+    quoted[used++] = '"';
+    for (const char *at = clean; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            quoted[used++] = '\\';
+        quoted[used++] = *at;
+    }
+    quoted[used++] = '"';
+    quoted[used] = '\0';
+    return quoted;
+}
+
+const char *comm_title(char title[COMM_TITLE_BYTES], const char *name, const char *label)
+{
+    char clean[COMM_NAME_BYTES], quoted[LABEL_QUOTED_BYTES];
+    label_clean(clean, sizeof clean, name, COMM_NAME_BYTES);
+    label_quote(quoted, label);
+    snprintf(title, COMM_TITLE_BYTES, "%s%s%s", clean, quoted[0] ? " " : "", quoted);
+    return title;
+}

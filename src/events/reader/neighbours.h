@@ -1,0 +1,50 @@
+/*
+ * The run files of the other processes of this job on this node: mapped read-only, read while they are written.
+ *
+ *   neighbours ──> neighbour ──> neighbour ──> ...      one a file in the run directory; never unmapped, never freed
+ *
+ * Without a run directory a run lives in memory of the form of a file, and is found in /proc among what the user's
+ * processes hold open.
+ *
+ * A neighbour's file is untrusted: every offset is checked against the file's real size before it is followed. Space
+ * for it to grow is mapped with it, so that what it writes later can be read without a further call into the kernel
+ * but for one fstat whenever it has grown.
+ *
+ * Who may do what: neighbours_look maps and allocates: it takes a lock and is not for signal handlers. Everything else
+ * is wait-free and async-signal-safe.
+ */
+#ifndef MPIT_EVENTS_NEIGHBOURS_H
+#define MPIT_EVENTS_NEIGHBOURS_H
+
+#include "writer/run.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct neighbour {
+    struct neighbour *next;
+    const char *base; /* NULL: a file that is none of this job on this node */
+    uint64_t mapped_bytes;
+    uint64_t file_bytes; /* of it that are known to be there; grows */
+    int fd;
+    dev_t device;
+    ino_t inode;
+    uint32_t kinship; /* enum neighbour_kinship */
+};
+
+/* Whether a file is of this job is known once its process has come out of MPI_Init. */
+enum neighbour_kinship { KINSHIP_UNKNOWN, KINSHIP_MINE, KINSHIP_NONE };
+
+/* Looks into the directory of `run`, or into /proc where it has none, for files that are not mapped yet. */
+void neighbours_look(const struct run *run);
+
+/* The first one of the list; `next` leads on. New ones come in front. */
+struct neighbour *neighbours_first(void);
+
+/* It is another process of the job that `header` belongs to. */
+bool neighbour_is_mine(struct neighbour *neighbour, const struct run_header *header);
+
+/* The object of `bytes` at `offset` of its file, or NULL when it does not lie in the file. */
+const void *neighbour_at(struct neighbour *neighbour, uint64_t offset, uint64_t bytes);
+
+#endif

@@ -1,0 +1,328 @@
+#include "reader/readercomms.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SLOTS = 1 << 16, COPY_ATTEMPTS = 1000 };
+
+/* All records that have been found, as they stand in the file. */
+struct found {
+    struct comm_record *list;
+    size_t count, room;
+};
+
+static struct comm_record *found_add(struct found *found)
+{
+    if (found->count == found->room) {
+        size_t room = found->room ? 2 * found->room : 16;
+        struct comm_record *list = realloc(found->list, room * sizeof *list);
+        if (!list)
+            return NULL;
+        found->list = list;
+        found->room = room;
+    }
+    return &found->list[found->count++];
+}
+
+static bool record_is_sound(const struct comm_record *record)
+{
+    return record->slot != 0 && record->slot < MAX_SLOTS && record->sum < MAX_SLOTS &&
+           record->since_ticks <= record->end_ticks && memchr(record->name, '\0', sizeof record->name) &&
+           memchr(record->label, '\0', sizeof record->label);
+}
+
+/* A living process may be changing it. One that was killed meanwhile leaves it as it is. */
+static void record_copy(struct comm_record *copy, const struct comm_record *record)
+{
+    for (int i = 0; i < COPY_ATTEMPTS; i++) {
+        uint32_t before = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE);
+        memcpy(copy, record, sizeof *copy);
+        LOADS_IN_ORDER();
+        if (!(before & 1) && __atomic_load_n(&record->serial, __ATOMIC_RELAXED) == before)
+            break;
+    }
+}
+
+/* Those that have a slot, by the slot in front; then the others. */
+static int slots_find(struct run_reader *reader, struct found *found, bool seen[MAX_SLOTS])
+{
+    for (uint64_t offset = reader->header.first_comm, next; offset; offset = next) {
+        const struct comm_record *record = reader_object(reader, offset, sizeof *record);
+        if (!record)
+            return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
+        struct comm_record *copy = found_add(found);
+        if (!copy)
+            return reader_fail(reader, "has more communicators than memory can hold");
+        record_copy(copy, record);
+        if (!record_is_sound(copy))
+            return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
+        if (seen[copy->slot]) /* the list may run in a circle, too */
+            return reader_fail(reader, "is damaged: communicator slot %u stands twice", copy->slot);
+        seen[copy->slot] = true;
+        copy->end_ticks = UINT64_MAX;
+        next = copy->next;
+        if (copy->slot >= reader->slot_count)
+            reader->slot_count = copy->slot + 1u;
+    }
+    return 0;
+}
+
+/* Takes a text out of what is left; false: it does not end there, or is too long. */
+static bool text_take(char *to, size_t size, const char **from, size_t *left)
+{
+    size_t bytes = strnlen(*from, *left) + 1;
+    if (bytes > *left || bytes > size)
+        return false;
+    memcpy(to, *from, bytes);
+    *from += bytes;
+    *left -= bytes;
+    return true;
+}
+
+static bool record_unpack(struct comm_record *record, const char *packed, size_t bytes, size_t *taken)
+{
+    size_t fixed = offsetof(struct comm_record, name);
+    if (bytes < fixed)
+        return false;
+    const char *at = packed + fixed;
+    size_t left = bytes - fixed;
+    memset(record, 0, sizeof *record);
+    memcpy(record, packed, fixed);
+    if (!text_take(record->name, sizeof record->name, &at, &left) ||
+        !text_take(record->label, sizeof record->label, &at, &left))
+        return false;
+    *taken = ((size_t)(at - packed) + 7) / 8 * 8;
+    return *taken <= bytes;
+}
+
+static int chunk_take(struct run_reader *reader, const struct chunk_header *there, struct found *found)
+{
+    const struct chunk_header chunk = *there; /* of a ring it may be written over while it is read */
+    const char *packed = (const char *)(there + 1);
+    size_t before = found->count, offset = (size_t)((const char *)there - reader->base);
+    bool sound = chunk.kind == CHUNK_COMMS && chunk.bytes >= sizeof chunk && chunk.bytes <= reader->bytes - offset &&
+                 reader_chunk_fits(&chunk);
+    size_t i = 0;
+    for (size_t at = 0, taken; sound && i < chunk.capacity; at += taken) {
+        struct comm_record record;
+        sound = record_unpack(&record, packed + at, chunk.packed_bytes - at, &taken) && record_is_sound(&record);
+        struct comm_record *copy = sound ? found_add(found) : NULL;
+        if (sound && !copy)
+            return reader_fail(reader, "has more communicators than memory can hold");
+        i += sound;
+        if (copy)
+            *copy = record;
+    }
+    LOADS_IN_ORDER();
+    if (reader->header.phase != RUN_FINALIZED && memcmp(&chunk, there, sizeof chunk) != 0)
+        found->count = before; /* those of older events, which have gone, too */
+    else if (!sound)
+        return reader_fail(reader, "is damaged: record %zu of the communicators in the chunk at byte %zu", i, offset);
+    return 0;
+}
+
+/* What is in a slot. */
+struct place {
+    uint64_t since_ticks;
+    bool is_sum;
+};
+
+/* So many were appended, whether the process got over to saying so or not. */
+static uint64_t records_appended(const struct run_reader *reader)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < reader->rare_count; i++) {
+        const struct chunk_header *chunk = reader->rare[i];
+        if (chunk->kind == CHUNK_COMMS && chunk->first_event + chunk->capacity > end)
+            end = chunk->first_event + chunk->capacity;
+    }
+    return end;
+}
+
+/* The latest ones. What a living process overwrites meanwhile is left out. */
+static int ring_take(struct run_reader *reader, struct found *found, const struct place *places)
+{
+    bool lives = reader->header.phase != RUN_FINALIZED;
+    uint64_t offset = reader->header.past;
+    const struct comm_past *past = offset ? reader_object(reader, offset, sizeof *past) : NULL;
+    uint64_t capacity = past ? past->capacity : 0;
+    if (offset && (!past || capacity == 0 || capacity > MAX_SLOTS ||
+                   !reader_object(reader, offset, sizeof *past + capacity * sizeof past->records[0])))
+        return reader_fail(reader, "is damaged: its past communicators lie outside of it");
+    if (!offset)
+        return 0;
+    uint64_t kept = __atomic_load_n(&past->kept, __ATOMIC_ACQUIRE);
+    uint64_t count = __atomic_load_n(&past->count, __ATOMIC_ACQUIRE);
+    uint64_t first = count > capacity ? count - capacity : 0, appended = records_appended(reader);
+    kept = appended > kept ? appended : kept;
+    if (reader->header.traced != TRACED_NOT && kept > first)
+        first = kept; /* what was kept is in the chunks */
+    for (uint64_t n = first; n < count; n++) {
+        struct comm_record record = past->records[n % capacity];
+        LOADS_IN_ORDER();
+        if (lives && n + capacity <= __atomic_load_n(&past->count, __ATOMIC_ACQUIRE))
+            continue;
+        if (!record_is_sound(&record))
+            return reader_fail(reader, "is damaged: past communicator %llu", (unsigned long long)n);
+        if (lives && (record.since_ticks >= places[record.slot].since_ticks || !places[record.sum].is_sum))
+            continue; /* it lost its slot, or its sum was made, behind the copies of these */
+        struct comm_record *copy = found_add(found);
+        if (!copy)
+            return reader_fail(reader, "has more communicators than memory can hold");
+        *copy = record;
+    }
+    return 0;
+}
+
+static int past_order(const void *one, const void *other)
+{
+    const struct comm_record *a = one, *b = other;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    return (a->since_ticks > b->since_ticks) - (a->since_ticks < b->since_ticks);
+}
+
+/* The file could not grow any more: what was made from then on is not in it. */
+static bool file_was_full(const struct run_reader *reader)
+{
+    return reader->header.lost[LOSS_DISK_FULL] || reader->header.lost[LOSS_NO_FILE];
+}
+
+/* Only those whose slot is in the file. */
+static size_t past_filter(const struct run_reader *reader, struct comm_record *past, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (past[i].slot < reader->slot_count && reader->comms[past[i].slot])
+            past[kept++] = past[i];
+    return kept;
+}
+
+/* Those of one slot follow each other, and the one that has it is the last. */
+static int past_check(struct run_reader *reader, struct comm_record *past, size_t count)
+{
+    bool full = file_was_full(reader);
+    for (size_t i = 0; i < count; i++) {
+        bool last = i + 1 == count || past[i + 1].slot != past[i].slot;
+        const struct comm_record *has = past[i].slot < reader->slot_count ? reader->comms[past[i].slot] : NULL;
+        if (!has || has->flags & COMM_SUM)
+            return reader_fail(reader, "is damaged: a past communicator had slot %u, which is none", past[i].slot);
+        uint64_t next = last ? has->since_ticks : past[i + 1].since_ticks;
+        if (next <= past[i].end_ticks)
+            return reader_fail(reader, "is damaged: two communicators had slot %u at the same time", past[i].slot);
+        const struct comm_record *sum = past[i].sum < reader->slot_count ? reader->comms[past[i].sum] : NULL;
+        bool summed = sum && (sum->flags & COMM_SUM);
+        if (!summed && full)
+            past[i].sum = 0; /* the file could not take it any more */
+        else if (!summed)
+            return reader_fail(reader, "is damaged: a past communicator of slot %u is in no sum", past[i].slot);
+    }
+    return 0;
+}
+
+/* Numbers instead of slots: those of who had them when the communicator was created. */
+static void parents_number(struct run_reader *reader, struct comm_record *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i].parent = run_reader_comm_at(reader, list[i].parent, list[i].created_ticks);
+}
+
+/* The room that is left; a job may have very many files. */
+static void found_trim(struct found *found)
+{
+    struct comm_record *list = found->count ? realloc(found->list, found->count * sizeof *list) : NULL;
+    if (list)
+        found->list = list;
+}
+
+static int numbers_give(struct run_reader *reader, struct found *found, size_t current)
+{
+    found_trim(found);
+    size_t past = found->count - current;
+    struct comm_record *list = found->list;
+    reader->comm_count = reader->slot_count + past;
+    reader->comms = calloc(reader->comm_count + 1, sizeof *reader->comms);
+    reader->past_of_slot = calloc(reader->slot_count + 2, sizeof *reader->past_of_slot);
+    if (!reader->comms || !reader->past_of_slot)
+        return reader_fail(reader, "has more communicators than memory can hold");
+    for (size_t i = 0; i < current; i++)
+        reader->comms[list[i].slot] = &list[i];
+    if (past && file_was_full(reader))
+        past = past_filter(reader, list + current, past);
+    found->count = current + past;
+    reader->comm_count = reader->slot_count + past;
+    if (past)
+        qsort(list + current, past, sizeof *list, past_order);
+    if (past && past_check(reader, list + current, past) != 0)
+        return -1;
+    for (size_t i = 0; i < past; i++)
+        reader->past_of_slot[list[current + i].slot + 1]++;
+    for (size_t slot = 0; slot <= reader->slot_count; slot++)
+        reader->past_of_slot[slot + 1] += reader->past_of_slot[slot];
+    for (size_t i = 0; i < past; i++) {
+        reader->comms[reader->slot_count + i] = &list[current + i];
+        list[current + i].slot = (uint32_t)(reader->slot_count + i);
+    }
+    parents_number(reader, list, found->count);
+    return 0;
+}
+
+int reader_comms_find(struct run_reader *reader)
+{
+    struct found found = {0};
+    bool *seen = calloc(MAX_SLOTS, sizeof *seen);
+    int result =
+        seen ? slots_find(reader, &found, seen) : reader_fail(reader, "has more communicators than memory can hold");
+    free(seen);
+    size_t current = found.count;
+    for (size_t i = 0; result == 0 && i < reader->rare_count; i++) {
+        if (reader->rare[i]->kind == CHUNK_COMMS)
+            result = chunk_take(reader, reader->rare[i], &found);
+        if (i % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
+    }
+    struct place *places = calloc(MAX_SLOTS, sizeof *places);
+    if (!places)
+        result = reader_fail(reader, "has more communicators than memory can hold");
+    for (size_t i = 0; result == 0 && i < current; i++)
+        places[found.list[i].slot] = (struct place){found.list[i].since_ticks, (found.list[i].flags & COMM_SUM) != 0};
+    if (result == 0)
+        result = ring_take(reader, &found, places);
+    free(places);
+    if (result == 0)
+        result = numbers_give(reader, &found, current);
+    reader->comm_records = found.list;
+    return result;
+}
+
+void reader_comms_release(struct run_reader *reader)
+{
+    free(reader->comms);
+    free(reader->comm_records);
+    free(reader->past_of_slot);
+    reader->comms = NULL;
+    reader->comm_records = NULL;
+    reader->past_of_slot = NULL;
+    reader->comm_count = reader->slot_count = 0;
+}
+
+uint32_t run_reader_comm_at(const struct run_reader *reader, uint32_t slot, uint64_t ticks)
+{
+    if (slot >= reader->slot_count || !reader->comms[slot])
+        return 0;
+    if (ticks >= reader->comms[slot]->since_ticks)
+        return slot;
+    size_t low = reader->past_of_slot[slot], high = reader->past_of_slot[slot + 1];
+    while (low < high) { /* the last one that had it since then or before is below `low` in the end */
+        size_t middle = low + (high - low) / 2;
+        if (reader->comms[reader->slot_count + middle]->since_ticks <= ticks)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == reader->past_of_slot[slot])
+        return 0;
+    const struct comm_record *last = reader->comms[reader->slot_count + low - 1];
+    return ticks <= last->end_ticks ? last->slot : 0;
+}

@@ -1,0 +1,356 @@
+/* The events of a run file in order: out of the chunks of the trace, and then out of the ring. */
+#include "format/compact.h"
+#include "reader/readercomms.h"
+#include "reader/readernext.h"
+#include "reader/readerversions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Is the chunk still what was found when the file was opened? False also: it has been written over. */
+static bool chunk_is_there(const struct event_cursor *cursor, const struct chunk_header *chunk)
+{
+    uint32_t kind = __atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE);
+    return kind == cursor->header.kind &&
+           __atomic_load_n(&chunk->first_event, __ATOMIC_ACQUIRE) == cursor->header.first_event;
+}
+
+/* Takes a copy of the header, and checks that; a living process may have made it another chunk's. */
+static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *chunk)
+{
+    const struct run_reader *reader = cursor->reader;
+    uint64_t offset = (uint64_t)((const char *)chunk - reader->base);
+    if (!cursor->reads || !run_reader_read(reader, chunk, &cursor->header, sizeof cursor->header))
+        memcpy(&cursor->header, chunk, sizeof cursor->header);
+    const struct chunk_header *header = &cursor->header;
+    if (reader->file && header->kind == reader->columns_kind) { /* was checked, and nobody changes it */
+        cursor->header.kind = CHUNK_COLUMNS;
+        return header->thread == cursor->thread;
+    }
+    return header->magic == CHUNK_MAGIC && header->thread == cursor->thread && header->bytes >= sizeof *header &&
+           header->bytes <= reader->bytes - offset && reader_chunk_fits(header);
+}
+
+void *cursor_memory(struct event_cursor *cursor, size_t bytes)
+{
+    if (bytes > cursor->memory_bytes) {
+        void *memory = realloc(cursor->memory, bytes);
+        if (!memory)
+            return NULL;
+        cursor->memory = memory;
+        cursor->memory_bytes = bytes;
+    }
+    return cursor->memory;
+}
+
+enum { READ_MOST = 1 << 20 };
+
+/* Where the packed events of a chunk lie. Its header said that it is one before they were read, so they are all there.
+ */
+static const unsigned char *packed_take(struct event_cursor *cursor, const struct chunk_header *chunk)
+{
+    uint64_t bytes = cursor->header.packed_bytes;
+    if (!cursor->reads || !cursor->plain || bytes > READ_MOST)
+        return (const unsigned char *)(chunk + 1);
+    void *memory = cursor_memory(cursor, bytes);
+    return memory && run_reader_read(cursor->reader, chunk + 1, memory, bytes) ? memory
+                                                                               : (const unsigned char *)(chunk + 1);
+}
+
+/* For events that are packed, or stand by column. */
+static void chunk_begin(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first)
+{
+    const struct chunk_header *header = &cursor->header;
+    if (header->kind == CHUNK_PACKED) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed = packed_take(cursor, chunk);
+        cursor->packed_end = cursor->packed + header->packed_bytes;
+        cursor->packed_number = first;
+    }
+    if (header->kind == CHUNK_COLUMNS) {
+        unpacked_begin(&cursor->unpacked);
+        cursor->packed_number = first;
+        if (!reader_compact->enter(cursor, chunk))
+            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
+    }
+}
+
+static void cursor_enter(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first, uint64_t end)
+{
+    const struct chunk_header *header = &cursor->header;
+    cursor->current = chunk;
+    cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
+    cursor->current_end = end < cursor->end ? end : cursor->end;
+    cursor->plain = cursor->reader->header.traced != TRACED_IN_PART &&
+                    (header->kind == CHUNK_COLUMNS ||
+                     (header->kind == CHUNK_PACKED && cursor->reader->header.trace_policy != TRACE_RING));
+    if (!cursor->skims)
+        chunk_begin(cursor, chunk, first);
+    if (first > cursor->next) {
+        if (cursor->reader->header.traced != TRACED_IN_PART) {
+            cursor->missing += first - cursor->next;
+            cursor->gap += first - cursor->next;
+        }
+        cursor->belongs = false; /* what comes first may lack its call */
+        cursor->next = first;
+    }
+}
+
+/* The first event of a ring that is whole when the thread has written `end`. A process that was killed may have been
+ * writing over the oldest ones; but not if it had not got over appending what the ring holds. */
+static uint64_t ring_first(const struct event_cursor *cursor, const struct chunk_header *ring, uint64_t end)
+{
+    uint64_t capacity = cursor->header.capacity, turned = __atomic_load_n(&ring->turned, __ATOMIC_ACQUIRE);
+    bool whole = cursor->reader->header.phase == RUN_FINALIZED ||
+                 (reader_tells_turns(cursor->reader) && end % capacity == 0 && turned < end);
+    uint64_t spare = whole ? 0 : reader_ring_spare(cursor->reader);
+    return end + spare > capacity ? end + spare - capacity : 0;
+}
+
+/* The thread's event buffer, with its header taken; NULL: it has none. */
+static const struct chunk_header *ring_take(struct event_cursor *cursor)
+{
+    const struct run_reader *reader = cursor->reader;
+    for (; cursor->rare < reader->rare_count; cursor->rare++) { /* stays at the one that it finds */
+        const struct chunk_header *ring = reader->rare[cursor->rare];
+        if (ring->kind == CHUNK_RING && ring->thread == cursor->thread && chunk_take(cursor, ring) &&
+            cursor->header.kind == CHUNK_RING && cursor->header.capacity)
+            return ring;
+    }
+    return NULL;
+}
+
+/* Enters the ring, for what it has of the events before number `end`. False: nothing. */
+static bool ring_enter(struct event_cursor *cursor, uint64_t end)
+{
+    const struct chunk_header *ring = ring_take(cursor);
+    uint64_t first = ring ? ring_first(cursor, ring, cursor->end) : end;
+    if (first >= end)
+        return false;
+    cursor_enter(cursor, ring, first, end);
+    return true;
+}
+
+/* An event of the ring; NULL: a living process has written over it. */
+static const struct event *ring_event(struct event_cursor *cursor)
+{
+    const struct chunk_header *ring = cursor->current;
+    const struct event *event = (const struct event *)(ring + 1) + cursor->next % cursor->header.capacity;
+    if (cursor->reader->header.phase != RUN_FINALIZED) {
+        event = memcpy(&cursor->unpacked.last[cursor->unpacked.count++ & PACK_BACK_MOST], event, sizeof *event);
+        LOADS_IN_ORDER();
+        if (cursor->next < ring_first(cursor, ring, __atomic_load_n(cursor->written, __ATOMIC_ACQUIRE)))
+            return NULL;
+    }
+    cursor->next++;
+    return event;
+}
+
+static bool kind_has_trace(uint32_t kind)
+{
+    return kind == CHUNK_TRACE || kind == CHUNK_PACKED || kind == CHUNK_COLUMNS;
+}
+
+/* False: it is another thread's, without a look at it. */
+static bool chunk_may_belong(const struct event_cursor *cursor, size_t chunk)
+{
+    const uint32_t *threads = cursor->reader->chunk_threads;
+    return !threads || threads[chunk] == cursor->thread || threads[chunk] == ANY_THREAD;
+}
+
+/* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in order, and
+ * the ring, for what is in none of them. */
+static bool cursor_seek(struct event_cursor *cursor)
+{
+    const struct run_reader *reader = cursor->reader;
+    if (cursor->next >= cursor->end)
+        return false;
+    for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
+        const struct chunk_header *chunk = reader->chunks[cursor->chunk];
+        if (!chunk_may_belong(cursor, cursor->chunk) || !chunk_take(cursor, chunk) ||
+            !kind_has_trace(cursor->header.kind))
+            continue;
+        uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
+        if (end < first || cursor->next >= end || first >= cursor->end)
+            continue;
+        if (first > cursor->next && ring_enter(cursor, first))
+            return true; /* the place of what is missing was given away, but the buffer has it still */
+        if (first > cursor->next && !chunk_take(cursor, chunk))
+            continue;
+        cursor_enter(cursor, chunk, first, end);
+        return true;
+    }
+    if (ring_enter(cursor, cursor->end))
+        return true;
+    if (reader->header.traced != TRACED_IN_PART)
+        cursor->missing += cursor->end - cursor->next;
+    return false;
+}
+
+void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread)
+{
+    *cursor = (struct event_cursor){.reader = reader, .thread = thread};
+    if (thread >= reader->thread_count || !reader->threads[thread])
+        return;
+    const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
+    if (!cell) /* the file has become shorter since it was opened */
+        return;
+    cursor->written = cell;
+    cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
+}
+
+void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
+{
+    if (number <= cursor->next)
+        return;
+    uint64_t ready = (uint64_t)(cursor->ready_end - cursor->ready);
+    if (ready) /* else there may be no pointer yet */
+        cursor->ready += number - cursor->next < ready ? number - cursor->next : ready;
+    cursor->next = number;
+}
+
+/* A ring stands before the chunk that is looked at next. */
+static void chunk_leave(struct event_cursor *cursor)
+{
+    cursor->chunk += cursor->header.kind != CHUNK_RING && cursor->chunk < cursor->reader->chunk_count;
+}
+
+uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thread)
+{
+    struct event_cursor cursor;
+    event_cursor_open(&cursor, reader, thread);
+    cursor.reads = cursor.skims = true;
+    for (size_t chunks = 1; cursor_seek(&cursor); chunks++) {
+        cursor.next = cursor.current_end;
+        chunk_leave(&cursor);
+        if (chunks % CHUNKS_BETWEEN_RESTS == 0)
+            run_reader_rest(reader);
+    }
+    event_cursor_close(&cursor);
+    return cursor.missing;
+}
+
+/* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
+static const struct event *cursor_unpack(struct event_cursor *cursor)
+{
+    const struct event *event;
+    do {
+        event = cursor->header.kind == CHUNK_COLUMNS
+                    ? columns_next(&cursor->columns, &cursor->unpacked)
+                    : event_unpack(&cursor->unpacked, &cursor->packed, cursor->packed_end);
+        if (!event)
+            return NULL;
+    } while (cursor->packed_number++ < cursor->next);
+    cursor->next++;
+    return event;
+}
+
+/* Was the trace on at that time? */
+static bool stretches_have(const struct run_reader *reader, uint64_t ticks)
+{
+    size_t low = 0, high = reader->stretch_count; /* the first one that begins at `ticks` or before lies in between */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (reader->stretches[middle]->begin_ticks <= ticks)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < reader->stretch_count && ticks < reader->stretches[low]->end_ticks;
+}
+
+/* A call belongs to the trace when it began in a stretch; what follows it goes with it. A place that was never written
+ * (the buffer was made later) belongs to nothing. */
+static bool event_belongs(struct event_cursor *cursor, const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    if (kind == 0)
+        cursor->belongs = false;
+    else if (kind < RECORD_FIRST || kind >= RECORD_END)
+        cursor->belongs = stretches_have(cursor->reader, event->begin);
+    return cursor->belongs;
+}
+
+/* Event `next` of the current chunk; NULL: that is damaged from here on, or has been written over. */
+static const struct event *cursor_take(struct event_cursor *cursor)
+{
+    const struct event *events = (const struct event *)(cursor->current + 1), *event;
+    uint64_t number = cursor->next;
+    if (cursor->header.kind == CHUNK_RING)
+        return ring_event(cursor);
+    bool changes = cursor->reader->header.trace_policy == TRACE_RING;
+    if (cursor->header.kind != CHUNK_TRACE) {
+        event = cursor_unpack(cursor);
+    } else {
+        event = &events[cursor->next++ - cursor->current_first];
+        if (changes)
+            event = memcpy(&cursor->unpacked.last[cursor->unpacked.count++ & PACK_BACK_MOST], event, sizeof *event);
+    }
+    LOADS_IN_ORDER();
+    if (event && changes && !chunk_is_there(cursor, cursor->current)) {
+        cursor->next = number;
+        return NULL;
+    }
+    return event;
+}
+
+static const struct event *event_next(struct event_cursor *cursor)
+{
+    for (;;) {
+        if (cursor->current && cursor->next >= cursor->current_end) {
+            cursor->current = NULL;
+            chunk_leave(cursor);
+        }
+        if (!cursor->current && !cursor_seek(cursor)) {
+            cursor->next = cursor->end;
+            return NULL;
+        }
+        const struct event *event = cursor_take(cursor);
+        if (event)
+            return event;
+        cursor->missing += cursor->current_end - cursor->next;
+        cursor->gap += cursor->current_end - cursor->next;
+        cursor->next = cursor->current_end;
+    }
+}
+
+/* Unpacks the next events of the current chunk, as many as lie side by side. False: there are none, or not that way. */
+static bool events_ready(struct event_cursor *cursor)
+{
+    struct unpacked *unpacked = &cursor->unpacked;
+    if (!cursor->plain || cursor->next >= cursor->current_end || cursor->packed_number != cursor->next)
+        return false;
+    size_t place = unpacked->count & PACK_BACK_MOST, most = EVENTS_READY_MOST - place % EVENTS_READY_MOST;
+    if (cursor->current_end - cursor->next < most)
+        most = (size_t)(cursor->current_end - cursor->next);
+    size_t got = cursor->header.kind == CHUNK_COLUMNS
+                     ? columns_take(&cursor->columns, unpacked, most)
+                     : events_unpack(unpacked, &cursor->packed, cursor->packed_end, most);
+    cursor->ready = &unpacked->last[place];
+    cursor->ready_end = cursor->ready + got;
+    cursor->packed_number += got;
+    return got > 0;
+}
+
+const struct event *event_cursor_next(struct event_cursor *cursor)
+{
+    const struct event *event = event_cursor_plain(cursor);
+    if (event)
+        return event;
+    cursor->gap = 0;
+    if (events_ready(cursor))
+        return event_cursor_plain(cursor);
+    event = event_next(cursor);
+    while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
+        event = event_next(cursor);
+    return event;
+}
+
+void event_cursor_close(struct event_cursor *cursor)
+{
+    if (cursor->unfolding)
+        reader_compact->leave(cursor);
+    free(cursor->memory);
+    cursor->memory = NULL;
+    cursor->memory_bytes = 0;
+}

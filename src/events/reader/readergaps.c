@@ -1,0 +1,181 @@
+#include "reader/readergaps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_call(const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    return kind != 0 && kind < RECORD_FIRST;
+}
+
+/* NULL: no memory. */
+static struct run_gap *gap_add(struct run_gaps *gaps)
+{
+    if ((gaps->count & (gaps->count - 1)) == 0) { /* doubles at the powers of two */
+        struct run_gap *list = realloc(gaps->list, (gaps->count ? gaps->count * 2 : 1) * sizeof *list);
+        if (!list)
+            return NULL;
+        gaps->list = list;
+    }
+    return &gaps->list[gaps->count++];
+}
+
+/* A thread that is being walked through. */
+struct walk {
+    struct run_gaps *gaps;
+    uint64_t ended; /* when the last call did, so far */
+    bool open;      /* the last gap has no end yet */
+};
+
+/* A gap ends where a call begins; what stands before that belongs to one that is missing. */
+static void gap_close(struct walk *walk, uint64_t ticks)
+{
+    struct run_gap *gap = &walk->gaps->list[walk->gaps->count - 1];
+    gap->end_ticks = ticks > gap->begin_ticks ? ticks : gap->begin_ticks;
+    walk->open = false;
+}
+
+static int gap_begin(struct walk *walk, const struct event_cursor *cursor, uint64_t count, bool at_end)
+{
+    uint64_t first = (at_end ? cursor->end : cursor->next - 1) - count;
+    struct run_gap *last = walk->open ? &walk->gaps->list[walk->gaps->count - 1] : NULL;
+    if (last) { /* no call in between: it is one */
+        last->count += count;
+        last->end = first + count;
+        return 0;
+    }
+    struct run_gap *gap = gap_add(walk->gaps);
+    if (!gap)
+        return -1;
+    *gap = (struct run_gap){
+        .thread = cursor->thread, .first = first, .end = first + count, .count = count, .begin_ticks = walk->ended};
+    walk->open = true;
+    return 0;
+}
+
+static int thread_walk(struct run_gaps *gaps, const struct run_reader *reader, uint32_t thread)
+{
+    struct walk walk = {.gaps = gaps, .ended = reader->threads[thread]->begin_ticks};
+    struct event_cursor cursor;
+    uint64_t wide = 0, end = reader->header.end_ticks; /* wide: the call whose duration comes next began then */
+    int result = 0;
+    event_cursor_open(&cursor, reader, thread);
+    for (bool more = true; more && result == 0;) {
+        uint64_t missing = cursor.missing;
+        const struct event *event = event_cursor_next(&cursor);
+        more = event != NULL;
+        if (cursor.missing != missing) {
+            result = gap_begin(&walk, &cursor, cursor.missing - missing, !more);
+            wide = 0;
+        }
+        if (!event)
+            break;
+        if (walk.open && is_call(event))
+            gap_close(&walk, event->begin);
+        uint64_t returned = 0;
+        if (wide && event_kind(event) == RECORD_EXTENSION)
+            returned = wide + ((const struct event_extension *)(const void *)event)->duration;
+        else if (is_call(event) && !(event->kind & EVENT_WIDE))
+            returned = event->begin + event->duration;
+        wide = event->kind & EVENT_WIDE ? event->begin : 0;
+        walk.ended = returned > walk.ended ? returned : walk.ended;
+    }
+    if (walk.open)
+        gap_close(&walk, end ? end : walk.ended);
+    event_cursor_close(&cursor);
+    return result;
+}
+
+int run_gaps_find(struct run_gaps *gaps, const struct run_reader *reader)
+{
+    *gaps = (struct run_gaps){NULL, 0};
+    for (uint32_t i = 0; i < reader->thread_count; i++)
+        if (reader->threads[i] && thread_walk(gaps, reader, i) != 0)
+            return -1;
+    return 0;
+}
+
+void run_gaps_release(struct run_gaps *gaps)
+{
+    free(gaps->list);
+    *gaps = (struct run_gaps){NULL, 0};
+}
+
+static const char *const loss_names[] = {
+#define LOSS_NAME(id, name) name,
+    LOSS_CAUSES(LOSS_NAME)
+#undef LOSS_NAME
+};
+
+/* What is counted for the process may be the cause of any of its gaps. */
+static void process_cause(const struct run_reader *reader, char text[GAP_CAUSE_BYTES])
+{
+    static const enum loss_cause causes[] = {LOSS_TRACE_LIMIT, LOSS_DISK_FULL, LOSS_NO_FILE, LOSS_NO_MEMORY};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (reader->header.lost[causes[i]])
+            used += (size_t)snprintf(text + used, GAP_CAUSE_BYTES - used, "%s%s", used ? " or " : "",
+                                     loss_names[causes[i]]);
+    if (used && reader->header.lost[LOSS_TRACE_LIMIT] && reader->header.trace_policy == TRACE_RING)
+        snprintf(text + used, GAP_CAUSE_BYTES - used, ", the oldest gave way");
+    if (!used && reader->header.traced == TRACED_NOT)
+        snprintf(text, GAP_CAUSE_BYTES, "no trace: the buffer of a thread keeps its last events");
+    else if (!used)
+        snprintf(text, GAP_CAUSE_BYTES, "nothing was counted as lost: the process was killed, or the file is damaged");
+}
+
+/* How many of the gap's events were told to be lost, by cause; returns for what cause the thread has no place in the
+ * file, LOSS_COUNT: it has. */
+static enum loss_cause told(const struct gap_table *table, const struct run_gap *gap, uint64_t by_cause[LOSS_COUNT])
+{
+    enum loss_cause thread_cause = LOSS_COUNT;
+    uint64_t count = table ? __atomic_load_n(&table->count, __ATOMIC_ACQUIRE) : 0, rest = gap->count;
+    for (uint64_t i = 0; i < count && i < GAP_RECORDS_MOST; i++) {
+        const struct gap_record record = table->list[i];
+        if (record.thread != gap->thread || record.cause >= LOSS_COUNT)
+            continue;
+        if (record.count == UINT64_MAX) {
+            thread_cause = record.cause;
+            continue;
+        }
+        uint64_t end = record.first + record.count;
+        uint64_t from = record.first > gap->first ? record.first : gap->first, to = end < gap->end ? end : gap->end;
+        uint64_t part = to > from ? to - from : 0;
+        part = part < rest ? part : rest;
+        by_cause[record.cause] += part;
+        rest -= part;
+    }
+    return thread_cause;
+}
+
+void run_gap_cause(const struct run_reader *reader, const struct run_gap *gap, char text[GAP_CAUSE_BYTES])
+{
+    const struct gap_table *table = reader->header.gaps ? (const void *)(reader->base + reader->header.gaps) : NULL;
+    uint64_t by_cause[LOSS_COUNT] = {0}, rest = gap->count;
+    enum loss_cause thread_cause = told(table, gap, by_cause);
+    size_t used = 0;
+    for (int i = 0; i < LOSS_COUNT; i++)
+        rest -= by_cause[i];
+    if (thread_cause != LOSS_COUNT) {
+        by_cause[thread_cause] += rest;
+        rest = 0;
+    }
+    if (rest == gap->count) {
+        process_cause(reader, text);
+        return;
+    }
+    for (int i = 0; i < LOSS_COUNT && used < GAP_CAUSE_BYTES; i++) {
+        bool gave_way = i == LOSS_TRACE_LIMIT && reader->header.trace_policy == TRACE_RING;
+        char number[32] = "";
+        if (by_cause[i] != gap->count)
+            snprintf(number, sizeof number, "%llu ", (unsigned long long)by_cause[i]);
+        if (by_cause[i])
+            used += (size_t)snprintf(text + used, GAP_CAUSE_BYTES - used, "%s%s%s%s", used ? "; " : "", number,
+                                     loss_names[i], gave_way ? ", the oldest gave way" : "");
+    }
+    if (rest && used < GAP_CAUSE_BYTES)
+        snprintf(text + used, GAP_CAUSE_BYTES - used, "; %llu by none that was counted", (unsigned long long)rest);
+}

@@ -1,0 +1,37 @@
+/*
+ * Where the trace of a run file has gaps, and why: for the tools that say so.
+ *
+ *   events    |  0 .. 4094 |    4095 .. 12284    | 12285 .. 16379 |
+ *                           <------- gap ------->
+ *              last call returned          next call begins, or the end
+ *
+ * A trace that was switched has none where it was off. What a file holds of a gap is its place between the events and
+ * its size; why, its recorder told in the gap_table, or (in older files, and behind a full table) for the whole
+ * process.
+ */
+#ifndef MPIT_EVENTS_READERGAPS_H
+#define MPIT_EVENTS_READERGAPS_H
+
+#include "reader/reader.h"
+
+struct run_gap {
+    uint32_t thread;
+    uint64_t first, end, count;      /* events, numbered as the thread wrote them; not all in between need be missing */
+    uint64_t begin_ticks, end_ticks; /* nothing is known of what the thread did in between */
+};
+
+struct run_gaps {
+    struct run_gap *list; /* by thread, in order */
+    size_t count;
+};
+
+/* Reads all events of a file that is awake. 0, or -1: no memory. To be released either way. */
+int run_gaps_find(struct run_gaps *gaps, const struct run_reader *reader);
+void run_gaps_release(struct run_gaps *gaps);
+
+enum { GAP_CAUSE_BYTES = 160 };
+
+/* Why they are missing: the causes by their names, with how many each where there are several. */
+void run_gap_cause(const struct run_reader *reader, const struct run_gap *gap, char text[GAP_CAUSE_BYTES]);
+
+#endif

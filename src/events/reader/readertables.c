@@ -1,0 +1,258 @@
+/*
+ * Blocks of cells, and the tables that say what they mean.
+ *
+ * Copies are made of what was checked, and the copies are checked: who looks at a process again and again follows
+ * counts and places that stand there, and the process, or whoever may write its file, changes it meanwhile. Only cells
+ * are read where they are.
+ */
+#define _GNU_SOURCE
+#include "format/counter.h"
+#include "format/label.h"
+#include "reader/readercomms.h"
+#include "reader/readerversions.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- blocks -------------------------------------------------------------------------------------------------------
+ */
+
+static bool block_kind_is_known(uint32_t kind)
+{
+    return (kind >= BLOCK_THREAD && kind <= BLOCK_SHARED) || kind == BLOCK_REGION ||
+           (kind >= BLOCK_FABRIC && kind <= BLOCK_COUNTERS);
+}
+
+/* Whether what it belongs to is there: 0, or -1 with the reader's error set. */
+static int owner_check(struct run_reader *reader, const struct tally_block *head, uint64_t offset)
+{
+    const char *missing = NULL;
+    const struct instrument_record *region =
+        head->kind == BLOCK_REGION ? run_reader_instrument(reader, head->page) : NULL;
+    if (head->thread >= reader->thread_count ||
+        (head->comm && (head->comm >= reader->slot_count || !reader->comms[head->comm])))
+        missing = "nobody";
+    else if (head->kind == BLOCK_REGION && /* the record may be of a later communicator (instrumentinstances.c) */
+             (!region || region->kind != INSTRUMENT_REGION))
+        missing = "no region";
+    else if ((head->kind == BLOCK_FABRIC || head->kind == BLOCK_FABRIC_LEVEL) &&
+             (head->comm || !run_reader_provider(reader, head->page)))
+        missing = "no provider";
+    return missing ? reader_fail(reader, "is damaged: tally block at byte %llu belongs to %s",
+                                 (unsigned long long)offset, missing)
+                   : 0;
+}
+
+static int block_add(struct run_reader *reader, const struct tally_block *head, const uint64_t *cells)
+{
+    struct run_block *blocks = reader_grow(reader->blocks, reader->block_count, sizeof *blocks);
+    if (!blocks)
+        return reader_fail(reader, "has more tally blocks than memory can hold");
+    reader->blocks = blocks;
+    blocks[reader->block_count++] = (struct run_block){.at = cells,
+                                                       .kind = head->kind,
+                                                       .thread = head->thread,
+                                                       .comm = head->comm,
+                                                       .page = head->page,
+                                                       .cells = head->cells};
+    return 0;
+}
+
+/* By communicator, and else in the order of the list, so that those of one lie together. */
+static int blocks_sort(struct run_reader *reader)
+{
+    size_t slots = reader->slot_count ? reader->slot_count : 1, *first = calloc(slots + 1, sizeof *first);
+    struct run_block *sorted = malloc((reader->block_count + 1) * sizeof *sorted);
+    reader->comm_blocks = first;
+    if (!first || !sorted) {
+        free(sorted);
+        return reader_fail(reader, "has more tally blocks than memory can hold");
+    }
+    for (size_t i = 0; i < reader->block_count; i++)
+        first[reader->blocks[i].comm + 1]++;
+    for (size_t slot = 0; slot < slots; slot++)
+        first[slot + 1] += first[slot];
+    for (size_t i = 0; i < reader->block_count; i++)
+        sorted[first[reader->blocks[i].comm]++] = reader->blocks[i];
+    memmove(first + 1, first, slots * sizeof *first); /* each has come to where the next one begins */
+    first[0] = 0;
+    free(reader->blocks);
+    reader->blocks = sorted;
+    return 0;
+}
+
+int reader_blocks_find(struct run_reader *reader)
+{
+    uint64_t offset = reader->header.first_block;
+    size_t most = reader->written / sizeof(struct tally_block);
+    while (offset) {
+        const struct tally_block *there = reader_object(reader, offset, sizeof *there);
+        struct tally_block head = {0};
+        if (there)
+            memcpy(&head, there, sizeof head);
+        __asm__ volatile("" : "+m"(head)); /* what is checked is what is kept: no second look at the file */
+        const uint64_t *cells = there ? reader_object(reader, offset + sizeof head, head.cells * UINT64_C(8)) : NULL;
+        if (!cells || !block_kind_is_known(head.kind) || reader->block_count >= most)
+            return reader_fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
+        if (owner_check(reader, &head, offset) != 0 || block_add(reader, &head, cells) != 0)
+            return -1;
+        offset = head.next;
+    }
+    return blocks_sort(reader);
+}
+
+const uint64_t *tally_cells(const struct run_block *block)
+{
+    return block->at;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------
+ */
+
+/* The table of so many bytes at `offset`; as a copy, if those are wanted. NULL: `what` does not lie in the file, or
+ * there is no memory, and the reader's error says so. */
+static const void *table_take(struct run_reader *reader, uint64_t offset, size_t bytes, void **copy, const char *what)
+{
+    const void *there = reader_object(reader, offset, bytes);
+    if (!there)
+        reader_fail(reader, "is damaged: its table of %s lies outside of it", what);
+    if (!there || !copy)
+        return there;
+    *copy = malloc(bytes);
+    if (!*copy)
+        reader_fail(reader, "has a table of %s for which there is no memory", what);
+    return *copy ? memcpy(*copy, there, bytes) : NULL;
+}
+
+/* Texts in a table: one in each of its entries. */
+struct table_texts {
+    size_t begin, entry_bytes, count; /* the first one, what lies between two, and how many there are */
+    size_t bytes;                     /* of each */
+};
+
+/* Texts that a recorder writes are plain. */
+static bool text_is_plain(const char *text)
+{
+    while (*text >= ' ' && *text <= '~')
+        text++;
+    return !*text;
+}
+
+/* Cleans the texts of a table, since a file may hold anything and they are shown on terminals. A table with texts that
+ * are not plain becomes a copy. Returns the table; NULL: no memory, and the reader's error says so. */
+static const void *texts_clean(struct run_reader *reader, const void *table, size_t bytes, void **copy,
+                               struct table_texts texts)
+{
+    for (size_t i = 0; i < texts.count; i++) {
+        size_t at = texts.begin + i * texts.entry_bytes;
+        if (text_is_plain((const char *)table + at))
+            continue;
+        if (!*copy && !(*copy = malloc(bytes))) {
+            reader_fail(reader, "has texts for which there is no memory");
+            return NULL;
+        }
+        if (table != *copy)
+            table = memcpy(*copy, table, bytes);
+        text_tidy((char *)*copy + at, texts.bytes);
+    }
+    return table;
+}
+
+static int counters_find(struct run_reader *reader, bool copies)
+{
+    uint64_t offset = reader->header.counters;
+    if (offset && !(reader->counters = table_take(reader, offset, sizeof *reader->counters,
+                                                  copies ? &reader->counters_copy : NULL, "counters")))
+        return -1;
+    if (reader->counters && reader->counters->count > COUNTERS_NAMED_MOST)
+        return reader_fail(reader, "is damaged: its table of counters is too long");
+    for (size_t i = 0; reader->counters && i < COUNTERS_NAMED_MOST; i++)
+        if (!reader_text_ends(reader->counters->list[i].name, COUNTER_NAME_BYTES) ||
+            !reader_text_ends(reader->counters->list[i].unit, VARIABLE_UNIT_BYTES))
+            return reader_fail(reader, "is damaged: the name of counter %zu does not end", i);
+    struct table_texts names = {offsetof(struct counter_table, list[0].name), sizeof reader->counters->list[0],
+                                COUNTERS_NAMED_MOST, COUNTER_NAME_BYTES};
+    struct table_texts units = names;
+    units.begin = offsetof(struct counter_table, list[0].unit);
+    units.bytes = VARIABLE_UNIT_BYTES;
+    if (reader->counters)
+        reader->counters =
+            texts_clean(reader, reader->counters, sizeof *reader->counters, &reader->counters_copy, names);
+    if (reader->counters)
+        reader->counters =
+            texts_clean(reader, reader->counters, sizeof *reader->counters, &reader->counters_copy, units);
+    return offset && !reader->counters ? -1 : 0;
+}
+
+static int variables_find(struct run_reader *reader, bool copies)
+{
+    size_t count = reader->header.variable_count;
+    if (count && !(reader->variables = table_take(reader, reader->header.variables, count * sizeof *reader->variables,
+                                                  copies ? &reader->variables_copy : NULL, "variables")))
+        return -1;
+    reader->variable_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (!reader_text_ends(reader->variables[i].name, VARIABLE_NAME_BYTES) ||
+            !reader_text_ends(reader->variables[i].unit, VARIABLE_UNIT_BYTES))
+            return reader_fail(reader, "is damaged: the name of variable %zu does not end", i);
+    struct table_texts names = {offsetof(struct variable_record, name), sizeof *reader->variables, count,
+                                VARIABLE_NAME_BYTES};
+    struct table_texts units = {offsetof(struct variable_record, unit), sizeof *reader->variables, count,
+                                VARIABLE_UNIT_BYTES};
+    size_t bytes = count * sizeof *reader->variables;
+    if (count)
+        reader->variables = texts_clean(reader, reader->variables, bytes, &reader->variables_copy, names);
+    if (reader->variables)
+        reader->variables = texts_clean(reader, reader->variables, bytes, &reader->variables_copy, units);
+    return count && !reader->variables ? -1 : 0;
+}
+
+static int calls_find(struct run_reader *reader, bool copies)
+{
+    size_t count = reader->header.call_count;
+    if (count && !(reader->calls = table_take(reader, reader->header.calls, count * sizeof *reader->calls,
+                                              copies ? &reader->calls_copy : NULL, "calls")))
+        return -1;
+    reader->call_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (!reader_text_ends(reader->calls[i].name, CALL_NAME_BYTES))
+            return reader_fail(reader, "is damaged: the name of call %zu does not end", i);
+    struct table_texts names = {offsetof(struct call_record, name), sizeof *reader->calls, count, CALL_NAME_BYTES};
+    if (count && !(reader->calls =
+                       texts_clean(reader, reader->calls, count * sizeof *reader->calls, &reader->calls_copy, names)))
+        return -1;
+    return reader_calls_check(reader);
+}
+
+int reader_tables_find(struct run_reader *reader, bool copies)
+{
+    const struct run_header *header = &reader->header;
+    if (header->origin && !reader_object(reader, header->origin, sizeof(struct origin_record)))
+        return reader_fail(reader, "is damaged: what it says of its origin lies outside of it");
+    if (header->clock_syncs && !reader_object(reader, header->clock_syncs, sizeof(struct clock_syncs)))
+        return reader_fail(reader, "is damaged: its measurements of the clock lie outside of it");
+    if (header->gaps && !reader_object(reader, header->gaps, sizeof(struct gap_table)))
+        return reader_fail(reader, "is damaged: its causes of gaps lie outside of it");
+    if (counters_find(reader, copies) != 0)
+        return -1;
+    if (header->variable_count > 10000 || header->call_count > EVENT_KIND_MASK)
+        return reader_fail(reader, "is damaged: its tables have impossible lengths");
+    return variables_find(reader, copies) == 0 ? calls_find(reader, copies) : -1;
+}
+
+void reader_tables_release(struct run_reader *reader)
+{
+    free(reader->blocks);
+    free(reader->comm_blocks);
+    free(reader->variables_copy);
+    free(reader->calls_copy);
+    free(reader->counters_copy);
+    reader->blocks = NULL;
+    reader->comm_blocks = NULL;
+    reader->variables_copy = reader->calls_copy = reader->counters_copy = NULL;
+    reader->variables = NULL;
+    reader->calls = NULL;
+    reader->counters = NULL;
+    reader->block_count = reader->variable_count = reader->call_count = 0;
+}

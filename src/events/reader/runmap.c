@@ -1,0 +1,238 @@
+#define _GNU_SOURCE
+#include "reader/runmap.h"
+
+#include "reader/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct run_map **resting;
+static size_t resting_next; /* the oldest, which is the next to go */
+/* Of these and of what maps know of their places: threads put files of their own to rest. */
+static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct run_map *maps;
+static struct sigaction unguarded;
+static size_t page_bytes;
+
+/* The file's descriptor, or -1. */
+static int file_open(const char *path, struct stat *st, char *error, size_t room)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        snprintf(error, room, "cannot be opened: %s", strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+        return fd;
+    snprintf(error, room, "is no regular file");
+    close(fd);
+    return -1;
+}
+
+static void map_link(struct run_map *map)
+{
+    pthread_mutex_lock(&resting_lock);
+    map->next = maps;
+    map->link = &maps;
+    if (maps)
+        maps->link = &map->next;
+    __atomic_store_n(&maps, map, __ATOMIC_RELEASE); /* the guard may look at any moment */
+    pthread_mutex_unlock(&resting_lock);
+}
+
+/* The caller holds the lock. */
+static void map_unlink(struct run_map *map)
+{
+    __atomic_store_n(map->link, map->next, __ATOMIC_RELEASE);
+    if (map->next)
+        map->next->link = map->link;
+}
+
+/* SIGBUS: behind the end of a file that has become shorter. The page of zeros stays until the map goes. */
+static void fault_take(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    int error = errno;
+    uintptr_t at = (uintptr_t)info->si_addr;
+    for (struct run_map *map = __atomic_load_n(&maps, __ATOMIC_ACQUIRE); map; map = map->next) {
+        uintptr_t base = (uintptr_t)map->base;
+        if (at < base || at - base >= map->bytes)
+            continue;
+        void *page = map->base + (at - base) / page_bytes * page_bytes;
+        map->torn = true;
+        if (mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+            break;
+        errno = error;
+        return;
+    }
+    sigaction(SIGBUS, &unguarded, NULL); /* it is raised again, and is none of ours */
+}
+
+/* At `base`, or anywhere. Some file systems share no mappings. */
+static void *file_map(void *base, size_t bytes, int fd)
+{
+    int fixed = base ? MAP_FIXED : 0;
+    void *memory = mmap(base, bytes, PROT_READ, MAP_SHARED | fixed, fd, 0);
+    return memory == MAP_FAILED && errno == ENODEV ? mmap(base, bytes, PROT_READ, MAP_PRIVATE | fixed, fd, 0) : memory;
+}
+
+void run_map_guard(void)
+{
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    struct sigaction guard = {.sa_sigaction = fault_take, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    sigemptyset(&guard.sa_mask);
+    if (sigaction(SIGBUS, &guard, &before) == 0 && before.sa_sigaction != fault_take)
+        unguarded = before;
+}
+
+struct run_map *run_map_open(const char *path, char error[512])
+{
+    struct stat st;
+    int fd = file_open(path, &st, error, 512);
+    if (fd < 0)
+        return NULL;
+    size_t length = strlen(path) + 1;
+    struct run_map *map = calloc(1, sizeof *map + length);
+    void *base = MAP_FAILED;
+    if (st.st_size == 0)
+        snprintf(error, 512, "is no mpit run file (only 0 bytes long)");
+    else if (!map || (base = file_map(NULL, (size_t)st.st_size, fd)) == MAP_FAILED)
+        snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
+    close(fd);
+    if (base == MAP_FAILED) {
+        free(map);
+        return NULL;
+    }
+    *map = (struct run_map){.base = base,
+                            .bytes = (size_t)st.st_size,
+                            .device = st.st_dev,
+                            .inode = st.st_ino,
+                            .owner = st.st_uid,
+                            .awake = true,
+                            .fd = -1};
+    memcpy(map->path, path, length);
+    map_link(map);
+    return map;
+}
+
+static void map_read_end(struct run_map *map)
+{
+    if (map->fd >= 0)
+        close(map->fd);
+    map->fd = -1;
+}
+
+void run_map_close(struct run_map *map)
+{
+    if (!map)
+        return;
+    map_read_end(map);
+    pthread_mutex_lock(&resting_lock);
+    if (map->place)
+        resting[map->place - 1] = NULL;
+    map_unlink(map);
+    pthread_mutex_unlock(&resting_lock);
+    munmap(map->base, map->bytes);
+    free(map);
+}
+
+/* If the system refuses, the file stays where it is. */
+static void map_drop(struct run_map *map)
+{
+    void *base = mmap(map->base, map->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    map->awake = base == MAP_FAILED;
+    map->place = 0;
+}
+
+/* Without memory the map just stays. */
+static void resting_add(struct run_map *map)
+{
+    if (!resting && !(resting = calloc(RUN_MAPS_MOST, sizeof(struct run_map *))))
+        return;
+    if (resting[resting_next])
+        map_drop(resting[resting_next]);
+    resting[resting_next] = map;
+    map->place = ++resting_next;
+    resting_next %= RUN_MAPS_MOST;
+}
+
+void run_map_rest(struct run_map *map)
+{
+    map_read_end(map);
+    pthread_mutex_lock(&resting_lock);
+    if (map->awake)
+        madvise(map->base, map->bytes, MADV_DONTNEED);
+    if (map->awake && !map->holds && !map->place)
+        resting_add(map);
+    pthread_mutex_unlock(&resting_lock);
+}
+
+void run_map_hold(struct run_map *map, bool held)
+{
+    pthread_mutex_lock(&resting_lock);
+    held ? map->holds++ : map->holds--;
+    if (held && map->place)
+        resting[map->place - 1] = NULL;
+    map->place = held ? 0 : map->place;
+    pthread_mutex_unlock(&resting_lock);
+}
+
+/* Is the open file the one that was mapped? */
+static bool map_is_of(const struct run_map *map, const struct stat *st)
+{
+    return st->st_dev == map->device && st->st_ino == map->inode && (size_t)st->st_size >= map->bytes;
+}
+
+bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
+{
+    struct stat st;
+    char error[128];
+    size_t offset = (size_t)((const char *)at - map->base);
+    if (map->fd < 0 && (map->fd = file_open(map->path, &st, error, sizeof error)) >= 0 && !map_is_of(map, &st))
+        map_read_end(map);
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = map->fd < 0 ? -1 : pread(map->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
+        if (got <= 0 && !(got < 0 && map->fd >= 0 && errno == EINTR))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static int map_wake(struct run_map *map, char error[128])
+{
+    struct stat st;
+    if (map->awake)
+        return 0;
+    int fd = file_open(map->path, &st, error, 128);
+    if (fd < 0)
+        return -1;
+    if (!map_is_of(map, &st))
+        snprintf(error, 128, "has become another file while it was read");
+    else if (file_map(map->base, map->bytes, fd) == MAP_FAILED)
+        snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));
+    else
+        map->awake = true;
+    close(fd);
+    if (!map->awake)
+        return -1;
+    resting_add(map);
+    return 0;
+}
+
+int run_map_wake(struct run_map *map, char error[128])
+{
+    pthread_mutex_lock(&resting_lock);
+    int result = map_wake(map, error);
+    pthread_mutex_unlock(&resting_lock);
+    return result;
+}

@@ -1,0 +1,24 @@
+/*
+ * Faults in the live file: somebody may truncate it, or its file system may fail. The page that cannot be had is
+ * replaced by memory of this process, so that the program goes on, and the loss is counted.
+ *
+ *   pieces[]   the mapped pieces of the live file; a fault outside of them is the program's, and goes where it would
+ *              have gone without us
+ *
+ * The handler of SIGBUS writes into mapped memory and calls mmap. It takes no lock.
+ */
+#ifndef MPIT_EVENTS_RUNGUARD_H
+#define MPIT_EVENTS_RUNGUARD_H
+
+#include "writer/run.h"
+
+/* Takes the faults of this run over. Again after others may have set a handler: theirs comes behind ours. */
+void run_guard(struct run *run);
+
+/* A piece was mapped. Under the run's lock, or before other threads know the run. */
+void run_guard_add(const void *memory, size_t bytes);
+
+/* Keeps a copy of the header for the case that its page is lost. */
+void run_guard_remember(const struct run *run);
+
+#endif

@@ -1,0 +1,431 @@
+/*
+ * The trace's part of a run file: chunks that are appended, and with TRACE_RING the places of the oldest ones that are
+ * used again once the trace has reached its limit.
+ *
+ *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 | (9) |    in the order of the file; numbers: the order of writing
+ *                     ^ hand                 ^ taken
+ *
+ * Writing has three steps. First the header is written with the kind CHUNK_FREE. Then the data follow, in as many
+ * pieces as the caller likes. Last the real kind is written. Readers skip a CHUNK_FREE, so they never see half a chunk,
+ * whenever the process is killed. Other threads append behind it meanwhile.
+ *
+ * From the hand on lie the oldest. A new chunk takes as many places that touch each other as it needs, but none that is
+ * taken already; what is left over of them is free, and the hand stands there.
+ */
+#define _GNU_SOURCE
+#include "writer/runtrace.h"
+
+#include "writer/filesize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct trace_place {
+    uint64_t offset, bytes;
+    uint32_t events; /* of the chunk there; 0: free, or communicators */
+    uint32_t thread; /* of whose events the first is number first_event */
+    uint64_t first_event;
+    bool taken; /* something is being written there */
+};
+
+struct trace_places {
+    struct trace_place *list;
+    size_t count, capacity, hand;
+    bool full; /* the file could not take what was given a place at its end: it does not grow any more */
+};
+
+void run_trace_policy(struct run *run, enum trace_policy policy)
+{
+    if (run->places)
+        free(run->places->list);
+    free(run->places);
+    run->places = NULL;
+    if (policy == TRACE_RING && !(run->places = calloc(1, sizeof *run->places)))
+        return;
+    run->header->trace_policy = policy;
+}
+
+/* Writes it all, with one call as a rule: `head`, and data behind it. 0, or an errno. */
+static int file_write(int fd, const void *head, size_t head_bytes, const void *data, size_t bytes, uint64_t offset)
+{
+    size_t whole = head_bytes + bytes;
+    if (!filesize_permits(offset + whole)) /* also over what is there already */
+        return EFBIG;
+    for (size_t done = 0; done < whole;) {
+        size_t skip = done < head_bytes ? done : head_bytes;
+        struct iovec rest[] = {{head ? (char *)(uintptr_t)head + skip : NULL, head_bytes - skip},
+                               {data ? (char *)(uintptr_t)data + (done - skip) : NULL, bytes - (done - skip)}};
+        ssize_t n = filesize_write(fd, rest, 2, offset + done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : ENOSPC;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int free_write(int fd, uint64_t bytes, uint64_t offset)
+{
+    struct chunk_header chunk = {.magic = CHUNK_MAGIC, .kind = CHUNK_FREE, .bytes = bytes};
+    return file_write(fd, &chunk, sizeof chunk, NULL, 0, offset);
+}
+
+/* How much of what is left to write is `bytes`, or some more, so that what follows begins on a page. */
+static size_t part_bytes(const struct trace_move *move, size_t bytes)
+{
+    uint64_t begin = sizeof move->chunk + move->done;
+    size_t rest = move->bytes - move->done;
+    return bytes < rest && run_pages(begin + bytes) - begin < rest ? run_pages(begin + bytes) - begin : rest;
+}
+
+/* The header as that of a place, which is free whatever it is going to be, and the first data. 0, or an errno. */
+static int place_write(int fd, struct trace_move *move, uint64_t offset, size_t bytes)
+{
+    struct chunk_header chunk = move->chunk;
+    chunk.kind = CHUNK_FREE;
+    move->done = 0;
+    size_t part = part_bytes(move, bytes);
+    int error = file_write(fd, &chunk, sizeof chunk, move->data, part, offset);
+    move->done = error ? 0 : part;
+    return error;
+}
+
+static bool place_insert(struct trace_places *places, size_t at, struct trace_place place)
+{
+    if (places->count == places->capacity) {
+        size_t capacity = places->capacity ? places->capacity * 2 : 64;
+        struct trace_place *list = realloc(places->list, capacity * sizeof *list);
+        if (!list)
+            return false;
+        places->list = list;
+        places->capacity = capacity;
+    }
+    memmove(&places->list[at + 1], &places->list[at], (places->count - at) * sizeof *places->list);
+    places->list[at] = place;
+    places->count++;
+    return true;
+}
+
+static void places_remove(struct trace_places *places, size_t at)
+{
+    memmove(&places->list[at], &places->list[at + 1], (--places->count - at) * sizeof *places->list);
+    places->hand -= places->hand > at;
+}
+
+enum { LENGTH_AHEAD = 1 << 20 };
+
+/* The file is so long, and longer: what lies behind the end of what is in use costs no space. 0, or an errno. */
+static int file_lengthen(struct run *run, int fd, uint64_t end)
+{
+    uint64_t ahead = end + LENGTH_AHEAD;
+    if (end <= run->length)
+        return 0;
+    if (!filesize_permits(end))
+        return EFBIG;
+    if (!filesize_permits(ahead) || run->trace_limit)
+        ahead = end;
+    int error = filesize_set(fd, ahead);
+    run->length = error ? run->length : ahead;
+    return error;
+}
+
+/* A place at the end of the file, which grows by it. 0, or an errno. */
+static int place_append(struct run *run, int fd, struct trace_move *move, size_t part)
+{
+    uint64_t offset = run->virtual_bytes, bytes = move->chunk.bytes;
+    struct trace_places *places = run->places;
+    if (!filesize_permits(offset + bytes))
+        return EFBIG;
+    if (places &&
+        !place_insert(places, places->count, (struct trace_place){.offset = offset, .bytes = bytes, .taken = true}))
+        return ENOMEM;
+    int error = file_lengthen(run, fd, offset + bytes);
+    if (!error)
+        error = place_write(fd, move, offset, part);
+    if (error) {
+        if (places)
+            places->count--;
+        /* A part of the chunk may be in the file. It is cut off: the next chunk starts at this place. */
+        if (filesize_set(fd, offset) != 0)
+            run_tear(run, error);
+        run->length = offset;
+        return error;
+    }
+    run->virtual_bytes += bytes;
+    run->trace_bytes += bytes;
+    run->appended_bytes += bytes;
+    __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
+    move->offset = offset;
+    move->fresh = true;
+    return 0;
+}
+
+/* Makes places one free one: what was in them is lost. */
+static int places_free(struct run *run, int fd, size_t first, size_t end)
+{
+    struct trace_places *places = run->places;
+    uint64_t bytes = 0;
+    for (size_t i = first; i < end; i++)
+        bytes += places->list[i].bytes;
+    int error = free_write(fd, bytes, places->list[first].offset);
+    if (error)
+        return error;
+    for (size_t i = first; i < end; i++) {
+        const struct trace_place *place = &places->list[i];
+        run_lost(run, LOSS_TRACE_LIMIT, place->events);
+        run_gap_note(run, LOSS_TRACE_LIMIT, place->thread, place->first_event, place->events);
+    }
+    places->list[first].bytes = bytes;
+    places->list[first].events = 0;
+    memmove(&places->list[first + 1], &places->list[end], (places->count - end) * sizeof *places->list);
+    places->count -= end - first - 1;
+    return 0;
+}
+
+/* Do any that touch each other, and are not taken, hold so much together? */
+static bool places_hold(const struct trace_places *places, uint64_t bytes)
+{
+    uint64_t found = 0, end = 0;
+    for (size_t i = 0; i < places->count && found < bytes; i++) {
+        const struct trace_place *place = &places->list[i];
+        found = place->taken ? 0 : place->offset == end ? found + place->bytes : place->bytes;
+        end = place->offset + place->bytes;
+    }
+    return found >= bytes;
+}
+
+/* What no file says: the trace has no place for it, and may not grow. */
+enum { NO_PLACE = ENOBUFS };
+
+/* Leaves the hand on one free place of `bytes` or more. 0, or an errno: NO_PLACE if the trace has none such. */
+static int place_find(struct run *run, int fd, uint64_t bytes)
+{
+    struct trace_places *places = run->places;
+    for (int wraps = 0; wraps < 3;) {
+        if (places->hand >= places->count) {
+            places->hand = 0;
+            wraps++;
+            continue;
+        }
+        size_t end = places->hand;
+        uint64_t found = 0;
+        if (places->list[end].taken) {
+            places->hand++;
+            continue;
+        }
+        do
+            found += places->list[end++].bytes;
+        while (found < bytes && end < places->count && !places->list[end].taken &&
+               places->list[end].offset == places->list[end - 1].offset + places->list[end - 1].bytes);
+        int error = places_free(run, fd, places->hand, end);
+        if (error || found >= bytes)
+            return error;
+        places->hand++; /* not enough before something else: what lies there is older than what is dropped next */
+    }
+    return NO_PLACE;
+}
+
+/* The place of the oldest. 0, or an errno. */
+static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t part)
+{
+    struct trace_places *places = run->places;
+    uint64_t bytes = move->chunk.bytes;
+    if (!places_hold(places, bytes))
+        return NO_PLACE;
+    int error = place_find(run, fd, bytes);
+    if (error)
+        return error;
+    struct trace_place place = places->list[places->hand];
+    uint64_t rest = place.bytes - bytes;
+    if (rest &&
+        !place_insert(places, places->hand + 1, (struct trace_place){.offset = place.offset + bytes, .bytes = rest}))
+        return ENOMEM;
+    if (rest)
+        error = free_write(fd, rest, place.offset + bytes);
+    if (!error)
+        error = place_write(fd, move, place.offset, part);
+    if (error) { /* it is free, still as a whole */
+        if (rest)
+            places_remove(places, places->hand + 1);
+        return error;
+    }
+    places->list[places->hand].bytes = bytes;
+    places->list[places->hand].taken = true;
+    places->hand++;
+    move->offset = place.offset;
+    move->fresh = false;
+    return 0;
+}
+
+/* Where in the list is a place that is taken? */
+static size_t place_at(const struct trace_places *places, uint64_t offset)
+{
+    size_t low = 0, high = places->count;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places->list[middle].offset <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool over_limit(const struct run *run, const struct trace_move *move)
+{
+    return run->trace_limit && run->trace_bytes + move->chunk.bytes > run->trace_limit;
+}
+
+/* With the first `part` of the data. 0, or an errno. */
+static int place_take(struct run *run, int fd, struct trace_move *move, size_t part)
+{
+    bool grows = !run->broken && !over_limit(run, move) && !(run->places && run->places->full);
+    int error = grows                   ? place_append(run, fd, move, part)
+                : run->broken           ? run_broken_by(run)
+                : over_limit(run, move) ? NO_PLACE
+                                        : EDQUOT;
+    int reuse = error && run->places ? place_reuse(run, fd, move, part) : NO_PLACE;
+    if (error && reuse != NO_PLACE)
+        error = reuse;
+    move->taken = !error;
+    return error;
+}
+
+/* It holds `events` from now on; 0: nothing, it is free. */
+static void place_give(struct run *run, struct trace_move *move, uint32_t events)
+{
+    move->taken = false;
+    if (!run->places)
+        return;
+    struct trace_place *place = &run->places->list[place_at(run->places, move->offset)];
+    place->taken = false;
+    place->events = events;
+    place->thread = move->chunk.thread;
+    place->first_event = move->chunk.first_event;
+}
+
+/* The next part of the data. 0, or an errno. */
+static int data_write(struct run *run, int fd, struct trace_move *move, size_t bytes)
+{
+    size_t part = part_bytes(move, bytes);
+    int error = file_write(fd, NULL, 0, (const char *)move->data + move->done, part,
+                           move->offset + sizeof move->chunk + move->done);
+    if (!error) {
+        move->done += part;
+    } else if (run->places && move->fresh) { /* The disk is full. The chunk takes the place of an older one. */
+        places_remove(run->places, place_at(run->places, move->offset));
+        run->places->full = true;
+        move->taken = false;
+        int again = place_take(run, fd, move, bytes);
+        error = again == NO_PLACE ? error : again;
+    }
+    return error;
+}
+
+/* The chunk is whole. 0, or an errno. */
+static int chunk_publish(struct run *run, int fd, struct trace_move *move)
+{
+    const struct chunk_header *chunk = &move->chunk;
+    int error =
+        file_write(fd, NULL, 0, &chunk->kind, sizeof chunk->kind, move->offset + offsetof(struct chunk_header, kind));
+    if (!error)
+        place_give(run, move, chunk->kind == CHUNK_COMMS ? 0 : chunk->capacity);
+    return error;
+}
+
+enum step { STEP_TAKE, STEP_PUT, STEP_PUBLISH };
+
+static int step_do(struct run *run, struct trace_move *move, enum step step, size_t bytes)
+{
+    if (step == STEP_TAKE && run->broken && !run->places)
+        return run_broken_by(run);
+    int fd = run_file_hold(run);
+    if (fd < 0)
+        return errno;
+    int error = step == STEP_TAKE  ? place_take(run, fd, move, bytes)
+                : step == STEP_PUT ? data_write(run, fd, move, bytes)
+                                   : chunk_publish(run, fd, move);
+    run_file_release(run, fd);
+    return error;
+}
+
+/* The lock is held over the write: writes into one file wait for each other in the kernel anyhow. */
+static bool trace_step(struct run *run, struct trace_move *move, enum step step, size_t bytes)
+{
+    int error = 0;
+    pthread_mutex_lock(&run->lock);
+    if (!run_has_file(run) || run->closed) {
+        error = ENOENT;
+        run->cause = LOSS_NO_FILE;
+    } else if (step == STEP_TAKE && over_limit(run, move) && !run->places) {
+        error = EDQUOT;
+        run->cause = LOSS_TRACE_LIMIT;
+    } else if (step == STEP_TAKE && !run->places && !run_spool_fits(run, move->chunk.bytes)) {
+        error = ENOSPC;
+        run->cause = LOSS_SPOOL_FULL;
+    } else if ((error = step_do(run, move, step, bytes)) != 0) {
+        run->cause = error == NO_PLACE ? LOSS_TRACE_LIMIT : run_file_trouble(run, error);
+    }
+    if (error && move->taken)
+        place_give(run, move, 0);
+    if (error)
+        run_lost(run, run->cause, move->chunk.capacity);
+    if (error && move->chunk.kind != CHUNK_COMMS)
+        run_gap_note(run, run->cause, move->chunk.thread, move->chunk.first_event, move->chunk.capacity);
+    pthread_mutex_unlock(&run->lock);
+    return error == 0;
+}
+
+bool run_trace_take(struct run *run, struct trace_move *move, size_t bytes)
+{
+    move->chunk.magic = CHUNK_MAGIC;
+    move->chunk.bytes = run_pages(sizeof move->chunk + move->bytes);
+    move->taken = false;
+    return trace_step(run, move, STEP_TAKE, bytes);
+}
+
+void run_trace_room(struct run *run, size_t bytes)
+{
+    pthread_mutex_lock(&run->lock);
+    uint64_t end = run->virtual_bytes + run_pages(sizeof(struct chunk_header) + bytes);
+    if (end > run->length && run_has_file(run) && !run->closed && !run->broken && !run->trace_limit) {
+        int fd = run_file_hold(run);
+        if (fd >= 0)
+            file_lengthen(run, fd, end); /* if not, what needs it says so */
+        run_file_release(run, fd);
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+bool run_trace_put(struct run *run, struct trace_move *move, size_t bytes)
+{
+    return trace_step(run, move, STEP_PUT, bytes);
+}
+
+bool run_trace_publish(struct run *run, struct trace_move *move)
+{
+    return trace_step(run, move, STEP_PUBLISH, 0);
+}
+
+bool run_trace_finish(struct run *run, struct trace_move *move)
+{
+    if (!move->taken && !run_trace_take(run, move, SIZE_MAX))
+        return false;
+    while (move->done < move->bytes)
+        if (!run_trace_put(run, move, SIZE_MAX))
+            return false;
+    return run_trace_publish(run, move);
+}
+
+bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes)
+{
+    struct trace_move move = {
+        .chunk = {.kind = CHUNK_COMMS, .capacity = count, .first_event = first, .packed_bytes = bytes},
+        .data = packed,
+        .bytes = bytes};
+    return run_trace_finish(run, &move);
+}

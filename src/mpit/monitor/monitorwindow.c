@@ -1,0 +1,501 @@
+#define _GNU_SOURCE
+#include "monitor/monitorwindow.h"
+
+#include "registry/commreuse.h"
+#include "settings/demand.h"
+#include "settings/knobs.h"
+#include "native.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WINDOWS_MOST = 1 << 16,
+    BEGIN = 0,
+    SNAPSHOTS = 4,
+    WRITE_WAIT_MS = 1000, /* for somebody to read what is in a pipe */
+};
+
+struct monitor_window {
+    MPIX_Monitor_request request; /* 0: it is not open */
+    uint32_t place;               /* in windows[] */
+    struct monitor_order order;
+    char name[MONITOR_NAME_BYTES];
+    unsigned parts;
+    uint64_t begin_monotonic_ns, number, sequence, missed, due_ns, late_ns;
+    struct snapshot snapshots[SNAPSHOTS];
+    unsigned previous, latest, final; /* of these; final: only between end and last report */
+    enum MPIX_Monitor_reason reason;
+    struct difference period, whole;
+    bool delivering; /* a period's report is on its way, */
+    bool ended;      /* and meanwhile it was ended: who delivers goes on with the last report */
+    pthread_t deliverer;
+    int cancel; /* whether who delivers could be cancelled when it came: so it is while the function runs */
+    enum MPIX_Monitor_reason ended_reason;
+    MPIX_Monitor_request done;   /* of the last one whose last report was delivered by another thread */
+    struct monitor_window *next; /* of those that are open, or free */
+};
+
+static pthread_mutex_t lock; /* set up with the inheritance of priorities */
+static pthread_cond_t changed, delivered;
+static pthread_once_t once = PTHREAD_ONCE_INIT; /* windows_prepare */
+static struct monitor_window *windows[WINDOWS_MOST], *open_windows, *free_windows;
+static uint32_t window_count;
+static uint64_t generation;
+static bool has_thread;
+static bool telling; /* that thread has a report under way, */
+static pthread_t teller;
+
+static void lock_take(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void lock_give(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void locks_make(void)
+{
+    pthread_mutexattr_t mutex;
+    pthread_condattr_t condition;
+    pthread_mutexattr_init(&mutex);
+    pthread_mutexattr_setprotocol(&mutex, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&lock, &mutex);
+    pthread_mutexattr_destroy(&mutex);
+    pthread_condattr_init(&condition);
+    pthread_condattr_setclock(&condition, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed, &condition);
+    pthread_cond_init(&delivered, &condition);
+    pthread_condattr_destroy(&condition);
+}
+
+/* The child of a fork. The lock was taken for it, but by the thread of the parent: that of the child, which has another
+ * number, could not give it back. Of those who waited none is here. */
+static void fork_child(void)
+{
+    for (uint32_t i = 0; i < window_count; i++)
+        windows[i]->request = 0;
+    open_windows = free_windows = NULL;
+    window_count = 0;
+    has_thread = telling = false;
+    snapshots_forget();
+    locks_make();
+}
+
+static void windows_prepare(void)
+{
+    locks_make();
+    pthread_atfork(lock_take, lock_give, fork_child);
+}
+
+bool monitor_is_time(void)
+{
+    const struct run_header *header = book.run.header;
+    return header && !book.run.detached && __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) == RUN_RUNNING &&
+           !__atomic_load_n(&native.ending, __ATOMIC_ACQUIRE) && !__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- delivering ---------------------------------------------------------------------------------------------------
+ */
+
+static void text_write(int descriptor, char *text, size_t bytes)
+{
+    int before = errno, error = text ? native_output(descriptor, text, bytes, WRITE_WAIT_MS) : ENOMEM;
+    if (error)
+        native_say("mpit: MPIX_End_monitor: a report could not be written: %s",
+                   error == EAGAIN ? "nobody reads it" : strerror(error));
+    free(text);
+    errno = before;
+}
+
+/* The program's, which may cancel its thread there as it may anywhere else. */
+static void function_call(const struct monitor_window *window, const MPIX_Monitor_report *report)
+{
+    pthread_setcancelstate(window->cancel, NULL);
+    window->order.function(report, window->order.own);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+}
+
+static void report_deliver(const struct monitor_window *window, const MPIX_Monitor_report *report)
+{
+    size_t bytes = 0;
+    if (window->order.function)
+        function_call(window, report);
+    if (window->order.file >= 0) {
+        char *line = monitor_json(report, &bytes);
+        text_write(window->order.file, line, bytes);
+    } else if (!window->order.function) {
+        char *text = monitor_text(report, &bytes);
+        text_write(window->order.descriptor, text, bytes);
+    }
+}
+
+static void report_fill(MPIX_Monitor_report *report, struct monitor_window *window)
+{
+    const struct run_header *header = book.run.header;
+    bool due = window->reason == MPIX_MONITOR_AT_PERIOD;
+    *report = (MPIX_Monitor_report){
+        .bytes = sizeof *report,
+        .reason = window->reason,
+        .options = window->order.options,
+        .rank = header->world_rank,
+        .size = header->world_size,
+        .last = !due,
+        .name = window->name,
+        .sequence = ++window->sequence,
+        .period_ns = window->order.period_ns,
+        .number = window->number,
+        .missed = due ? window->missed : 0,
+        .late_ns = due ? window->late_ns : 0,
+        .large_bytes = knob_load(KNOB_LARGE_MESSAGE_BYTES),
+        .timeout_ns = knob_load(KNOB_P2P_TIMEOUT_NS),
+    };
+}
+
+/* Between snapshots that are its own: without the lock. */
+static void window_deliver(struct monitor_window *window, MPIX_Monitor_request request)
+{
+    const char *warnings[WARNINGS_MOST];
+    const struct snapshot *begin = &window->snapshots[BEGIN], *previous = &window->snapshots[window->previous],
+                          *latest = &window->snapshots[window->latest];
+    unsigned options = window->order.options;
+    MPIX_Monitor_report report;
+    report_fill(&report, window);
+    report.request = request;
+    difference_make(&window->period, previous, latest, window->order.only, options);
+    if (window->previous != BEGIN)
+        difference_make(&window->whole, begin, latest, window->order.only, options);
+    const struct difference *whole = window->previous != BEGIN ? &window->whole : &window->period;
+    report.warning_count = difference_warnings(whole, begin, latest, options, warnings);
+    report.warnings = warnings;
+    report.period = &window->period.interval;
+    report.whole = &whole->interval;
+    if (window->reason == MPIX_MONITOR_AT_PERIOD)
+        report.due_ns = report.whole->begin_ns + window->number * window->order.period_ns;
+    report_deliver(window, &report);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------------
+ */
+
+/* Asks for (1) or ceases to ask for (-1) what costs to be measured. */
+static void window_demand(unsigned options, int change)
+{
+    if (!(options & MPIX_MONITOR_OTHER))
+        return;
+    demand_change(DEMAND_FABRIC, change);
+    demand_change(DEMAND_OS, change);
+}
+
+static void window_discard(struct monitor_window *window)
+{
+    for (unsigned i = 0; i < SNAPSHOTS && window; i++)
+        snapshot_free(&window->snapshots[i]);
+    free(window);
+}
+
+/* With memory for its snapshots. */
+static struct monitor_window *window_make(void)
+{
+    struct monitor_window *window = calloc(1, sizeof *window);
+    bool whole = window != NULL;
+    for (unsigned i = 0; i < SNAPSHOTS && whole; i++)
+        whole = snapshot_prepare(&window->snapshots[i]);
+    if (whole)
+        return window;
+    window_discard(window);
+    return NULL;
+}
+
+/* Under the lock, which it leaves where there is none to use again. */
+static struct monitor_window *window_take(void)
+{
+    struct monitor_window *window = free_windows;
+    if (window) {
+        free_windows = window->next;
+        return window;
+    }
+    lock_give();
+    window = window_make();
+    lock_take();
+    if (window && window_count == WINDOWS_MOST) {
+        window_discard(window);
+        return NULL;
+    }
+    if (window) {
+        window->place = window_count;
+        windows[window_count++] = window;
+    }
+    return window;
+}
+
+static void window_free(void *argument)
+{
+    struct monitor_window *window = argument;
+    if (window->order.only)
+        comm_unbind(window->order.only);
+    if (window->order.file >= 0)
+        close(window->order.file);
+    lock_take();
+    window->next = free_windows;
+    free_windows = window;
+    lock_give();
+}
+
+static void *periods_deliver(void *unused);
+
+/* Behind this library's own, which is the program's: its threads are what is watched. Under the lock. */
+static int thread_make(void)
+{
+    __typeof__(&pthread_create) create = (__typeof__(&pthread_create))native_symbol_of_c("pthread_create");
+    pthread_t thread;
+    sigset_t all, old;
+    if (has_thread)
+        return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = create ? create(&thread, NULL, periods_deliver, NULL) : ENOSYS;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (error)
+        return error;
+    pthread_detach(thread);
+    has_thread = true;
+    return 0;
+}
+
+static void window_begin(struct monitor_window *window, const struct monitor_order *order)
+{
+    window->order = *order;
+    window->name[0] = '\0';
+    if (order->name)
+        strncat(window->name, order->name, sizeof window->name - 1);
+    window->parts = difference_parts(order->options);
+    window->number = window->sequence = window->missed = 0;
+    window->previous = window->latest = BEGIN;
+    window->delivering = window->ended = false;
+    window->request = ++generation << 16 | window->place;
+    window->next = open_windows;
+    open_windows = window;
+    if (order->period_ns)
+        window->begin_monotonic_ns = monotonic_ns();
+    snapshot_take(&window->snapshots[BEGIN], order->only, window->parts, SNAPSHOT_BEGIN);
+    snapshot_open(&window->snapshots[BEGIN]);
+}
+
+int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request *request)
+{
+    int result = MPIX_MONITOR_OK;
+    pthread_once(&once, windows_prepare);
+    window_demand(order->options, 1);
+    if (order->only)
+        comm_bind(order->only);
+    lock_take();
+    if (order->period_ns && thread_make() != 0)
+        result = MPIX_MONITOR_ERR_THREAD;
+    struct monitor_window *window = result == MPIX_MONITOR_OK ? window_take() : NULL;
+    if (window && !monitor_is_time()) { /* the run has come to its end since that was asked; partner: run_ends */
+        window->next = free_windows;
+        free_windows = window;
+        result = MPIX_MONITOR_ERR_TIME;
+    } else if (window) {
+        window_begin(window, order);
+        *request = window->request;
+        if (order->period_ns)
+            pthread_cond_signal(&changed);
+    } else if (result == MPIX_MONITOR_OK) {
+        result = MPIX_MONITOR_ERR_MEMORY;
+    }
+    lock_give();
+    if (result != MPIX_MONITOR_OK) {
+        window_demand(order->options, -1);
+        if (order->only)
+            comm_unbind(order->only);
+    }
+    return result;
+}
+
+/* One that is neither the begin's nor a report's. */
+static unsigned snapshot_spare(const struct monitor_window *window)
+{
+    unsigned spare = 1;
+    while (spare == window->previous || spare == window->latest)
+        spare++;
+    return spare;
+}
+
+/* Under the lock: it is open no more. */
+static void window_shut(struct monitor_window *window)
+{
+    struct monitor_window **at = &open_windows;
+    window->final = snapshot_spare(window);
+    snapshot_take(&window->snapshots[window->final], window->order.only, window->parts, SNAPSHOT_END);
+    snapshot_close(&window->snapshots[BEGIN]);
+    snapshot_close(&window->snapshots[window->previous]);
+    snapshot_close(&window->snapshots[window->latest]);
+    while (*at != window)
+        at = &(*at)->next;
+    *at = window->next;
+    window->request = 0;
+}
+
+/* Of one that is shut, when no other report of it is on its way: without the lock. */
+static void window_finish(struct monitor_window *window, MPIX_Monitor_request request, enum MPIX_Monitor_reason reason)
+{
+    window->reason = reason;
+    window->latest = window->final;
+    window_demand(window->order.options, -1);
+    pthread_cleanup_push(window_free, window); /* also when the thread ends in the program's function */
+    window_deliver(window, request);
+    pthread_cleanup_pop(1);
+}
+
+/* Under the lock, which it gives back. The thread cannot be cancelled; `cancel`: whether it could. */
+static void window_end(struct monitor_window *window, enum MPIX_Monitor_reason reason, int cancel)
+{
+    MPIX_Monitor_request request = window->request;
+    window_shut(window);
+    if (!window->delivering) {
+        window->cancel = cancel;
+        lock_give();
+        window_finish(window, request, reason);
+        return;
+    }
+    window->ended = true;
+    window->ended_reason = reason;
+    while (window->done < request && !pthread_equal(window->deliverer, pthread_self()))
+        pthread_cond_wait(&delivered, &lock);
+    lock_give();
+}
+
+int monitor_window_close(MPIX_Monitor_request request, int cancel)
+{
+    uint32_t place = (uint32_t)(request & (WINDOWS_MOST - 1));
+    lock_take();
+    struct monitor_window *window = place < window_count ? windows[place] : NULL;
+    if (!window || !request || window->request != request) {
+        lock_give();
+        return MPIX_MONITOR_ERR_REQUEST;
+    }
+    window_end(window, MPIX_MONITOR_AT_END, cancel);
+    return MPIX_MONITOR_OK;
+}
+
+/* native.ending is set: who comes for the lock later opens no window. */
+static void run_ends(void)
+{
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_once(&once, windows_prepare);
+    lock_take();
+    while (open_windows) {
+        window_end(open_windows, MPIX_MONITOR_AT_FINALIZE, cancel);
+        lock_take();
+    }
+    while (telling && !pthread_equal(teller, pthread_self())) /* a window that was ended from within its function */
+        pthread_cond_wait(&delivered, &lock);
+    lock_give();
+    pthread_setcancelstate(cancel, NULL);
+}
+
+__attribute__((constructor)) static void monitor_hook(void)
+{
+    snapshot_run_ends = run_ends;
+}
+
+/* ---- periods ------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t window_due(const struct monitor_window *window)
+{
+    uint64_t after, due;
+    bool never = __builtin_mul_overflow(window->number + 1, window->order.period_ns, &after) ||
+                 __builtin_add_overflow(window->begin_monotonic_ns, after, &due);
+    return never ? UINT64_MAX : due;
+}
+
+static struct monitor_window *window_earliest(void)
+{
+    struct monitor_window *earliest = NULL;
+    for (struct monitor_window *w = open_windows; w; w = w->next)
+        if (w->order.period_ns && (!earliest || window_due(w) < window_due(earliest)))
+            earliest = w;
+    return earliest;
+}
+
+/* Under the lock: the period is over, and those that nobody has told. */
+static void window_tick(struct monitor_window *window, uint64_t now)
+{
+    uint64_t due = window_due(window);
+    window->missed = (now - due) / window->order.period_ns;
+    window->number += 1 + window->missed;
+    window->late_ns = now - due - window->missed * window->order.period_ns;
+    window->latest = snapshot_spare(window);
+    snapshot_take(&window->snapshots[window->latest], window->order.only, window->parts, SNAPSHOT_BEGIN);
+    if (window->previous != BEGIN)
+        snapshot_close(&window->snapshots[window->previous]);
+    snapshot_open(&window->snapshots[window->latest]);
+    window->reason = MPIX_MONITOR_AT_PERIOD;
+    window->delivering = true;
+    window->deliverer = pthread_self();
+    window->cancel = PTHREAD_CANCEL_DISABLE;
+}
+
+/* Under the lock, which it gives and takes. */
+static void window_period(struct monitor_window *window, uint64_t now)
+{
+    MPIX_Monitor_request request = window->request;
+    window_tick(window, now);
+    telling = true;
+    lock_give();
+    window_deliver(window, request);
+    lock_take();
+    window->previous = window->latest;
+    window->delivering = false;
+    if (window->ended) {
+        lock_give();
+        window_finish(window, request, window->ended_reason);
+        lock_take();
+        window->done = request;
+    }
+    telling = false;
+    pthread_cond_broadcast(&delivered);
+}
+
+static void *periods_deliver(void *unused)
+{
+    (void)unused;
+    prctl(PR_SET_NAME, "mpit-monitor");
+    prctl(PR_SET_TIMERSLACK, 1);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    lock_take();
+    teller = pthread_self();
+    for (;;) {
+        struct monitor_window *window = window_earliest();
+        if (!window) {
+            pthread_cond_wait(&changed, &lock);
+            continue;
+        }
+        uint64_t due = window_due(window), now = monotonic_ns();
+        if (due <= now) {
+            window_period(window, now);
+            continue;
+        }
+        struct timespec until = {.tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u)};
+        pthread_cond_timedwait(&changed, &lock, &until);
+    }
+    return NULL;
+}

@@ -1,0 +1,430 @@
+#include "variables/foreign.h"
+
+#include "registry/book.h"
+#include "registry/commreuse.h"
+#include "catalogue/door.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { SUM, MARK, CURRENT, GENERIC };
+
+/* Room for what a library writes beyond the count it declares: Open MPI returns an address for no elements. */
+enum { SLACK_BYTES = 64 };
+
+struct foreign {
+    const struct catalogue_entry *entry;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    const struct comm *comm; /* NULL: not bound, or nothing is known of communicators */
+    bool bound;
+    enum kind kind;
+    bool running; /* started in the library */
+    bool started; /* by the tool */
+    bool marked;  /* held has a mark */
+    size_t count, element_bytes, bytes;
+    unsigned char *held, *base, *sample; /* bytes of each, and slack */
+};
+
+static enum kind kind_of(int class)
+{
+    switch (class) {
+    case MPI_T_PVAR_CLASS_COUNTER:
+    case MPI_T_PVAR_CLASS_AGGREGATE:
+    case MPI_T_PVAR_CLASS_TIMER:
+        return SUM;
+    case MPI_T_PVAR_CLASS_HIGHWATERMARK:
+    case MPI_T_PVAR_CLASS_LOWWATERMARK:
+        return MARK;
+    case MPI_T_PVAR_CLASS_GENERIC:
+        return GENERIC;
+    default:
+        return CURRENT;
+    }
+}
+
+/* The types that the standard allows for variables; 0: another one. */
+static size_t bytes_of(MPI_Datatype type)
+{
+    if (type == native.char_)
+        return 1;
+    if (type == native.int_ || type == native.unsigned_)
+        return sizeof(int);
+    if (type == native.unsigned_long)
+        return sizeof(long);
+    if (type == native.unsigned_long_long || type == native.count || type == native.double_)
+        return 8;
+    return 0;
+}
+
+/* ---- arithmetic on elements -------------------------------------------------------------------------------------- */
+
+/* to[i] += plus[i] - minus[i], in the variable's type */
+static void add_difference(const struct foreign *f, void *to, const void *plus, const void *minus)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (f->entry->datatype == native.double_)
+            ((double *)to)[i] += ((const double *)plus)[i] - ((const double *)minus)[i];
+        else if (f->element_bytes == 4)
+            ((uint32_t *)to)[i] += ((const uint32_t *)plus)[i] - ((const uint32_t *)minus)[i];
+        else if (f->element_bytes == 8)
+            ((uint64_t *)to)[i] += ((const uint64_t *)plus)[i] - ((const uint64_t *)minus)[i];
+}
+
+static bool goes_beyond(const struct foreign *f, const void *value, const void *mark, size_t i)
+{
+    bool high = f->entry->class == MPI_T_PVAR_CLASS_HIGHWATERMARK;
+    if (f->entry->datatype == native.double_) {
+        double v = ((const double *)value)[i], m = ((const double *)mark)[i];
+        return high ? v > m : v < m;
+    }
+    uint64_t v = f->element_bytes == 4 ? ((const uint32_t *)value)[i] : ((const uint64_t *)value)[i];
+    uint64_t m = f->element_bytes == 4 ? ((const uint32_t *)mark)[i] : ((const uint64_t *)mark)[i];
+    return high ? v > m : v < m;
+}
+
+/* ---- inside the door --------------------------------------------------------------------------------------------- */
+
+/* It is still the variable that entered the catalogue. */
+static bool variable_lives(const struct catalogue_entry *entry)
+{
+    int class = -1;
+    MPI_Datatype type = entry->datatype;
+    int result = door.pvar_get_info(entry->native_index, NULL, NULL, NULL, &class, &type, NULL, NULL, NULL, NULL, NULL,
+                                    NULL, NULL);
+    return result == MPI_SUCCESS && class == entry->class && type == entry->datatype;
+}
+
+/* The object that it is bound to can be looked at. */
+static bool object_lives(const struct foreign *f)
+{
+    if (!f->bound)
+        return true;
+    return native_between() && (!f->comm || !__atomic_load_n(&f->comm->freed, __ATOMIC_ACQUIRE));
+}
+
+/* For what is answered without asking the library. */
+static bool usable(const struct foreign *f)
+{
+    return object_lives(f) && variable_lives(f->entry);
+}
+
+/* Codes of the library's that the standard knows stay; another one says that the handle is of no use. */
+static int code(int result)
+{
+    switch (result) {
+    case MPI_SUCCESS:
+    case MPI_T_ERR_MEMORY:
+    case MPI_T_ERR_INVALID_INDEX:
+    case MPI_T_ERR_OUT_OF_HANDLES:
+    case MPI_T_ERR_PVAR_NO_STARTSTOP:
+    case MPI_T_ERR_PVAR_NO_WRITE:
+    case MPI_T_ERR_PVAR_NO_ATOMIC:
+    case MPI_T_ERR_INVALID:
+        return result;
+    default:
+        return MPI_T_ERR_INVALID_HANDLE;
+    }
+}
+
+static int sample_take(struct foreign *f)
+{
+    if (!object_lives(f))
+        return MPI_T_ERR_INVALID_HANDLE;
+    return code(door.pvar_read(f->session, f->handle, f->sample));
+}
+
+/* Makes f->sample the handle's value. */
+static int value_take(struct foreign *f)
+{
+    bool held = !f->started && f->kind != GENERIC;
+    int result = MPI_T_ERR_INVALID_HANDLE;
+    if (!held)
+        result = sample_take(f);
+    else if (usable(f))
+        result = MPI_SUCCESS;
+    if (result != MPI_SUCCESS || f->kind == GENERIC)
+        return result;
+    if (held) {
+        memcpy(f->sample, f->held, f->bytes);
+    } else if (f->kind == SUM) {
+        add_difference(f, f->sample, f->held, f->base);
+    } else if (f->kind == MARK && f->marked) {
+        for (size_t i = 0; i < f->count; i++)
+            if (!goes_beyond(f, f->sample, f->held, i))
+                memcpy(f->sample + i * f->element_bytes, f->held + i * f->element_bytes, f->element_bytes);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Begins a sum anew at `from`, which may be NULL for 0. */
+static int sum_begin(struct foreign *f, const void *from)
+{
+    int result = f->started ? sample_take(f) : MPI_SUCCESS;
+    if (result != MPI_SUCCESS)
+        return result;
+    memcpy(f->base, f->sample, f->bytes);
+    if (from)
+        memcpy(f->held, from, f->bytes);
+    else
+        memset(f->held, 0, f->bytes);
+    return MPI_SUCCESS;
+}
+
+static int native_start(struct foreign *f)
+{
+    if (!usable(f))
+        return MPI_T_ERR_INVALID_HANDLE;
+    int result = f->running ? MPI_SUCCESS : code(door.pvar_start(f->session, f->handle));
+    f->running = result == MPI_SUCCESS;
+    return result;
+}
+
+static int start(struct foreign *f)
+{
+    if (f->entry->continuous)
+        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    if (f->started)
+        return MPI_SUCCESS;
+    int result = native_start(f);
+    if (result == MPI_SUCCESS && f->kind == SUM) {
+        result = sample_take(f);
+        memcpy(f->base, f->sample, f->bytes);
+    }
+    f->started = result == MPI_SUCCESS;
+    return result;
+}
+
+static int stop(struct foreign *f)
+{
+    if (f->entry->continuous)
+        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    if (!f->started)
+        return MPI_SUCCESS;
+    int result = value_take(f);
+    if (result != MPI_SUCCESS)
+        return result;
+    if (f->kind == GENERIC || f->kind == MARK) {
+        result = code(door.pvar_stop(f->session, f->handle));
+        f->running = result != MPI_SUCCESS;
+    }
+    if (result == MPI_SUCCESS) {
+        memcpy(f->held, f->sample, f->bytes);
+        f->marked = true;
+        f->started = false;
+    }
+    return result;
+}
+
+static int value_write(struct foreign *f, const void *buf)
+{
+    if (f->entry->readonly)
+        return MPI_T_ERR_PVAR_NO_WRITE;
+    if (!usable(f))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (f->kind == SUM)
+        return sum_begin(f, buf);
+    if (f->kind == MARK) {
+        memcpy(f->held, buf, f->bytes);
+        f->marked = true;
+        return f->started ? code(door.pvar_reset(f->session, f->handle)) : MPI_SUCCESS;
+    }
+    if (native.open_mpi && f->entry->continuous)
+        return MPI_T_ERR_PVAR_NO_WRITE; /* it would write through a null pointer */
+    memcpy(f->sample, buf, f->bytes);
+    return code(door.pvar_write(f->session, f->handle, f->sample));
+}
+
+static int reset(struct foreign *f)
+{
+    if (f->entry->readonly)
+        return MPI_T_ERR_PVAR_NO_WRITE;
+    if (!usable(f))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (f->kind == SUM)
+        return sum_begin(f, NULL);
+    if (f->kind == MARK) {
+        f->marked = false;
+        memset(f->held, 0, f->bytes);
+    }
+    return code(door.pvar_reset(f->session, f->handle));
+}
+
+static int readreset(struct foreign *f, void *buf)
+{
+    if (!f->entry->atomic)
+        return MPI_T_ERR_PVAR_NO_ATOMIC;
+    int result = f->kind == SUM && f->started ? sample_take(f) : value_take(f);
+    if (result != MPI_SUCCESS)
+        return result;
+    if (f->kind != SUM) {
+        memcpy(buf, f->sample, f->bytes);
+        return reset(f);
+    }
+    if (f->started) { /* one sample is the end of what is read and the begin of what is counted next */
+        memcpy(buf, f->sample, f->bytes);
+        add_difference(f, buf, f->held, f->base);
+        memcpy(f->base, f->sample, f->bytes);
+    } else {
+        memcpy(buf, f->held, f->bytes);
+    }
+    memset(f->held, 0, f->bytes);
+    return MPI_SUCCESS;
+}
+
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
+
+/* Open MPI 4.1 crashes in the handle_alloc of pml_ob1_* on an intercommunicator with fewer processes on the other side:
+ * it looks behind a table's end. */
+static bool would_crash(const struct catalogue_entry *entry, const struct comm *comm)
+{
+    return comm && comm->remote_size > 0 && comm->remote_size < comm->size && strncmp(entry->name, "pml_ob1_", 8) == 0;
+}
+
+/* The communicator that it is to be bound to; NULL also where the recorder keeps no book of them. */
+static int object_find(const struct catalogue_entry *entry, void *object, const struct comm **comm)
+{
+    *comm = NULL;
+    if (entry->bind == MPI_T_BIND_NO_OBJECT)
+        return MPI_SUCCESS;
+    if (!object)
+        return MPI_T_ERR_INVALID;
+    if (!native_between())
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (entry->bind == MPI_T_BIND_MPI_COMM && book.comms) {
+        *comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)object));
+        return *comm ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+    }
+    return MPI_SUCCESS;
+}
+
+static void release(struct foreign *f)
+{
+    if (f->handle != MPI_T_PVAR_HANDLE_NULL && !door_is_over())
+        door.pvar_handle_free(f->session, &f->handle);
+    if (f->comm)
+        comm_unbind(f->comm);
+    free(f->held);
+    free(f);
+}
+
+/* Inside the door. */
+static int bind(struct foreign *f, void *object, int *count)
+{
+    int elements = 0;
+    int result = code(door.pvar_handle_alloc(f->session, f->entry->native_index, object, &f->handle, &elements));
+    if (result != MPI_SUCCESS) {
+        f->handle = MPI_T_PVAR_HANDLE_NULL;
+        return result;
+    }
+    f->count = elements > 0 ? (size_t)elements : 0;
+    f->bytes = f->count * f->element_bytes;
+    size_t room = (f->bytes + SLACK_BYTES + 15) / 16 * 16;
+    f->held = calloc(3, room);
+    if (!f->held)
+        return MPI_T_ERR_MEMORY;
+    f->base = f->held + room;
+    f->sample = f->base + room;
+    *count = elements;
+    if (!f->entry->continuous)
+        return MPI_SUCCESS;
+    f->started = f->running = true;
+    return f->kind == SUM ? sum_begin(f, NULL) : MPI_SUCCESS;
+}
+
+int foreign_alloc(const struct catalogue_entry *entry, MPI_T_pvar_session session, void *object,
+                  struct foreign **foreign, int *count)
+{
+    const struct comm *comm;
+    int result = object_find(entry, object, &comm);
+    if (result != MPI_SUCCESS)
+        return result;
+    if (session == MPI_T_PVAR_SESSION_NULL)
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (!native_enter())
+        return DOOR_BUSY;
+    struct foreign *f = NULL;
+    if (!variable_lives(entry) || !bytes_of(entry->datatype)) {
+        result = MPI_T_ERR_INVALID_INDEX;
+    } else if (would_crash(entry, comm)) {
+        result = MPI_T_ERR_INVALID_HANDLE;
+    } else if (!(f = calloc(1, sizeof *f))) {
+        result = MPI_T_ERR_MEMORY;
+    } else {
+        f->entry = entry;
+        f->session = session;
+        f->comm = comm;
+        if (comm)
+            comm_bind(comm);
+        f->bound = entry->bind != MPI_T_BIND_NO_OBJECT;
+        f->kind = kind_of(entry->class);
+        f->element_bytes = bytes_of(entry->datatype);
+        result = bind(f, object, count);
+        if (result == MPI_SUCCESS)
+            *foreign = f;
+        else
+            release(f);
+    }
+    native_leave();
+    return result;
+}
+
+void foreign_free(struct foreign **foreign)
+{
+    if (!*foreign || !native_enter())
+        return;
+    struct foreign *f = *foreign;
+    *foreign = NULL;
+    release(f);
+    native_leave();
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+#define INSIDE(call)                                                                                                   \
+    do {                                                                                                               \
+        if (!native_enter_soon())                                                                                      \
+            return DOOR_BUSY;                                                                                          \
+        struct foreign *f = *where;                                                                                    \
+        int result = f ? (call) : MPI_T_ERR_INVALID_HANDLE;                                                            \
+        native_leave();                                                                                                \
+        return result;                                                                                                 \
+    } while (0)
+
+static int value_read(struct foreign *f, void *buf)
+{
+    int result = value_take(f);
+    if (result == MPI_SUCCESS)
+        memcpy(buf, f->sample, f->bytes);
+    return result;
+}
+
+int foreign_start(struct foreign *const *where)
+{
+    INSIDE(start(f));
+}
+
+int foreign_stop(struct foreign *const *where)
+{
+    INSIDE(stop(f));
+}
+
+int foreign_read(struct foreign *const *where, void *buf)
+{
+    INSIDE(value_read(f, buf));
+}
+
+int foreign_write(struct foreign *const *where, const void *buf)
+{
+    INSIDE(value_write(f, buf));
+}
+
+int foreign_reset(struct foreign *const *where)
+{
+    INSIDE(reset(f));
+}
+
+int foreign_readreset(struct foreign *const *where, void *buf)
+{
+    INSIDE(readreset(f, buf));
+}

@@ -1,0 +1,413 @@
+/*
+ * The calls on performance variables: what is in the catalogue, and the values of handles.
+ *
+ * On own variables start, stop, read, reset, readreset and write are lock-free and async-signal-safe, on the same
+ * handle too: they copy what the handle is, and then touch nothing but its meter or window (session.h).
+ */
+#include "catalogue/door.h"
+#include "variables/session.h"
+
+#include <limits.h>
+
+SURFACE(pvar_get_num);
+int MPI_T_pvar_get_num(int *num_pvar)
+{
+    CHECK_INITIALIZED();
+    if (!num_pvar)
+        return MPI_T_ERR_INVALID;
+    *num_pvar = catalogue_refresh();
+    return MPI_SUCCESS;
+}
+
+SURFACE(pvar_get_info);
+int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class,
+                        MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind,
+                        int *readonly, int *continuous, int *atomic)
+{
+    CHECK_INITIALIZED();
+    const struct catalogue_entry *entry = catalogue_at(pvar_index);
+    if (!entry)
+        return MPI_T_ERR_INVALID_INDEX;
+    string_return(entry->name, name, name_len);
+    string_return(entry->description, desc, desc_len);
+#define OUT(argument, value)                                                                                           \
+    do {                                                                                                               \
+        if (argument)                                                                                                  \
+            *(argument) = (value);                                                                                     \
+    } while (0)
+    OUT(verbosity, entry->verbosity);
+    OUT(var_class, entry->class);
+    OUT(datatype, entry->datatype);
+    OUT(enumtype, entry->enumtype);
+    OUT(bind, entry->bind);
+    OUT(readonly, entry->readonly);
+    OUT(continuous, entry->continuous);
+    OUT(atomic, entry->atomic);
+#undef OUT
+    return MPI_SUCCESS;
+}
+
+SURFACE(pvar_get_index);
+int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index)
+{
+    CHECK_INITIALIZED();
+    if (!name || !pvar_index)
+        return MPI_T_ERR_INVALID;
+    int index = catalogue_find(name, var_class);
+    if (index < 0)
+        return MPI_T_ERR_INVALID_NAME;
+    *pvar_index = index;
+    return MPI_SUCCESS;
+}
+
+/* ---- values of own handles -------------------------------------------------------------------------------------- */
+
+static int window_code(enum window_result result)
+{
+    return result == WINDOW_DONE ? MPI_SUCCESS : result == WINDOW_STALE ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_MEMORY;
+}
+
+static int meter_code(bool good)
+{
+    return good ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+}
+
+/* What it is bound to may be gone, or the recorder. */
+static bool own_is_dead(const struct own *own)
+{
+    if (book.run.detached) /* in the child of a fork, whose windows would move those of the parent */
+        return true;
+    if (own->meter.object)
+        return !object_cells_live(own->meter.object);
+    return own->meter.comm && __atomic_load_n(&own->meter.comm->freed, __ATOMIC_ACQUIRE);
+}
+
+/* The standard's example reads an int, which keeps its value while it is stopped. */
+static int unexpected_named(struct unexpected *unexpected)
+{
+    uint64_t state = GET(unexpected->state);
+    uint64_t length = state & UNEXPECTED_STARTED ? umq_length(unexpected->umq) : state >> UNEXPECTED_SHIFT;
+    return length < INT_MAX ? (int)length : INT_MAX;
+}
+
+static void unexpected_start(struct unexpected *unexpected, bool watched)
+{
+    uint64_t before = __atomic_fetch_or(&unexpected->state, UNEXPECTED_STARTED | UNEXPECTED_BEFORE, __ATOMIC_ACQ_REL);
+    if (watched && !(before & UNEXPECTED_BEFORE))
+        umq_watch_reset(&unexpected->watch);
+    if (watched && !(before & UNEXPECTED_STARTED))
+        umq_watch_open(&unexpected->watch);
+}
+
+static void unexpected_stop(struct unexpected *unexpected, bool watched)
+{
+    uint64_t state = GET(unexpected->state), stopped;
+    do {
+        if (!(state & UNEXPECTED_STARTED))
+            return;
+        stopped = umq_length(unexpected->umq) << UNEXPECTED_SHIFT | UNEXPECTED_BEFORE;
+    } while (
+        !__atomic_compare_exchange_n(&unexpected->state, &state, stopped, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    if (watched)
+        umq_watch_close(&unexpected->watch);
+}
+
+/* Is it started, stopped and reset as unexpected messages are? */
+static bool is_unexpected(const struct own *own)
+{
+    return own->meter.variable->source == SOURCE_UMQ_NAMED || own->meter.variable->source == SOURCE_UMQ_HIGHEST;
+}
+
+static bool is_watched(const struct own *own)
+{
+    return own->meter.variable->source == SOURCE_UMQ_HIGHEST;
+}
+
+/* Values that are no tallies. */
+static void source_read(const struct own *own, void *buf)
+{
+    const struct thread_state *state = book_thread_state;
+    uint64_t *values = buf;
+    switch (own->meter.variable->source) {
+    case SOURCE_CURRENT_CALL:
+        *(int *)buf = state ? (int)__atomic_load_n(&state->call, __ATOMIC_RELAXED) : 0;
+        break;
+    case SOURCE_STATE:
+        *(int *)buf = (int)moment_state();
+        break;
+    case SOURCE_STALL_FRACTION:
+        *(double *)buf = moment_stall_fraction(own->begun);
+        break;
+    case SOURCE_STALL_KNOWN:
+        values[0] = book.run.header ? RELAXED_LOAD(&book.run.header->stall_known) : 0;
+        break;
+    case SOURCE_COMM_SIZE:
+        values[0] = (uint64_t)own->meter.comm->size;
+        break;
+    case SOURCE_BUCKET_LIMIT:
+        for (unsigned i = 0; i < own->meter.count; i++)
+            values[i] = bucket_limit(i);
+        break;
+    case SOURCE_BUFFER_BYTES:
+        values[0] = __atomic_load_n(&book.run.memory_bytes, __ATOMIC_RELAXED) +
+                    __atomic_load_n(&book.run.passing_bytes, __ATOMIC_RELAXED);
+        break;
+    case SOURCE_UMQ:
+        values[0] = umq_length(own->unexpected->umq);
+        break;
+    case SOURCE_UMQ_NAMED:
+        *(int *)buf = unexpected_named(own->unexpected);
+        break;
+    case SOURCE_UMQ_HIGHEST:
+        values[0] = umq_watch_read(&own->unexpected->watch);
+        break;
+    case SOURCE_UMQ_PEERS:
+        values[0] = umq_peers(own->unexpected->umq);
+        break;
+    case SOURCE_BUFFER_FILL:
+        *(double *)buf = moment_buffer_fill();
+        break;
+    case SOURCE_MPI_FRACTION:
+        *(double *)buf = moment_fraction(own->begun);
+        break;
+    case SOURCE_THREAD_STATE:
+        moment_states(buf, own->meter.count);
+        break;
+    case SOURCE_THREAD_CALL:
+        moment_calls(buf, own->meter.count);
+        break;
+    case SOURCE_THREAD_TIME:
+        moment_call_times(values, own->meter.count);
+        break;
+    case SOURCE_THREAD_ID:
+        moment_thread_ids(values, own->meter.count);
+        break;
+    case SOURCE_LAST_RETURN:
+        values[0] = moment_last_return();
+        break;
+    default:
+        break;
+    }
+}
+
+static int own_begin(const struct own *own)
+{
+    if (own->component)
+        return component_start(own->component);
+    if (is_unexpected(own)) {
+        unexpected_start(own->unexpected, is_watched(own));
+        return MPI_SUCCESS;
+    }
+    return own->window ? window_code(window_start(own->window, own->meter.owner))
+                       : meter_code(meter_start(&own->meter));
+}
+
+static int own_end(const struct own *own)
+{
+    if (own->component)
+        return component_stop(own->component);
+    if (is_unexpected(own)) {
+        unexpected_stop(own->unexpected, is_watched(own));
+        return MPI_SUCCESS;
+    }
+    return own->window ? window_code(window_stop(own->window, own->meter.owner)) : meter_code(meter_stop(&own->meter));
+}
+
+/* What it measures begins before it and ends behind it. */
+static int own_start(const struct own *own)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    session_ask(own, true);
+    int result = own_begin(own);
+    if (result != MPI_SUCCESS)
+        session_ask(own, false);
+    return result;
+}
+
+static int own_stop(const struct own *own)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    int result = own_end(own);
+    session_ask(own, false);
+    return result;
+}
+
+static int own_reset(const struct own *own)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_reset(own->component);
+    if (is_watched(own)) {
+        umq_watch_reset(&own->unexpected->watch);
+        return MPI_SUCCESS;
+    }
+    return own->window ? window_code(window_reset(own->window, own->meter.owner))
+                       : meter_code(meter_reset(&own->meter));
+}
+
+static int own_read(const struct own *own, void *buf)
+{
+    uint64_t *values = buf;
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_read(own->component, buf);
+    if (own->meter.pairs)
+        return meter_code(meter_read(&own->meter, values));
+    if (own->window)
+        return window_code(window_read(own->window, own->meter.owner, values));
+    if (own->meter.variable->record.combine == COMBINE_NONE)
+        source_read(own, buf);
+    else
+        for (unsigned i = 0; i < own->meter.count; i++)
+            values[i] = book_sample(own->meter.variable, own->meter.comm, i);
+    return MPI_SUCCESS;
+}
+
+/* Reads and begins anew from the same sample, so that nothing is lost or counted twice in between. */
+static int own_readreset(const struct own *own, void *buf)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_readreset(own->component, buf);
+    return own->window ? window_code(window_readreset(own->window, own->meter.owner, buf))
+                       : meter_code(meter_readreset(&own->meter, buf));
+}
+
+static int own_write(const struct own *own, const void *buf)
+{
+    if (own_is_dead(own))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (own->component)
+        return component_write(own->component, buf);
+    if ((own->window && own->meter.variable->record.combine != COMBINE_SPAN) || is_watched(own))
+        return MPI_T_ERR_PVAR_NO_WRITE; /* an extreme can be reset and not made up */
+    return own->window ? window_code(window_write(own->window, own->meter.owner, *(const uint64_t *)buf))
+                       : meter_code(meter_write(&own->meter, buf));
+}
+
+/* ---- entry points ------------------------------------------------------------------------------------------------ */
+
+#define FIND_HANDLE()                                                                                                  \
+    struct session *of = session_find(session);                                                                        \
+    if (!of)                                                                                                           \
+        return MPI_T_ERR_INVALID_SESSION;                                                                              \
+    struct handle *found = handle_find(of, handle);                                                                    \
+    if (!found)                                                                                                        \
+    return MPI_T_ERR_INVALID_HANDLE
+
+/* With the handle of an own variable. */
+#define OWN_DO(...)                                                                                                    \
+    ({                                                                                                                 \
+        struct own own;                                                                                                \
+        handle_copy(found, ticket_generation((uintptr_t)handle), &own) ? (__VA_ARGS__) : MPI_T_ERR_INVALID_HANDLE;     \
+    })
+
+/* Every handle of the session that the call applies to; those of communicators that are gone are passed over. */
+#define ALL_HANDLES(refused, error, own_call, foreign)                                                                 \
+    do {                                                                                                               \
+        struct session *all = session_find(session);                                                                   \
+        int result = MPI_SUCCESS;                                                                                      \
+        uint32_t generation;                                                                                           \
+        struct own own;                                                                                                \
+        if (!handle_is_all(handle))                                                                                    \
+            break;                                                                                                     \
+        if (!all)                                                                                                      \
+            return MPI_T_ERR_INVALID_SESSION;                                                                          \
+        for (struct handle *h = NULL; (h = session_handle_next(all, h, &generation));) {                               \
+            if (GET(h->entry)->refused)                                                                                \
+                continue;                                                                                              \
+            if (h->variable) {                                                                                         \
+                if (handle_copy(h, generation, &own) && own_call(&own) == MPI_T_ERR_MEMORY)                            \
+                    result = error;                                                                                    \
+            } else {                                                                                                   \
+                int code = foreign(&h->native);                                                                        \
+                if (code != MPI_SUCCESS && code != MPI_T_ERR_INVALID_HANDLE)                                           \
+                    result = error;                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        return result;                                                                                                 \
+    } while (0)
+
+SURFACE(pvar_start);
+int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    CHECK_INITIALIZED();
+    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start, foreign_start);
+    FIND_HANDLE();
+    if (GET(found->entry)->continuous && found->variable)
+        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    if (!found->variable)
+        return foreign_start(&found->native);
+    return OWN_DO(own_start(&own));
+}
+
+SURFACE(pvar_stop);
+int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    CHECK_INITIALIZED();
+    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop, foreign_stop);
+    FIND_HANDLE();
+    if (GET(found->entry)->continuous && found->variable)
+        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    if (!found->variable)
+        return foreign_stop(&found->native);
+    return OWN_DO(own_stop(&own));
+}
+
+SURFACE(pvar_read);
+int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
+{
+    CHECK_INITIALIZED();
+    FIND_HANDLE();
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    if (!found->variable)
+        return foreign_read(&found->native, buf);
+    return OWN_DO(own_read(&own, buf));
+}
+
+SURFACE(pvar_write);
+int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf)
+{
+    CHECK_INITIALIZED();
+    FIND_HANDLE();
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    if (GET(found->entry)->readonly)
+        return MPI_T_ERR_PVAR_NO_WRITE;
+    if (!found->variable)
+        return foreign_write(&found->native, buf);
+    return OWN_DO(own_write(&own, buf));
+}
+
+SURFACE(pvar_reset);
+int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    CHECK_INITIALIZED();
+    ALL_HANDLES(readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset, foreign_reset);
+    FIND_HANDLE();
+    if (GET(found->entry)->readonly)
+        return MPI_T_ERR_PVAR_NO_WRITE;
+    if (!found->variable)
+        return foreign_reset(&found->native);
+    return OWN_DO(own_reset(&own));
+}
+
+SURFACE(pvar_readreset);
+int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
+{
+    CHECK_INITIALIZED();
+    FIND_HANDLE();
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    if (!GET(found->entry)->atomic)
+        return MPI_T_ERR_PVAR_NO_ATOMIC;
+    if (!found->variable)
+        return foreign_readreset(&found->native, buf);
+    return OWN_DO(own_readreset(&own, buf));
+}

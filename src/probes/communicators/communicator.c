@@ -1,0 +1,143 @@
+#include "communicators/communicator.h"
+
+#include "fabric/fabric_keys.h"
+#include "thread/raising.h"
+
+/* The communicator of this call, where the next one looks first. */
+static void last_set(struct log *log, uint64_t handle, struct view *view)
+{
+    log->own.last = (struct comm_cache_entry){handle, view};
+    RELAXED_STORE(&log->own.plain_handle, book.plain ? handle : PLAIN_NEVER);
+}
+
+/* What is not timed stands in the buffer with the last time that its thread knows: that has to lie in the time of the
+ * communicator, and not of the one that had the slot before. */
+static void comm_time_know(struct log *log, const struct comm *comm)
+{
+    if (RELAXED_LOAD(&knob_sampling) != 1 && cell_load(&log->own.tally.end) < comm->record->since_ticks)
+        log_end_now(log);
+}
+
+static struct view *cache_put(struct log *log, uint64_t handle, struct comm *comm)
+{
+    struct view *view = book_view(&log->own, comm);
+    comm_time_know(log, comm);
+    if (view) {
+        *ledger_cache(&log->own, handle) = (struct comm_cache_entry){handle, view};
+        last_set(log, handle, view);
+    }
+    return view;
+}
+
+struct view *comm_view_find(struct log *log, uint64_t handle)
+{
+    const struct comm_cache_entry *known = ledger_cache(&log->own, handle);
+    if (handle && known->handle == handle) {
+        last_set(log, handle, known->view);
+        return known->view;
+    }
+    if (log->freeing && handle && log->freeing->comm->handle == handle)
+        return log->freeing; /* a callback of the call that frees it; soon it is another's handle */
+    struct comm *comm = book_comm_find(handle);
+    return comm ? cache_put(log, handle, comm) : NULL;
+}
+
+/* Asks MPI what it is. */
+static bool facts_learn(MPI_Comm comm, struct comm_facts *facts)
+{
+    int inter = 0;
+    facts->handle = abi_handle_of_comm(comm);
+    if (native.Comm_size(comm, &facts->size) == MPI_SUCCESS && native.Comm_rank(comm, &facts->rank) == MPI_SUCCESS &&
+        native.Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
+        (!inter || native.Comm_remote_size(comm, &facts->remote_size) == MPI_SUCCESS))
+        return true;
+    run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
+    return false;
+}
+
+static void predefined_add(MPI_Comm comm, const char *name)
+{
+    struct comm_facts facts = {.name = name};
+    if (facts_learn(comm, &facts))
+        book_comm_add(&facts);
+}
+
+/* `since`: when its first event began, or before. */
+static struct comm *comm_add(MPI_Comm child, const struct comm *parent, const struct comm_origin *origin,
+                             uint64_t since)
+{
+    char name[COMM_NAME_BYTES];
+    struct comm_facts facts = {.parent = parent ? parent->slot : 0, .name = name, .since = since};
+    if (origin->equal && parent) {
+        facts.handle = abi_handle_of_comm(child);
+        facts.size = parent->size;
+        facts.rank = parent->rank;
+        facts.remote_size = parent->remote_size;
+    } else if (!facts_learn(child, &facts)) {
+        return NULL;
+    }
+    comm_name_make(child, parent, origin, &facts, name);
+    return book_comm_add(&facts);
+}
+
+void comm_predefined_add(void)
+{
+    predefined_add(native.comm_world, "MPI_COMM_WORLD");
+    predefined_add(native.comm_self, "MPI_COMM_SELF");
+}
+
+void comm_parent_add(void)
+{
+    static const struct comm_origin origin = {
+        .operation = "spawn", .mark = MARK_CHILDREN, .apart = true, .by_name = true};
+    MPI_Comm parent = native.comm_null;
+    if (native.Comm_get_parent(&parent) == MPI_SUCCESS && parent != native.comm_null &&
+        !book_comm_find(abi_handle_of_comm(parent)))
+        comm_add(parent, NULL, &origin, 0);
+}
+
+struct view *comm_view_learn(struct log *log, MPI_Comm comm)
+{
+    char name[COMM_NAME_BYTES];
+    uint64_t handle = abi_handle_of_comm(comm);
+    struct view *view = comm_view(log, comm);
+    if (view || comm == native.comm_null || book_is_full() || book_comm_find(handle))
+        return view; /* known and without cells: there was no memory for them */
+    struct comm_facts facts = {.name = name, .since = log->state->since}; /* the call that it is met in is not over */
+    if (!facts_learn(comm, &facts))
+        return NULL;
+    comm_name_unknown(comm, &facts, name);
+    struct comm *added = book_comm_add(&facts);
+    return added ? cache_put(log, handle, added) : NULL;
+}
+
+uint32_t comm_creation_number(struct view *parent)
+{
+    return parent ? __atomic_add_fetch(&parent->comm->creations, 1, __ATOMIC_RELAXED) : 0;
+}
+
+void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child,
+                  enum call kind, bool quiet)
+{
+    if (child == native.comm_null)
+        return;
+    fabric_keys_forget();
+    struct comm *stale = book_comm_find(abi_handle_of_comm(child));
+    if (stale) { /* freed out of mpit's sight, and its handle is used again */
+        book_comm_retire(stale);
+        book_comm_release(stale);
+    }
+    /* a call that is not recorded or not timed has left no time */
+    bool timed = !quiet && RELAXED_LOAD(&knob_sampling) == 1;
+    if (!timed && !quiet)
+        log_end_now(log);
+    uint64_t now = quiet ? clock_now() : log->own.tally.end;
+    uint32_t parent_slot = parent ? parent->comm->slot : 0;
+    struct comm *comm = comm_add(child, parent ? parent->comm : NULL, origin, now);
+    struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;
+    if (!view || quiet)
+        return;
+    struct event event = {.begin = now, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
+    log_record(log, view, &event, 0);
+    raise_comm(log, COMM_CREATION, comm, kind);
+}

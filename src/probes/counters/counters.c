@@ -1,0 +1,479 @@
+#define _GNU_SOURCE
+#include "counters/counters.h"
+
+#include "base/cancel.h"
+#include "settings/demand.h"
+#include "thread/log.h"
+#include "counters/oscounters.h"
+#include "counters/papi.h"
+#include "counters/softevents.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of a thread. */
+struct counting {
+    bool inside;     /* of an outermost call */
+    bool unrecorded; /* there is something in `counts` */
+    uint64_t counts[COUNTER_COUNT][PLACE_COUNT];
+    uint16_t calls[PLACE_COUNT]; /* the last one of each place */
+    struct os_counters os;
+    uint32_t seen; /* bits: the counter that was asked for has been read before, and goes on from `last` */
+    uint64_t last[COUNTER_COUNT];
+    int group, fds[SOFT_EVENTS_MOST]; /* -1: there is none */
+    struct papi_sets sets;
+};
+
+enum { MESSAGES_MOST = COUNTER_ASKED_MOST + 4, MESSAGE_BYTES = 1200 };
+
+/* What was asked for by name, in the order of the counters; fixed when the run begins. */
+static struct {
+    char name[COUNTER_NAME_BYTES];
+    int soft; /* -1: PAPI's */
+} asked[COUNTER_ASKED_MOST];
+static size_t asked_count;
+static int soft_events[COUNTER_ASKED_MOST];
+static uint8_t soft_counter[COUNTER_ASKED_MOST], papi_counter[COUNTER_ASKED_MOST];
+static size_t soft_count, papi_count;
+static uint64_t read_ns;
+static char messages[MESSAGES_MOST][MESSAGE_BYTES];
+static size_t message_count;
+static bool thread_failed;
+
+__attribute__((format(printf, 1, 2))) static void message_add(const char *format, ...)
+{
+    va_list args;
+    if (message_count >= MESSAGES_MOST)
+        return;
+    va_start(args, format);
+    vsnprintf(messages[message_count++], MESSAGE_BYTES, format, args);
+    va_end(args);
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------- */
+
+static uint32_t asked_read(struct counting *counting, uint64_t now[COUNTER_COUNT])
+{
+    uint64_t values[COUNTER_ASKED_MOST];
+    uint32_t read = 0;
+    if (counting->group >= 0 && !soft_group_read(counting->group, values, soft_count))
+        counting->group = -1; /* the program has closed it */
+    if (counting->group >= 0)
+        for (size_t i = 0; i < soft_count; i++) {
+            now[soft_counter[i]] = values[i];
+            read |= 1u << soft_counter[i];
+        }
+    if (counting->sets.events && papi_read(&counting->sets, values))
+        for (size_t i = 0; i < papi_count; i++) {
+            now[papi_counter[i]] = values[i];
+            read |= 1u << papi_counter[i];
+        }
+    return read;
+}
+
+/* ---- a thread ------------------------------------------------------------------------------------------------- */
+
+/* False: not all of them, for the last of the reasons. */
+static bool counting_open(struct counting *counting, char reason[PAPI_REASON_BYTES])
+{
+    counting->group = -1;
+    if (soft_count)
+        counting->group = soft_group_open(soft_events, soft_count, counting->fds);
+    bool good = !soft_count || counting->group >= 0;
+    if (!good)
+        snprintf(reason, PAPI_REASON_BYTES, "%s", strerror(errno));
+    if (!papi_count)
+        return good;
+    papi_thread_begin();
+    for (size_t i = 0; i < papi_count; i++)
+        good = papi_add(&counting->sets, asked[papi_counter[i] - COUNTER_ASKED].name, reason) && good;
+    /* without one of them the order is another one */
+    if (counting->sets.events == papi_count && papi_start(&counting->sets, reason))
+        return good;
+    papi_stop(&counting->sets);
+    return false;
+}
+
+static void counting_close(struct counting *counting)
+{
+    if (counting->group >= 0)
+        soft_group_close(counting->fds, soft_count);
+    counting->group = -1;
+    if (!papi_count)
+        return;
+    papi_stop(&counting->sets);
+    papi_thread_end();
+}
+
+static struct counting *counting_make(struct log *log)
+{
+    struct counting *counting = book_counters(&log->own) ? calloc(1, sizeof *counting) : NULL;
+    if (!counting)
+        return NULL;
+    char reason[PAPI_REASON_BYTES] = "";
+    int error = errno, cancel = cancel_hold();
+    bool good = counting_open(counting, reason);
+    cancel_release(cancel);
+    if (!good && !__atomic_exchange_n(&thread_failed, true, __ATOMIC_RELAXED))
+        native_say("mpit: MPIT_PAPI_EVENTS: not all of them can be counted in thread %u (%s); what is missing is 0",
+                   log->own.index, reason);
+    log->counting = counting;
+    errno = error;
+    return counting;
+}
+
+/* What falls is a level (a temperature, a length) and no counter, whatever PAPI calls it: the difference would wrap. */
+static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
+{
+    static uint32_t fallen;         /* bits: it was said of the counter */
+    if ((int64_t)(now - last) >= 0) /* the values may be signed, and pass through 0 */
+        return now - last;
+    uint32_t bit = 1u << counter;
+    if (book.run.header->world_rank <= 0 && !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
+        native_say("mpit: MPIT_PAPI_EVENTS: %s has fallen by %" PRIu64
+                   ": it is a level and no counter; what is counted is what it was seen to rise by",
+                   asked[counter - COUNTER_ASKED].name, last - now);
+    return 0;
+}
+
+/* What was counted since the last look belongs to the place where the thread was. */
+static void asked_pass(struct counting *counting, enum counter_place place)
+{
+    uint64_t now[COUNTER_COUNT];
+    int error = errno;
+    if (!asked_count)
+        return;
+    uint32_t read = asked_read(counting, now);
+    for (unsigned i = COUNTER_ASKED; read >> i; i++) {
+        if (!(read & (1u << i)))
+            continue;
+        if (counting->seen & (1u << i))
+            counting->counts[i][place] += grown(i, counting->last[i], now[i]);
+        counting->last[i] = now[i];
+    }
+    counting->seen = read;
+    counting->unrecorded |= read != 0;
+    errno = error;
+}
+
+static bool os_read(struct counting *counting, uint64_t now)
+{
+    bool read = os_counters_read(&counting->os, now, counting->counts);
+    counting->unrecorded |= read;
+    return read;
+}
+
+/* A record for each place where the counter has counted. Behind a call, its own place has what came outside, too. */
+static void counter_record(struct log *log, unsigned counter, unsigned kind, uint64_t begin)
+{
+    struct counting *counting = log->counting;
+    uint64_t *counts = counting->counts[counter];
+    unsigned here = kind == CALL_NONE ? PLACE_OUTSIDE : counter_place_of(kind);
+    for (unsigned place = 0; place < PLACE_COUNT; place++) {
+        uint64_t outside = place == here ? counts[PLACE_OUTSIDE] : 0;
+        uint64_t inside = place != PLACE_OUTSIDE ? counts[place] : 0;
+        if (!outside && !inside)
+            continue;
+        struct event event =
+            counter_event(counter, place == here ? kind : counting->calls[place], begin, outside, inside);
+        fold_counter(&log->own.tally, &event);
+        log_commit(log, &event);
+    }
+    memset(counts, 0, sizeof counting->counts[counter]);
+}
+
+static void counters_record(struct log *log, unsigned kind, uint64_t begin)
+{
+    log->counting->unrecorded = false;
+    for (unsigned i = 0; i < COUNTER_ASKED + asked_count; i++)
+        counter_record(log, i, kind, begin);
+}
+
+/* When the call begins: behind the readings. */
+static uint64_t call_begins(struct log *log)
+{
+    uint64_t now = clock_now();
+    struct counting *counting = log->counting ? log->counting : counting_make(log);
+    if (!counting)
+        return now;
+    bool due = os_counters_pass(&counting->os, PLACE_OUTSIDE, now);
+    if (due && book.run.header->world_size)
+        os_counters_check();
+    bool read = due && os_read(counting, now);
+    asked_pass(counting, PLACE_OUTSIDE);
+    counting->inside = true;
+    return read || counting->seen ? clock_now() : now;
+}
+
+/* First of all, so that what mpit does with the call is not inside of it. */
+static void call_returned(struct log *log, unsigned kind, uint64_t now)
+{
+    struct counting *counting = log->counting;
+    enum counter_place own = counter_place_of(kind), place = counting->inside ? own : PLACE_OUTSIDE;
+    asked_pass(counting, place);
+    if (os_counters_pass(&counting->os, place, now))
+        os_read(counting, now);
+    counting->calls[own] = (uint16_t)kind;
+    counting->inside = false;
+}
+
+static void call_ended(struct log *log, const struct event *call)
+{
+    if (log->counting->unrecorded)
+        counters_record(log, event_kind(call), call->begin);
+}
+
+void counters_flush(struct log *log)
+{
+    struct counting *counting = log ? log->counting : NULL;
+    if (!counting || counting->inside)
+        return;
+    uint64_t now = clock_now();
+    asked_pass(counting, PLACE_OUTSIDE);
+    os_counters_pass(&counting->os, PLACE_OUTSIDE, now);
+    os_read(counting, now);
+    counters_record(log, CALL_NONE, now);
+}
+
+static void thread_ends(struct log *log)
+{
+    log->counting->inside = false; /* it may have been cancelled inside of a call */
+    if (__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
+        counters_flush(log);
+    counting_close(log->counting);
+    free(log->counting);
+    log->counting = NULL;
+}
+
+/* ---- who asks ------------------------------------------------------------------------------------------------- */
+
+/* The gates follow: knobs_attend sets the switchboard. */
+static void wanted_set(void)
+{
+    static bool attending;
+    bool wanted = asked_count || os_counters_on();
+    __atomic_store_n(&counters_wanted, wanted, __ATOMIC_SEQ_CST);
+    if (__atomic_exchange_n(&attending, wanted, __ATOMIC_SEQ_CST) != wanted)
+        knobs_attend(wanted ? 1 : -1);
+}
+
+static void os_changed(bool wanted)
+{
+    os_counters_switch(wanted);
+    wanted_set();
+}
+
+/* ---- what was asked for by name --------------------------------------------------------------------------------- */
+
+struct nearest {
+    const char *name;
+    char found[3][COUNTER_NAME_BYTES];
+    unsigned distance[3];
+};
+
+/* How many letters have to change, whatever their case. */
+static unsigned distance_of(const char *a, const char *b)
+{
+    enum { MOST = COUNTER_NAME_BYTES };
+    unsigned row[MOST + 1];
+    size_t length = strlen(b);
+    if (length > MOST)
+        return MOST;
+    for (size_t j = 0; j <= length; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        unsigned corner = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= length; j++) {
+            unsigned least = corner + (toupper((unsigned char)a[i - 1]) != toupper((unsigned char)b[j - 1]));
+            corner = row[j];
+            if (row[j] + 1 < least)
+                least = row[j] + 1;
+            if (row[j - 1] + 1 < least)
+                least = row[j - 1] + 1;
+            row[j] = least;
+        }
+    }
+    return row[length];
+}
+
+static void nearest_take(void *to, const char *name)
+{
+    struct nearest *nearest = to;
+    unsigned distance = distance_of(nearest->name, name);
+    for (unsigned i = 0; i < 3; i++) {
+        if (nearest->found[i][0] && distance >= nearest->distance[i])
+            continue;
+        for (unsigned j = 2; j > i; j--) {
+            memcpy(nearest->found[j], nearest->found[j - 1], COUNTER_NAME_BYTES);
+            nearest->distance[j] = nearest->distance[j - 1];
+        }
+        snprintf(nearest->found[i], COUNTER_NAME_BYTES, "%s", name);
+        nearest->distance[i] = distance;
+        return;
+    }
+}
+
+/* Names like this one, and what can be counted everywhere. */
+static void refused(const char *name, bool papi, const char *reason)
+{
+    struct nearest nearest = {.name = name};
+    char possible[400] = "", like[3 * COUNTER_NAME_BYTES + 32] = "";
+    for (size_t i = 0; soft_event_name(i); i++) {
+        nearest_take(&nearest, soft_event_name(i));
+        size_t used = strlen(possible);
+        if (i < 7)
+            snprintf(possible + used, sizeof possible - used, "%s%s", used ? " " : "", soft_event_name(i));
+    }
+    if (papi)
+        papi_names(nearest_take, &nearest);
+    unsigned most = (unsigned)strlen(name) / 3 + 1;
+    for (unsigned i = 0; i < 3 && nearest.found[i][0] && nearest.distance[i] <= most; i++) {
+        size_t used = strlen(like);
+        snprintf(like + used, sizeof like - used, "%s%s", used ? " " : "; names like it: ", nearest.found[i]);
+    }
+    message_add("mpit: PAPI event %s is not counted: %s%s. What the kernel counts by itself: %s; papi_native_avail and "
+                "papi_avail list what PAPI knows here",
+                name, reason, like, possible);
+}
+
+static void soft_refused(const char *name)
+{
+    if (errno == EACCES || errno == EPERM)
+        message_add("mpit: PAPI event %s is not counted: the system does not permit it "
+                    "(/proc/sys/kernel/perf_event_paranoid must be 1 or less, or the process have CAP_PERFMON); "
+                    "mpit_os_faults and mpit_os_switches (--os) need no permission",
+                    name);
+    else
+        message_add("mpit: PAPI event %s is not counted: perf_event_open: %s", name, strerror(errno));
+}
+
+static void asked_add(const char *name, int soft, const char *unit)
+{
+    unsigned counter = COUNTER_ASKED + (unsigned)asked_count;
+    if (!variable_add_counter(counter, name, unit))
+        return;
+    snprintf(asked[asked_count].name, COUNTER_NAME_BYTES, "%s", name);
+    asked[asked_count++].soft = soft;
+    if (soft >= 0) {
+        soft_events[soft_count] = soft;
+        soft_counter[soft_count++] = (uint8_t)counter;
+    } else {
+        papi_counter[papi_count++] = (uint8_t)counter;
+    }
+}
+
+/* One by one, so that each that can be counted is; with those of PAPI in `sets`, to see which go together. */
+static void event_ask(const char *name, struct papi_sets *sets)
+{
+    char reason[PAPI_REASON_BYTES] = "";
+    for (size_t i = 0; i < asked_count; i++)
+        if (strcmp(asked[i].name, name) == 0)
+            return;
+    if (asked_count == COUNTER_ASKED_MOST || strlen(name) >= COUNTER_NAME_BYTES) {
+        message_add("mpit: PAPI event %.100s is not counted: there is room for %d events, of names of up to %d letters",
+                    name, COUNTER_ASKED_MOST, COUNTER_NAME_BYTES - 1);
+        return;
+    }
+    int soft = soft_event_named(name), fds[SOFT_EVENTS_MOST];
+    if (soft >= 0) {
+        if (soft_group_open(&soft, 1, fds) < 0) {
+            soft_refused(name);
+            return;
+        }
+        soft_group_close(fds, 1);
+        asked_add(name, soft, soft_event_unit(soft));
+        return;
+    }
+    bool papi = papi_open(reason);
+    if (papi && papi_add(sets, name, reason))
+        asked_add(name, -1, "");
+    else
+        refused(name, papi, reason);
+}
+
+static void names_read(char *text)
+{
+    struct papi_sets sets = {.count = 0};
+    char *rest = text;
+    for (char *name; (name = strsep(&rest, ","));)
+        if (name[0])
+            event_ask(name, &sets);
+    if (!sets.count)
+        return;
+    char reason[PAPI_REASON_BYTES];
+    bool starts = papi_start(&sets, reason);
+    papi_stop(&sets);
+    if (!starts) {
+        papi_count = 0;
+        message_add("mpit: the events of PAPI are not counted: they cannot be started here: %s", reason);
+    }
+}
+
+/* The least of some, in which nothing came between. */
+static void cost_measure(void)
+{
+    struct counting counting = {.inside = false};
+    uint64_t now[COUNTER_COUNT], least = UINT64_MAX;
+    char reason[PAPI_REASON_BYTES];
+    if (!counting_open(&counting, reason))
+        return;
+    for (int i = 0; i < 64; i++) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        asked_read(&counting, now);
+        asked_read(&counting, now);
+        asked_read(&counting, now);
+        asked_read(&counting, now);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        uint64_t took = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000 + (uint64_t)(end.tv_nsec - begin.tv_nsec);
+        least = took < least ? took : least;
+    }
+    read_ns = least / 4;
+    counting_close(&counting);
+}
+
+void counters_open(void)
+{
+    char text[KNOB_TEXT_BYTES];
+    log_call_begins = call_begins;
+    log_call_returned = call_returned;
+    log_call_ended = call_ended;
+    log_counting_ends = thread_ends;
+    knob_read_text(KNOB_PAPI_EVENTS, text);
+    names_read(text);
+    if (asked_count)
+        cost_measure();
+    wanted_set();
+    demand_serve(DEMAND_OS, os_changed);
+}
+
+void counters_publish(void)
+{
+    uint64_t offset = 0;
+    struct counter_table *table = asked_count ? run_alloc(&book.run, sizeof *table, &offset) : NULL;
+    if (!table)
+        return;
+    table->count = asked_count;
+    table->read_ns = read_ns;
+    for (size_t i = 0; i < asked_count; i++) {
+        memcpy(table->list[i].name, asked[i].name, COUNTER_NAME_BYTES);
+        snprintf(table->list[i].unit, VARIABLE_UNIT_BYTES, "%s",
+                 asked[i].soft >= 0 ? soft_event_unit(asked[i].soft) : "");
+    }
+    book.counters = table;
+    __atomic_store_n(&book.run.header->counters, offset, __ATOMIC_RELEASE);
+}
+
+void counters_tell(void (*say)(const char *format, ...))
+{
+    for (size_t i = 0; i < message_count; i++)
+        say("%s", messages[i]);
+    os_counters_check();
+}

@@ -1,0 +1,26 @@
+#include "fabric/fabric.h"
+
+#include "settings/demand.h"
+#include "progress/stall.h"
+
+/* Calls of MPI then come by where they tell what was below them. Whoever comes last sets what holds, whatever others
+ * were interrupted at. */
+static void fabric_switch(bool on)
+{
+    if (on && !__atomic_load_n(&fabric_on, __ATOMIC_SEQ_CST))
+        __atomic_add_fetch(&fabric_epoch, 1, __ATOMIC_SEQ_CST);
+    bool before = __atomic_exchange_n(&fabric_on, on, __ATOMIC_SEQ_CST);
+    if (on && book.run.header)
+        RELAXED_STORE(&book.run.header->fabric_watched, 1);
+    if (on && RELAXED_LOAD(&stall_rest.rests) && stall_rest.end)
+        stall_rest.end();
+    if (before != on)
+        knobs_attend(on ? 1 : -1);
+    fabric_ofi_switch(on);
+    fabric_ucx_switch(on);
+}
+
+void fabric_open(void)
+{
+    demand_serve(DEMAND_FABRIC, fabric_switch);
+}

@@ -1,0 +1,14 @@
+/*
+ * What other libraries reach through include/mpit/instrument.h: the table behind mpit_instrument_interface, regions,
+ * and samples of values for the trace. The register itself is aggregate/instruments/instrument.h.
+ */
+#ifndef MPIT_PROBES_INSTRUMENTS_H
+#define MPIT_PROBES_INSTRUMENTS_H
+
+#include "instruments/instrument.h"
+#include "thread/log.h"
+
+/* Puts the values that have changed since the last sample into the trace, if one is kept. */
+void instruments_sample(struct log *log);
+
+#endif

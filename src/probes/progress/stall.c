@@ -1,0 +1,197 @@
+#include "progress/stall.h"
+
+#include "progress/polling.h"
+
+#include <stddef.h>
+#include <string.h>
+
+uint8_t stall_may_wait[CALL_COUNT];
+struct stall_rest stall_rest;
+
+/* By name: what does not wait is named so by the standard. MPI_Init waits for other processes in ways that are not
+ * watched (its name begins as those of nonblocking calls do, too). */
+static bool waits(const char *name)
+{
+    static const char *const never[] = {
+        "MPI_Test",     "MPI_I",      "MPI_Start",  "MPI_Request_get_status", "MPI_Pready", "MPI_Parrived",
+        "MPI_Win_test", "MPI_File_i", "MPI_Comm_i", "MPI_Session_init",       "MPI_Cancel", "MPI_Request_free",
+        "MPI_Grequest"};
+    if (strncmp(name, "MPI_Intercomm_", strlen("MPI_Intercomm_")) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
+        if (strncmp(name, never[i], strlen(never[i])) == 0)
+            return false;
+    return true;
+}
+
+void stall_open(void)
+{
+    for (size_t i = 1; i < CALL_COUNT; i++)
+        stall_may_wait[i] = waits(call_table[i].name) && !call_table[i].local;
+}
+
+static inline void stalled_show(struct log *log, uint64_t since)
+{
+    RELAXED_STORE(&log->own.record->stalled, since);
+}
+
+static void stall_begin(struct log *log, uint64_t since)
+{
+    struct stall *stall = &log->stall;
+    stall->since = since;
+    stall->left = 0;
+    stall->slept = true;
+    stall_rest.calls = 0;
+    if (RELAXED_LOAD(&stall_rest.rests))
+        stall_rest.end();
+    if (stall->times++ == 0) {
+        stall->ticks = 0;
+        stall->first = stall->since;
+    }
+    stalled_show(log, stall->since - stall->ticks);
+}
+
+/* Of polls that read the clock, if they were many. A sleep among them makes them no longer than that. */
+enum { LEARNED_FROM = 8 };
+static uint32_t patience_ticks = 4000;
+
+void stall_scale(struct clock_scale scale)
+{
+    patience_ticks = (uint32_t)clock_ticks(scale, 2000);
+}
+
+static void idle_learn(struct stall *stall, uint64_t now)
+{
+    if (stall->polls < LEARNED_FROM)
+        return;
+    uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks / 4;
+    idle = idle < most ? idle : most;
+    /* what is longer may have been without a processor */
+    stall->idle = stall->idle && idle > stall->idle ? (uint32_t)((stall->idle * 15 + idle) / 16) : (uint32_t)idle;
+    stall->patience = stall->idle ? patience_ticks / stall->idle : PATIENCE_MOST;
+    if (stall->patience > PATIENCE_MOST)
+        stall->patience = PATIENCE_MOST;
+    if (stall->patience < PATIENCE_LEAST)
+        stall->patience = PATIENCE_LEAST;
+}
+
+static void stall_pause(struct log *log, uint64_t now)
+{
+    struct stall *stall = &log->stall;
+    idle_learn(stall, now);
+    stall->ticks += now - stall->since;
+    stall->since = 0;
+    stall->polling = stall->patience; /* it waits anew; whoever pauses it is in no poll any more */
+    stall->working = now;
+    if (!stall->work)
+        stall->work = now;
+    stalled_show(log, 0);
+}
+
+void stall_poll_begin(struct log *log)
+{
+    log->stall.poll = clock_now();
+    log->stall.polls++;
+}
+
+/* It began with the first poll in vain, which was after what has been work. Where data have been moved before, as in a
+ * large transfer, the few polls in vain between two pieces belong to that. */
+static void patience_end(struct log *log)
+{
+    struct stall *stall = &log->stall;
+    uint64_t now = clock_now(), spent = (uint64_t)(stall->patience + 1) * stall->idle, call = log->state->since;
+    uint64_t working = stall->working > call ? stall->working : call;
+    stall->watched = now;
+    stall->polls = 0;
+    if (stall->moved == call)
+        spent = 0;
+    stall_begin(log, now - working > spent ? now - spent : working);
+}
+
+void poll_outermost_end(struct log *log)
+{
+    struct stall *stall = &log->stall;
+    if (stall->found) {
+        if (stall->since)
+            stall_pause(log, stall->poll);
+        poll_moved(log);
+    } else if (stall->since == 0) {
+        if (stall->left)
+            stall->left--;
+        else
+            patience_end(log);
+    }
+}
+
+/* It counts as those that do not go the quick way. */
+void poll_quick_leave(struct log *log, bool found)
+{
+    if (log->stall.since == 0)
+        log->stall.left++;
+    poll_end(log, found);
+}
+
+void poll_found(void)
+{
+    struct log *log = thread_log;
+    if (!log)
+        return;
+    if (RELAXED_LOAD(&stall_rest.rests) && poll_is_quick(log)) { /* if in a poll, in one that is not watched */
+        if (stall_waiting()) {
+            stall_rest.end();
+            poll_moved(log);
+        }
+        return;
+    }
+    log->stall.polling |= POLL_INSIDE_FOUND; /* the whole word, which is read next: a byte would hold that up */
+}
+
+/* A stall that polls began goes on when the thread wakes up, and so does one inside of a poll, which says what it
+ * found. */
+struct log *sleep_begin(void)
+{
+    struct log *log = stall_waiting();
+    if (!log || log->stall.since)
+        return NULL;
+    stall_begin(log, clock_now());
+    log->stall.polls = 0;
+    log->stall.watched = log->stall.since;
+    return log;
+}
+
+void sleep_end(struct log *log)
+{
+    if (!log->stall.since)
+        return;
+    if (log->stall.depth)
+        log->stall.poll = clock_now(); /* what it finds, it finds from now on */
+    else
+        stall_pause(log, clock_now());
+}
+
+bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,
+               struct event *record)
+{
+    struct stall *stall = &log->stall;
+    uint64_t ticks = stall->ticks, end = probe->begin + duration;
+    if (stall->since && end > stall->since)
+        ticks += end - stall->since;
+    *record = (struct event){.begin = stall->first,
+                             .duration = event_kind(call),
+                             .kind = RECORD_STALL,
+                             .comm = call->comm,
+                             .peer = call->peer,
+                             .tag = stall->times < INT32_MAX ? (int32_t)stall->times : INT32_MAX,
+                             .bytes = ticks < duration ? ticks : duration};
+    stall_forget(log);
+    record->bytes *= probe_weight(probe);
+    return duration != 0 && record->bytes != 0;
+}
+
+void stall_forget(struct log *log)
+{
+    log->stall.since = 0;
+    log->stall.times = 0;
+    log->stall.polling = log->stall.patience;
+    stalled_show(log, 0);
+}

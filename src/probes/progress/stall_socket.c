@@ -1,0 +1,84 @@
+/*
+ * Sockets: what a poll has read or written through one moves a message on, even if the poll completes nothing and so
+ * says that it was in vain (Open MPI's btl tcp, libfabric's providers on TCP).
+ */
+#define _GNU_SOURCE
+#include "sampler/behind.h"
+#include "gate.h"
+#include "sampler/shield.h"
+#include "progress/stall.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+BEHIND(recv)
+BEHIND(recvfrom)
+BEHIND(recvmsg)
+BEHIND(readv)
+BEHIND(send)
+BEHIND(sendto)
+BEHIND(sendmsg)
+BEHIND(writev)
+
+static inline ssize_t moved(ssize_t bytes)
+{
+    if (bytes > 0)
+        poll_found();
+    return bytes;
+}
+
+/* Those that wait may be cut short by the sampler's signal (shield.h). */
+#define MOVED(fd, flags, call)                                                                                         \
+    do {                                                                                                               \
+        ssize_t result;                                                                                                \
+        SHIELDED(shield_up_for(fd, flags), result, call);                                                              \
+        return moved(result);                                                                                          \
+    } while (0)
+
+GUARD(recv);
+ssize_t recv(int fd, void *buf, size_t size, int flags)
+{
+    MOVED(fd, flags, behind_recv()(fd, buf, size, flags));
+}
+
+GUARD(recvfrom);
+ssize_t recvfrom(int fd, void *buf, size_t size, int flags, __SOCKADDR_ARG from, socklen_t *from_size)
+{
+    MOVED(fd, flags, behind_recvfrom()(fd, buf, size, flags, from, from_size));
+}
+
+GUARD(recvmsg);
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    MOVED(fd, flags, behind_recvmsg()(fd, message, flags));
+}
+
+GUARD(readv);
+ssize_t readv(int fd, const struct iovec *pieces, int count)
+{
+    MOVED(fd, 0, behind_readv()(fd, pieces, count));
+}
+
+GUARD(send);
+ssize_t send(int fd, const void *buf, size_t size, int flags)
+{
+    MOVED(fd, flags, behind_send()(fd, buf, size, flags));
+}
+
+GUARD(sendto);
+ssize_t sendto(int fd, const void *buf, size_t size, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_size)
+{
+    MOVED(fd, flags, behind_sendto()(fd, buf, size, flags, to, to_size));
+}
+
+GUARD(sendmsg);
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    MOVED(fd, flags, behind_sendmsg()(fd, message, flags));
+}
+
+GUARD(writev);
+ssize_t writev(int fd, const struct iovec *pieces, int count)
+{
+    MOVED(fd, 0, behind_writev()(fd, pieces, count));
+}

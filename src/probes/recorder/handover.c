@@ -1,0 +1,180 @@
+#define _GNU_SOURCE
+#include "recorder/handover.h"
+
+#include "registry/book.h"
+#include "base/cancel.h"
+#include "recorder/collectstart.h"
+#include "base/processes.h"
+#include "native.h"
+#include "recorder/opening.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 1000, WHOLE_MS = 30000, LOOK_MS = 50, TEXT_BYTES = 512 };
+
+/* ---- is it the last? --------------------------------------------------------------------------------------------- */
+
+/* Of another PID namespace nothing is known: it is taken to be there. */
+static bool process_is_there(const struct run_header *header)
+{
+    return header->pid_namespace != book.run.header->pid_namespace || process_has_program(header->pid);
+}
+
+static bool is_at_work(int directory, const char *name)
+{
+    struct run_header header;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool read = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    if (fd >= 0)
+        close(fd);
+    bool other = read && header.pid != book.run.header->pid;
+    bool mine = other && (header.job == book.run.header->job || header.job == 0);
+    return mine && header.phase != RUN_FINALIZED && header.phase != RUN_EXITED && process_is_there(&header);
+}
+
+/* Each process marks its own end before it looks, so the last one to mark finds all others ended. */
+static bool is_last(const char *spool)
+{
+    bool found = false;
+    size_t suffix = strlen(RUN_FILE_SUFFIX);
+    DIR *directory = opendir(spool);
+    for (struct dirent *entry; !found && directory && (entry = readdir(directory));) {
+        size_t length = strlen(entry->d_name);
+        found = length > suffix && strcmp(entry->d_name + length - suffix, RUN_FILE_SUFFIX) == 0 &&
+                is_at_work(dirfd(directory), entry->d_name);
+    }
+    if (directory)
+        closedir(directory);
+    return directory && !found;
+}
+
+/* ---- mpit-collect ------------------------------------------------------------------------------------------------ */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Bytes that a process has read and written. */
+static uint64_t progress_of(pid_t pid)
+{
+    char path[64], text[256];
+    uint64_t read_bytes = 0, written_bytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &read_bytes, &written_bytes) == 2
+               ? read_bytes + written_bytes
+               : 0;
+}
+
+/* Takes what there is to read. False: that was the end. */
+static bool words_take(int told, char text[TEXT_BYTES])
+{
+    char dropped[TEXT_BYTES];
+    size_t used = strlen(text);
+    bool room = used < TEXT_BYTES - 1;
+    ssize_t n = read(told, room ? text + used : dropped, room ? TEXT_BYTES - 1 - used : sizeof dropped);
+    text[room && n > 0 ? used + (size_t)n : used] = '\0';
+    return n > 0;
+}
+
+/* What mpit-collect has to say, until its results can be seen. False: it has done nothing for a second, or the whole
+ * has taken too long. */
+static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
+{
+    int64_t end_ms = now_ms() + WHOLE_MS, idle_since_ms = now_ms();
+    uint64_t progress = 0;
+    text[0] = '\0';
+    while (now_ms() < end_ms && now_ms() - idle_since_ms < WAIT_MS) {
+        struct pollfd ready = {.fd = told, .events = POLLIN};
+        if (poll(&ready, 1, LOOK_MS) > 0) {
+            if (!words_take(told, text))
+                return true;
+            continue;
+        }
+        uint64_t now = progress_of(pid);
+        if (now != progress)
+            idle_since_ms = now_ms();
+        progress = now;
+    }
+    return false;
+}
+
+static void collector_run(const char *spool, const char *output)
+{
+    char text[TEXT_BYTES] = "";
+    const char *const words[] = {"mpit-collect", "--handover", output, NULL};
+    int pipe_ends[2] = {-1, -1};
+    pid_t pid = pipe2(pipe_ends, O_CLOEXEC) == 0 ? collect_start(words, pipe_ends[1]) : -1;
+    int error = errno;
+    if (pipe_ends[1] >= 0)
+        close(pipe_ends[1]);
+    if (pid < 0)
+        opened_say("mpit: mpit-collect cannot be started (%s): what was recorded stays in %.200s; mpit-collect %.200s "
+                   "brings it there",
+                   strerror(error), spool, output);
+    else if (collector_await(pid, pipe_ends[0], text))
+        waitpid(pid, NULL, __WCLONE | WNOHANG); /* it may still wait for the disk */
+    else
+        opened_say(
+            "mpit: the output directory %.200s is slow, and mpit does not wait for it: the results come later; until "
+            "then they are in %.200s, and mpit-collect %.200s brings them",
+            output, spool, output);
+    if (pipe_ends[0] >= 0)
+        close(pipe_ends[0]);
+    text[strcspn(text, "\n")] = '\0';
+    if (text[0])
+        opened_say("%s", text);
+}
+
+/* Of the processes of a node the first one, where the launcher tells which it is. */
+static bool is_first_of_node(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i]))
+            return atoi(getenv(names[i])) == 0;
+    return true;
+}
+
+void handover_drain(const char *spool, const char *output)
+{
+    const char *const words[] = {"mpit-collect", "--drain", output, NULL};
+    if (!spool[0] || !is_first_of_node())
+        return;
+    int cancel = cancel_hold(), error = errno, nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nothing < 0 || collect_start(words, nothing) < 0)
+        opened_say("mpit: mpit-collect cannot be started (%s): a trace ends at MPIT_SPOOL_LIMIT_BYTES",
+                   strerror(errno));
+    if (nothing >= 0)
+        close(nothing);
+    cancel_release(cancel);
+    errno = error;
+}
+
+void handover_end(const char *spool, const char *output)
+{
+    if (!spool[0] || !book.run.header || book.run.detached)
+        return;
+    int cancel = cancel_hold(), error = errno;
+    if (is_last(spool))
+        collector_run(spool, output);
+    cancel_release(cancel);
+    errno = error;
+}

@@ -1,0 +1,218 @@
+#define _GNU_SOURCE
+#include "recorder/job.h"
+
+#include "registry/book.h"
+#include "native.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ANCESTORS_MAX = 16, TEXT_BYTES = 4096 };
+
+static uint64_t text_hash(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* /proc/PID/NAME with two NULs behind it: as a list of words it ends with an empty one. Its length. */
+static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? 0 : read(fd, text, TEXT_BYTES - 2);
+    if (fd >= 0)
+        close(fd);
+    size_t used = bytes > 0 ? (size_t)bytes : 0;
+    text[used] = text[used + 1] = '\0';
+    return used;
+}
+
+static int parent_of(int pid)
+{
+    char text[TEXT_BYTES];
+    int parent = 0;
+    process_read(pid, "stat", text);
+    const char *name_end = strrchr(text, ')'); /* the name may hold anything */
+    return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* mpiexec's address and the number of the process group: hydra_pmi_proxy --control-port HOST:PORT ... --pgid N. */
+static bool proxy_hash(int pid, uint64_t *hash)
+{
+    char text[TEXT_BYTES];
+    const char *end = text + process_read(pid, "cmdline", text), *slash = strrchr(text, '/');
+    if (strcmp(slash ? slash + 1 : text, "hydra_pmi_proxy") != 0)
+        return false;
+    bool port = false;
+    for (const char *word = text; word < end; word += strlen(word) + 1) {
+        bool is_port = strcmp(word, "--control-port") == 0, is_group = strcmp(word, "--pgid") == 0;
+        const char *value = word + strlen(word) + 1;
+        if (value < end && (is_port || is_group)) {
+            *hash = text_hash(text_hash(*hash, word), value);
+            port = port || is_port;
+        }
+    }
+    return port;
+}
+
+static uint64_t launch_hash(const char *directory)
+{
+    uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
+    return text_hash(hash, getenv("SLURM_JOB_ID"));
+}
+
+/* When this process was asked first: what is executed next in it, and those who have its number in other places and at
+ * other times, are jobs of their own. */
+static uint64_t born(void)
+{
+    static uint64_t ns;
+    struct timespec now;
+    if (!ns && clock_gettime(CLOCK_REALTIME, &now) == 0)
+        ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return ns;
+}
+
+/* The job of a process that is recorded on this node into the same spool; 0: there is none of this number. */
+static uint64_t live_job(const char *spool, int bytes, const char *host, int pid)
+{
+    char path[PATH_MAX];
+    struct run_header header;
+    if (snprintf(path, sizeof path, "%.*s/%s.%d%s", bytes, spool, host, pid, RUN_FILE_SUFFIX) >= (int)sizeof path)
+        return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool read_ = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    if (fd >= 0)
+        close(fd);
+    return read_ && header.pid == (uint32_t)pid ? header.job : 0;
+}
+
+/* A program that a process of the job has started has inherited what the launcher told that one, and is none of them.
+ */
+static bool is_inherited(uint64_t number)
+{
+    const char *slash = strrchr(book.run.path, '/');
+    char host[64] = "localhost";
+    gethostname(host, sizeof host - 1);
+    int pid = slash ? getppid() : 0;
+    for (int i = 0; pid > 1 && i < ANCESTORS_MAX; i++, pid = parent_of(pid))
+        if (live_job(book.run.path, (int)(slash - book.run.path), host, pid) == number)
+            return true;
+    return false;
+}
+
+static uint64_t own_number(uint64_t hash)
+{
+    char own[128], host[64] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(own, sizeof own, "%s.%d.%" PRIu64, host, (int)getpid(), born());
+    return text_hash(hash, own);
+}
+
+static uint64_t number_told(const char *directory)
+{
+    static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
+    uint64_t hash = launch_hash(directory);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i]))
+            return text_hash(hash, getenv(names[i]));
+    for (int pid = getppid(), i = 0; pid > 1 && i < ANCESTORS_MAX; pid = parent_of(pid), i++) {
+        uint64_t by_proxy = hash; /* a shell or the like may stand between */
+        if (proxy_hash(pid, &by_proxy))
+            return by_proxy;
+    }
+    char parent[24];
+    snprintf(parent, sizeof parent, "%d", (int)getppid());
+    return text_hash(hash, parent);
+}
+
+uint64_t job_number(const char *directory, int size)
+{
+    static uint64_t asked, answer;
+    if (size == 1) /* what else it inherited may be the name of a process that started it, and of that one's job */
+        return own_number(launch_hash(directory));
+    uint64_t number = number_told(directory);
+    if (number != asked || !answer) {
+        answer = is_inherited(number) ? own_number(launch_hash(directory)) : number;
+        asked = number;
+    }
+    return answer;
+}
+
+/* -1: it is not set to a number. */
+static int32_t number_set(const char *name)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    errno = 0;
+    long number = text && *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+    return number < 0 || *end || errno || number > INT32_MAX ? -1 : (int32_t)number;
+}
+
+struct launch job_launch(void)
+{
+    static const struct {
+        const char *abi; /* that it launches; NULL: any, as Slurm does */
+        const char *rank, *size, *local_rank, *local_size, *nodes;
+    } names[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                  "OMPI_COMM_WORLD_LOCAL_SIZE", ""},
+                 {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""},
+                 {NULL, "PMI_RANK", "PMI_SIZE", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"},
+                 {NULL, "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"}};
+    bool slurm = getenv("SLURM_STEP_ID") != NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct launch launch = {.rank = number_set(names[i].rank),
+                                .size = number_set(names[i].size),
+                                .local_rank = number_set(names[i].local_rank),
+                                .local_size = number_set(names[i].local_size),
+                                .nodes = number_set(names[i].nodes)};
+        bool fits = names[i].abi ? strcmp(names[i].abi, ABI_NAME) == 0 : slurm;
+        bool local = launch.local_rank >= 0 || launch.nodes >= 0;
+        if (fits && launch.rank >= 0 && launch.size > launch.rank && (local || !slurm || !names[i].abi))
+            return launch;
+    }
+    return (struct launch){-1, 0, -1, -1, -1};
+}
+
+bool job_launch_is_wide(const struct launch *launch)
+{
+    if (launch->local_size > 0)
+        return launch->local_size < launch->size;
+    return launch->nodes > 1 && launch->size > 1;
+}
+
+/* The port that the parents opened for their children: NAMESPACE.RANK:TAG. */
+uint64_t job_parent_number(const char *directory)
+{
+    const char *port = getenv("OMPI_PARENT_PORT");
+    char space[64];
+    size_t bytes = port ? strcspn(port, ".") : 0;
+    int parents = 0; /* one alone is named after itself (job_number) */
+    MPI_Comm parent = native.comm_null;
+    if (!world_is_spawned() || native.Comm_get_parent(&parent) != MPI_SUCCESS ||
+        native.Comm_remote_size(parent, &parents) != MPI_SUCCESS || parents < 2)
+        return 0;
+    if (!bytes || bytes >= sizeof space || !port[bytes] || !getenv("PMIX_NAMESPACE"))
+        return 0;
+    memcpy(space, port, bytes);
+    space[bytes] = '\0';
+    return text_hash(launch_hash(directory), space);
+}
+
+bool world_is_spawned(void)
+{
+    static int answer = -1;
+    MPI_Comm parent = native.comm_null;
+    if (answer < 0 && native.world)
+        answer = native.Comm_get_parent(&parent) == MPI_SUCCESS && parent != native.comm_null;
+    return answer > 0;
+}

@@ -1,0 +1,157 @@
+#define _GNU_SOURCE
+#include "recorder/opening.h"
+
+#include "counters/counters.h"
+#include "fabric/fabric.h"
+#include "recorder/handover.h"
+#include "instruments/instruments.h"
+#include "recorder/job.h"
+#include "thread/log.h"
+#include "recorder/origin.h"
+#include "writer/runguard.h"
+#include "settings/settings.h"
+#include "writer/spool.h"
+#include "progress/stall.h"
+#include "wrappers/switchboard.h"
+#include "settings/tracing.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What is too long for a path is none; the program's own directory is put in front of a relative one, since it may be
+ * left. */
+static void directory_read(struct opened *opened)
+{
+    const char *output = getenv("MPIT_OUTPUT");
+    if (!output || !output[0])
+        return;
+    char here[2048] = "";
+    if (output[0] != '/' && !getcwd(here, sizeof here))
+        here[0] = '\0';
+    int n = snprintf(opened->directory, sizeof opened->directory, "%s%s%s", here, here[0] ? "/" : "", output);
+    if (n < 0 || (size_t)n >= sizeof opened->directory)
+        opened->directory[0] = '\0';
+    spool_path_clean(opened->directory);
+}
+
+static bool trace_is_ring(void)
+{
+    char policy[KNOB_TEXT_BYTES];
+    knob_read_text(KNOB_TRACE_POLICY, policy);
+    return strcmp(policy, "ring") == 0;
+}
+
+/* What MPI_Init will tell, as far as the launcher has told it: of a process that does not come out of there it is all
+ * that there is. */
+static void launch_note(struct run_header *header, const char *directory)
+{
+    struct launch launch = job_launch();
+    if (launch.rank < 0)
+        return;
+    header->launched_as = (uint32_t)launch.rank + 1;
+    header->launched_size = (uint32_t)launch.size;
+    header->job = job_number(directory, launch.size);
+}
+
+/* A ring is never moved while it is written: it has to fit into the spool. */
+static void spool_limit_set(const struct opened *opened)
+{
+    struct run *run = &book.run;
+    uint64_t most = knob_load(KNOB_SPOOL_LIMIT_BYTES);
+    if (!run_has_file(run))
+        return;
+    run->header->spool_limit = most;
+    if (run->places && (!run->trace_limit || run->trace_limit > most))
+        run_limits_set(run, run->memory_limit, most);
+    if (!run->places && opened->trace_asked)
+        handover_drain(opened->spool, opened->directory);
+}
+
+static const char *said_in = ""; /* the spool, where remarks are made once */
+
+void opened_say(const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    uint64_t hash = book.run.header ? book.run.header->job : 0;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    for (const char *c = line; n > 0 && *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    bool first = said_in[0] ? spool_speaks_first(said_in, hash) : !book.run.header || run_rank(book.run.header) <= 0;
+    if (n > 0 && first)
+        native_say("%s", line);
+}
+
+static void run_problem_say(const char *text)
+{
+    opened_say("mpit: %s", text);
+}
+
+/* Opens the live file in the spool. The spool may be removed between the two steps, by who collects another job. */
+static bool live_open(struct opened *opened, struct run_problem *problem)
+{
+    enum { TRIES = 5 };
+    char reason[SPOOL_PROBLEM_BYTES] = "";
+    int result = -1;
+    for (int i = 0; i < TRIES; i++) {
+        bool spool = opened->directory[0] && spool_make(opened->directory, opened->spool, reason) == 0;
+        result = run_open(&book.run, spool ? opened->spool : NULL, knob_load(KNOB_BUFFER_LIMIT_BYTES),
+                          knob_load(KNOB_TRACE_LIMIT_BYTES), problem);
+        if (!spool || result != 0 || run_has_file(&book.run) || problem->error != ENOENT)
+            break;
+        run_abandon(&book.run);
+    }
+    if (result == 0 && !run_has_file(&book.run))
+        opened->spool[0] = '\0';
+    said_in = opened->spool;
+    if (reason[0] && !problem->text[0])
+        snprintf(problem->text, sizeof problem->text, "%s", reason);
+    return result == 0;
+}
+
+bool run_start(struct opened *opened)
+{
+    struct run_problem problem;
+    const char *reduce = getenv("MPIT_REDUCE");
+    directory_read(opened);
+    run_say = run_problem_say;
+    clock_open();
+    settings_read();
+    opened->trace_asked = knob_load(KNOB_TRACE) != 0;
+    if (!live_open(opened, &problem)) {
+        native_say("mpit: no memory for the recorder; nothing is recorded");
+        return false;
+    }
+    if (problem.text[0]) {
+        opened_say("mpit: %s%s", problem.text,
+                   run_has_file(&book.run) ? "" : "; this process is counted in memory only");
+        book.run.said = !run_has_file(&book.run);
+    } else {
+        opened->trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
+    }
+    run_guard(&book.run);
+    book.run.header->apart = reduce && strcmp(reduce, "0") == 0;
+    if (!run_has_file(&book.run))
+        knob_store(KNOB_TRACE, 0);
+    run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
+    spool_limit_set(opened);
+    tracing_begin(knob_load(KNOB_TRACE) != 0);
+    switchboard_open();
+    counters_open();
+    stall_open();
+    fabric_open();
+    snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
+    launch_note(book.run.header, opened->directory);
+    if (book_open() != 0)
+        return false;
+    origin_note(&book.run);
+    counters_publish();
+    instrument_run_begin();
+    return true;
+}

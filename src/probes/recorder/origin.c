@@ -1,0 +1,67 @@
+#define _GNU_SOURCE
+#include "recorder/origin.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The job that a batch system runs the process in. */
+static void scheduler_job_note(char text[ORIGIN_JOB_BYTES])
+{
+    static const struct {
+        const char *name, *variable;
+    } schedulers[] = {{"slurm", "SLURM_JOB_ID"}, {"pbs", "PBS_JOBID"},  {"lsf", "LSB_JOBID"},
+                      {"flux", "FLUX_JOB_ID"},   {"pals", "PALS_APID"}, {"sge", "JOB_ID"}};
+    for (size_t i = 0; i < sizeof schedulers / sizeof schedulers[0]; i++) {
+        const char *value = getenv(schedulers[i].variable);
+        if (value && *value) {
+            snprintf(text, ORIGIN_JOB_BYTES, "%s %s", schedulers[i].name, value);
+            return;
+        }
+    }
+}
+
+/* /proc/self/cmdline has a NUL behind each word. Words with blanks get quotes. */
+static void command_note(char text[ORIGIN_COMMAND_BYTES])
+{
+    char words[ORIGIN_COMMAND_BYTES];
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? -1 : read(fd, words, sizeof words - 1);
+    if (fd >= 0)
+        close(fd);
+    size_t used = 0;
+    for (ssize_t at = 0; at < bytes && used < ORIGIN_COMMAND_BYTES - 1;) {
+        const char *word = words + at;
+        words[bytes] = '\0';
+        const char *quote = strpbrk(word, " \t\n") || !*word ? "'" : "";
+        int n = snprintf(text + used, ORIGIN_COMMAND_BYTES - used, "%s%s%s%s", at ? " " : "", quote, word, quote);
+        used += n > 0 ? (size_t)n : 0;
+        at += (ssize_t)strlen(word) + 1;
+    }
+}
+
+/* The name is the environment's word: to look it up could ask a server. The number tells who it is. */
+static void user_note(char text[ORIGIN_USER_BYTES])
+{
+    const char *name = getenv("USER");
+    if (!name || !*name)
+        name = getenv("LOGNAME");
+    snprintf(text, ORIGIN_USER_BYTES, "%s", name ? name : "");
+}
+
+void origin_note(struct run *run)
+{
+    uint64_t offset;
+    struct origin_record *origin = run_has_file(run) ? run_alloc(run, sizeof *origin, &offset) : NULL;
+    if (!origin || !offset)
+        return;
+    user_note(origin->user);
+    scheduler_job_note(origin->scheduler_job);
+    command_note(origin->command);
+    if (!getcwd(origin->directory, sizeof origin->directory))
+        origin->directory[0] = '\0';
+    run->header->uid = (uint32_t)geteuid();
+    __atomic_store_n(&run->header->origin, offset, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,583 @@
+#define _GNU_SOURCE
+#include "recorder/recorder.h"
+
+#include "recorder/clocks.h"
+#include "communicators/communicator.h"
+#include "registry/commreuse.h"
+#include "fabric/fabric.h"
+#include "counters/counters.h"
+#include "recorder/environment.h"
+#include "recorder/handover.h"
+#include "instruments/instruments.h"
+#include "recorder/job.h"
+#include "wrappers/next.h"
+#include "recorder/opening.h"
+#include "wrappers/pcontrol.h"
+#include "preload.h"
+#include "requests/request.h"
+#include "writer/runguard.h"
+#include "sampler/sampler.h"
+#include "counters/sde.h"
+#include "settings/settings.h"
+#include "monitor/snapshot.h"
+#include "wrappers/switchboard.h"
+#include "umq/umq.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct opened opened;
+static bool samples_refused;
+
+/*
+ * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
+ * MPI_Session_finalize. Sessions open and close on any thread: under the lock.
+ */
+static pthread_mutex_t lifetime = PTHREAD_MUTEX_INITIALIZER;
+static bool started, by_session; /* the run, and that by a session */
+static bool ended;               /* nothing is open any more */
+static bool known;               /* what MPI tells when it is initialized */
+static bool world_begun, world_known, world_ended;
+static bool world_ending;  /* MPI_Finalize has not returned */
+static bool world_is_last; /* no session is open when MPI_Finalize begins */
+static bool below;         /* the process has begun without MPI */
+static unsigned opening;   /* calls of MPI_Session_init that have not returned */
+
+const char *recorder_directory(void)
+{
+    return opened.directory[0] ? opened.directory : NULL;
+}
+
+/* False: this process takes no part (other ABI, MPIT_DISABLE). */
+static bool takes_part(void)
+{
+    if (native.present && !getenv("MPIT_DISABLE")) {
+        mpit_preload.recorded = true;
+        return true;
+    }
+    next_pass();
+    return false;
+}
+
+/* MPI comes into a process that is recorded without it, and may be of another ABI. */
+static void below_stays(void)
+{
+    native_say("mpit: MPI is initialized in a process that libfabric or UCX is recorded of already: its calls are not "
+               "recorded; with MPIT_FABRIC=0 they are");
+    next_pass();
+}
+
+static bool recording(void)
+{
+    return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
+}
+
+/* The caller holds the lock. */
+static void run_begin(bool session)
+{
+    started = true;
+    by_session = session;
+    book.concurrent = session; /* others may open theirs at once */
+    if (run_start(&opened)) {
+        log_fork_prepare();
+        __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
+        samples_refused = !sampler_begin();
+        pcontrol_begin();
+    }
+}
+
+/* Sessions that are being opened count: they cannot be told from those that are. The caller holds the lock. */
+static bool session_is_open(void)
+{
+    return opening || native_session_count();
+}
+
+static bool world_is_over(void)
+{
+    return !world_begun || (world_ended && !world_ending);
+}
+
+/* Whoever opens a window meanwhile has it ended here, or is refused. */
+static void windows_end(void)
+{
+    __atomic_store_n(&native.ending, true, __ATOMIC_RELEASE);
+    if (snapshot_run_ends)
+        snapshot_run_ends();
+}
+
+static void ending_revoke(void)
+{
+    __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&native.ending, false, __ATOMIC_RELEASE);
+}
+
+/* All had been closed, and one is opened again. The caller holds the lock. */
+static void run_go_on(void)
+{
+    if (!ended)
+        return;
+    ended = false;
+    ending_revoke();
+    run_reopen(&book.run);
+    __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
+    if (recorder_on)
+        sampler_begin();
+    switchboard_close(false);
+}
+
+/* A run that is closed may be opened again by another session: its results are collected when the process ends. */
+static void run_end(enum run_phase phase)
+{
+    __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
+    switchboard_close(true);
+    sampler_end();
+    ended = true;
+    instrument_publish();
+    run_unfiled(&book.run, book_events_unfiled());
+    run_close(&book.run, phase, true);
+    if (phase == RUN_FINALIZED)
+        handover_end(opened.spool, opened.directory);
+}
+
+bool recorder_start(struct probe *probe, enum call kind)
+{
+    next_find(NULL);
+    probe->log = NULL;
+    pthread_mutex_lock(&lifetime);
+    if (below)
+        below_stays();
+    bool mine = !below && !world_begun && (started || takes_part());
+    world_begun = world_begun || mine;
+    if (mine && !started)
+        run_begin(false);
+    else if (mine)
+        run_go_on();
+    pthread_mutex_unlock(&lifetime);
+    if (!mine)
+        return false;
+    if (recorder_directory())
+        clocks_expect(opened.trace_asked && recording());
+    bool entered = recording() && probe_enter(probe, kind, 0, PEER_NONE);
+    native_hold();
+    if (entered)
+        log_below(probe->log);
+    return true;
+}
+
+static void header_complete(void)
+{
+    struct run_header *header = book.run.header;
+    int rank = 0, size = 1;
+    MPI_Group group = native.group_null;
+    if (native_world_group(&group)) {
+        native.Group_rank(group, &rank);
+        native.Group_size(group, &size);
+        native.Group_free(&group);
+    }
+    header->job = job_number(opened.directory, size);
+    header->spawned = world_is_spawned();
+    header->parent_job = job_parent_number(opened.directory);
+    header->clock_mult = book.scale.mult;
+    header->init_ticks = clock_now();
+    header->world_rank = rank;
+    __atomic_store_n(&header->world_size, size, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+    run_guard(&book.run); /* what MPI_Init has loaded may have a handler of its own */
+    run_guard_remember(&book.run);
+    sampler_ranked(rank);
+}
+
+/* The process is a job of its own. The caller holds the lock. */
+static void below_begin(void)
+{
+    struct run_header *header;
+    run_begin(true); /* its threads may run at once */
+    if (!recorder_on)
+        return;
+    below = true;
+    header = book.run.header;
+    book.scale = clock_calibrate();
+    knobs_scale(book.scale.mult);
+    header->job = job_number(opened.directory, 1);
+    header->clock_mult = book.scale.mult;
+    header->init_ticks = clock_now();
+    header->mpi[0] = '\0';
+    header->apart = 1; /* mpit-list shows what it counted, from its file */
+    header->world_rank = 0;
+    __atomic_store_n(&header->world_size, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
+    settings_tell(native_say);
+}
+
+void recorder_start_below(void)
+{
+    uint64_t wanted = 0;
+    char problem[KNOB_PROBLEM_BYTES];
+    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !getenv("MPIT_FABRIC") || getenv("MPIT_DISABLE") ||
+        !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch)
+        return;
+    pthread_mutex_lock(&lifetime);
+    if (!started) {
+        mpit_preload.recorded = true;
+        below_begin();
+    }
+    pthread_mutex_unlock(&lifetime);
+}
+
+/* MPI has loaded what it makes progress with. */
+static void stall_learn(void)
+{
+    bool known = stall_opal_here() || stall_ucx_here() || stall_fabric_here();
+    RELAXED_STORE(&book.run.header->stall_known, known);
+    if (!known)
+        native_say(
+            "mpit: this MPI library makes progress in a way that mpit does not know: all time inside of MPI counts as "
+            "work, and mpit_stall_known is 0");
+}
+
+static void facts_learn(struct log *log)
+{
+    int level = MPI_THREAD_SINGLE;
+    if (!by_session)
+        native.Query_thread(&level);
+    /* other threads may have their logs already: MPI_Initialized is a call, too */
+    if (level == MPI_THREAD_MULTIPLE)
+        book_share();
+    log->own.tally.concurrent = book.concurrent; /* it is where a session was opened */
+    book.plain = !book.concurrent && clock_is_counter;
+    book.scale = clock_calibrate();
+    knobs_scale(book.scale.mult);
+    stall_scale(book.scale);
+    stall_learn();
+    if (!book.concurrent)
+        stall_opal_rest(true);
+    native_types_find();
+    umq_pending_visit = request_pending_visit;
+    comm_pending_visit = request_front_visit;
+}
+
+/* MPI is initialized, in one way or the other. */
+static void process_know(struct log *log)
+{
+    pthread_mutex_lock(&lifetime);
+    if (!known) {
+        facts_learn(log);
+        header_complete();
+        environment_tell(opened.trace_refused, samples_refused);
+        known = true;
+    }
+    pthread_mutex_unlock(&lifetime);
+}
+
+/* A tool between us and the library asks for variables before MPI_Init has come back to us. */
+void recorder_ready(void)
+{
+    struct log *log = thread_log;
+    if (world_known || world_ended)
+        return;
+    __atomic_store_n(&native.world, true, __ATOMIC_RELEASE); /* partner: native_world_group */
+    if (!log)
+        return;
+    world_known = true;
+    process_know(log);
+    comm_predefined_add();
+    comm_parent_add();
+}
+
+/* The processes wait for each other in what goes behind the library's MPI_Init and before its MPI_Finalize: who looks
+ * at them sees them in it. It is not counted, as no call is that this one makes; who adds up what is in progress knows
+ * it by its begin. NULL: there is nothing to show. */
+static struct log *call_show(enum call kind, uint64_t since)
+{
+    struct log *log = log_get();
+    uintptr_t outer;
+    if (!log || log->innermost || !log_in(log, stack_entered(), &outer))
+        return NULL;
+    stall_call_begin(&log->stall);
+    state_set(log->state, kind, 0, PEER_NONE, since);
+    log_below(log);
+    return log;
+}
+
+static void call_hide(struct log *shown)
+{
+    if (!shown)
+        return;
+    log_back(shown);
+    stall_forget(shown);
+    RELAXED_STORE(&shown->state->call, CALL_NONE);
+    log_out(shown, 0);
+}
+
+void recorder_started(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    if (probe->log)
+        log_back(probe->log);
+    native_release();
+    if (probe->log) {
+        probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+        probe_close(probe);
+    }
+    if (result != MPI_SUCCESS)
+        return;
+    recorder_ready();
+    (void)world_is_spawned(); /* later it may have parted from its parents */
+    bool measured = recorder_directory() && opened.trace_asked;
+    struct log *shown = measured && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
+    if (recorder_directory())
+        clocks_begin(opened.trace_asked && probe->log);
+    call_hide(shown);
+    if (!probe->log)
+        return;
+    if (!by_session)
+        book.run.header->init_ticks = clock_now();
+    instruments_sample(probe->log);
+    sde_publish(native_say);
+}
+
+/* What its communicators were to the program is over, while sessions go on. */
+static void world_retire(void)
+{
+    const MPI_Comm predefined[] = {native.comm_world, native.comm_self};
+    for (size_t i = 0; i < sizeof predefined / sizeof predefined[0]; i++) {
+        struct comm *comm = book_comm_find(abi_handle_of_comm(predefined[i]));
+        if (comm)
+            book_comm_retire(comm);
+    }
+}
+
+/* What waits for the end of recording. */
+static void figures_complete(struct log *log)
+{
+    uintptr_t outer;
+    if (!log_in(log, stack_entered(), &outer))
+        return;
+    instruments_sample(log);
+    counters_flush(log);
+    log_out(log, outer);
+}
+
+bool recorder_finish(struct probe *probe)
+{
+    bool recorded = log_get() != NULL;
+    probe->log = NULL;
+    pthread_mutex_lock(&lifetime);
+    /* a tool between us and the library comes by once more; a child of fork must not meet the others of its parent's
+     * job */
+    bool mine = world_begun && !world_ended && !book.run.detached;
+    world_ended = world_ended || mine;
+    world_ending = world_ending || (mine && recorded); /* else nobody says when it has returned */
+    if (mine)
+        world_is_last = !session_is_open();
+    pthread_mutex_unlock(&lifetime);
+    if (!mine)
+        return false;
+    if (recorded && world_is_last)
+        windows_end();
+    if (recorded) {
+        if (world_is_last)
+            RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
+        instrument_publish();
+        figures_complete(log_get());
+    }
+    struct log *shown = world_is_last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
+    if (recorder_directory())
+        clocks_end(recorded && book.run.header->traced != TRACED_NOT);
+    call_hide(shown);
+    __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
+    if (world_is_last)
+        __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */
+    else if (recorded)
+        world_retire();
+    if (recorded) {
+        native_hold();
+        if (probe_enter(probe, CALL_MPI_Finalize, 0, PEER_NONE))
+            log_below(probe->log);
+    }
+    return recorded;
+}
+
+/* Behind MPI_Finalize, with an MPI that has them. */
+static bool sessions_may_come(void)
+{
+    return native_symbol("PMPI_Session_init") != NULL;
+}
+
+void recorder_finished(struct probe *probe, int result)
+{
+    struct event event = {.kind = CALL_MPI_Finalize, .peer = PEER_NONE};
+    if (probe->log)
+        log_back(probe->log);
+    native_release();
+    if (probe->log) {
+        probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+        probe_close(probe);
+    }
+    clocks_ended();
+    pthread_mutex_lock(&lifetime);
+    world_ending = false;
+    if (world_is_last)
+        run_end(sessions_may_come() ? RUN_CLOSED : RUN_FINALIZED);
+    else if (!session_is_open())
+        run_end(RUN_CLOSED); /* the last one was closed meanwhile */
+    if (native_session_count())
+        run_go_on(); /* or one was opened, which was not known when MPI_Finalize began */
+    pthread_mutex_unlock(&lifetime);
+}
+
+/* With a session other threads may come into MPI, whatever MPI_Init was asked for. The caller holds the lock. */
+static void threads_expect(void)
+{
+    if (book.concurrent)
+        return;
+    book_share();
+    stall_opal_rest(false);
+    struct log *log = recording() ? log_get() : NULL;
+    if (log)
+        request_front_leave(log);
+}
+
+bool recorder_session_start(struct session_probe *session, enum call kind)
+{
+    next_find(NULL);
+    session->probe.log = NULL;
+    pthread_mutex_lock(&lifetime);
+    if (below)
+        below_stays();
+    bool part = !below && (started || takes_part());
+    session->edge = part && !started;
+    if (session->edge)
+        run_begin(true);
+    else if (part)
+        threads_expect();
+    opening += part;
+    pthread_mutex_unlock(&lifetime);
+    if (!part)
+        return false;
+    bool entered = recording() && probe_enter(&session->probe, kind, 0, PEER_NONE);
+    if (session->edge)
+        native_hold();
+    if (entered)
+        log_below(session->probe.log);
+    return true;
+}
+
+static void session_leave(const struct session_probe *session, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    if (session->probe.log)
+        log_back(session->probe.log);
+    if (session->edge)
+        native_release();
+    if (!session->probe.log)
+        return;
+    if (session->edge)
+        book.run.header->session_ticks += clock_now() - session->probe.begin;
+    probe_leave(&session->probe, FOLD_CALL, 0, NULL, result, event, 0);
+    probe_close(&session->probe);
+}
+
+void recorder_session_started(struct session_probe *session, enum call kind, int result, uint64_t handle)
+{
+    session_leave(session, kind, result);
+    pthread_mutex_lock(&lifetime);
+    opening--;
+    if (result == MPI_SUCCESS) {
+        native_session_add(handle);
+        run_go_on();
+    } else if (known && !ended && !session_is_open() && world_is_over()) {
+        run_end(RUN_CLOSED); /* it was waited for */
+    }
+    pthread_mutex_unlock(&lifetime);
+    if (result != MPI_SUCCESS)
+        return;
+    if (!session->probe.log)
+        return;
+    process_know(session->probe.log);
+    if (session->edge) {
+        book.run.header->init_ticks = clock_now();
+        instruments_sample(session->probe.log);
+    }
+}
+
+bool recorder_session_finish(struct session_probe *session, uint64_t handle)
+{
+    session->probe.log = NULL;
+    pthread_mutex_lock(&lifetime);
+    bool part = started;
+    if (part)
+        native_session_remove(handle);
+    session->edge = part && !ended && !session_is_open() && world_is_over();
+    pthread_mutex_unlock(&lifetime);
+    if (!part)
+        return false;
+    struct log *log = log_get();
+    if (session->edge) {
+        if (log) {
+            windows_end();
+            instrument_publish();
+            instruments_sample(log);
+        }
+        __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE);
+        native_hold();
+    }
+    if (log && probe_enter(&session->probe, CALL_MPI_Session_finalize, 0, PEER_NONE))
+        log_below(session->probe.log);
+    return true;
+}
+
+void recorder_session_finished(struct session_probe *session, int result, uint64_t handle)
+{
+    session_leave(session, CALL_MPI_Session_finalize, result);
+    pthread_mutex_lock(&lifetime);
+    if (result != MPI_SUCCESS)
+        native_session_add(handle);
+    if (session->edge && (session_is_open() || !world_is_over()))
+        ending_revoke();
+    else if (session->edge)
+        run_end(RUN_CLOSED);
+    pthread_mutex_unlock(&lifetime);
+}
+
+/* Of a process that is killed instead, its live file says so. */
+static void exit_mark(struct run_header *header)
+{
+    uint32_t phase = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
+    run_leave(&book.run);
+    if (phase != RUN_STARTING && phase != RUN_RUNNING)
+        return;
+    header->end_realtime_ns = clock_pair_read().realtime_ns;
+    __atomic_compare_exchange_n(&header->phase, &phase, RUN_EXITED, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* The process ends by exit, or at the end of main. One that is being aborted comes by here, too. The child of a fork
+ * that did not tell us shares the memory: it has another number. */
+__attribute__((destructor)) static void recorder_exiting(void)
+{
+    struct run_header *header = book.run.header;
+    if (!header || book.run.detached || header->pid != (uint32_t)getpid())
+        return;
+    if (below && !world_begun) {
+        if (thread_log)
+            fabric_flush(thread_log);
+        run_end(RUN_FINALIZED);
+        return;
+    }
+    uint32_t before = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
+    exit_mark(header);
+    uint32_t after = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
+    if (after != before)
+        handover_end(opened.spool, opened.directory);
+}
+
+void recorder_aborting(struct probe *probe)
+{
+    if (!thread_log)
+        return; /* nothing is recorded */
+    instrument_publish();
+    if (book.run.header)
+        __atomic_store_n(&book.run.header->phase, RUN_ABORTED, __ATOMIC_RELEASE);
+    if (probe->log)
+        log_below(probe->log);
+}

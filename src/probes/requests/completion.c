@@ -1,0 +1,560 @@
+#include "requests/completion.h"
+
+#include "requests/ending.h"
+#include "requests/persistence.h"
+#include "thread/raising.h"
+#include "wrappers/shapes.h"
+
+#include <stdlib.h>
+
+static size_t scratch_layout(struct completion *c, void *memory, int count, bool own_statuses, bool takes)
+{
+    size_t n = (size_t)count, at = 0;
+    char *base = memory;
+#define PLACE(field, type)                                                                                             \
+    do {                                                                                                               \
+        if (base)                                                                                                      \
+            c->field = (type *)(void *)(base + at);                                                                    \
+        at += (n * sizeof(type) + 15) / 16 * 16;                                                                       \
+    } while (0)
+    PLACE(saved, uint64_t);
+    PLACE(done, struct request *);
+    PLACE(status, const MPI_Status *);
+    if (takes)
+        PLACE(taken, struct request *);
+    if (own_statuses)
+        PLACE(statuses, MPI_Status);
+#undef PLACE
+    return at;
+}
+
+/* A call inside of another (from a callback) must not disturb the arrays of that one in the scratch. */
+static void *completion_memory(struct completion *c, size_t bytes)
+{
+    struct log *log = c->probe.log;
+    bool quiet = probe_is_quiet(&c->probe);
+    bool inside = log->scratch_lent || (quiet ? log->state->call : c->probe.outer.call) != CALL_NONE;
+    c->own = NULL;
+    c->lent = quiet && !inside;
+    log->scratch_lent += c->lent;
+    if (!inside)
+        return log_scratch(log, bytes);
+    c->own = calloc(1, bytes + 1);
+    if (!c->own)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    return c->own;
+}
+
+void completion_memory_release(struct completion *c)
+{
+    if (c->saved == &c->one_saved || c->saved == c->few.saved)
+        return;
+    bool outermost =
+        c->lent ? c->probe.log->scratch_lent == 1 : c->probe.outer.call == CALL_NONE && !c->probe.log->scratch_lent;
+    if (c->own)
+        free(c->own);
+    else if (outermost && (c->lent || !probe_is_quiet(&c->probe)))
+        log_scratch_trim(c->probe.log);
+}
+
+static void few_lay(struct completion *c, bool own_statuses, bool takes)
+{
+    c->own = NULL;
+    c->lent = false;
+    c->saved = c->few.saved;
+    c->done = c->few.done;
+    c->status = c->few.status;
+    c->taken = takes ? c->few.taken : NULL;
+    c->statuses = own_statuses ? c->few.statuses : NULL;
+}
+
+static void many_lay(struct completion *c, bool own_statuses, bool takes)
+{
+    c->taken = NULL;
+    c->statuses = NULL;
+    void *memory = completion_memory(c, scratch_layout(c, NULL, c->count, own_statuses, takes));
+    if (!memory)
+        c->count = 0;
+    else
+        scratch_layout(c, memory, c->count, own_statuses, takes);
+}
+
+bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
+{
+    if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
+        return false;
+    c->kind = kind;
+    c->handles = handles;
+    c->count = count > 0 && handles ? count : 0;
+    c->done_count = c->quiet_count = 0;
+    bool takes = book.concurrent; /* once: another thread's first session may change it */
+    if (c->count <= COMPLETION_FEW)
+        few_lay(c, own_statuses, takes);
+    else
+        many_lay(c, own_statuses, takes);
+    for (int i = 0; i < c->count; i++)
+        c->saved[i] = abi_handle_of_request(handles[i]);
+    for (int i = 0; c->taken && i < c->count; i++)
+        c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->probe.log, c->saved[i], &handles[i]);
+    return true;
+}
+
+void completion_resume(struct completion *c, enum call kind, int count, MPI_Request *handles, const uint64_t *saved)
+{
+    c->kind = kind;
+    c->handles = handles;
+    c->count = count;
+    c->done_count = c->quiet_count = 0;
+    if (count <= COMPLETION_FEW)
+        few_lay(c, false, false);
+    else
+        many_lay(c, false, false);
+    for (int i = 0; i < c->count; i++)
+        c->saved[i] = saved[i];
+}
+
+void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
+                        struct request *taken)
+{
+    c->kind = kind;
+    c->handles = handle;
+    c->count = handle ? 1 : 0;
+    c->statuses = NULL;
+    c->done_count = c->quiet_count = 0;
+    c->lent = false;
+    c->own = NULL;
+    c->one_saved = saved;
+    c->one_taken = taken == LEFT_THERE ? NULL : taken;
+    c->saved = &c->one_saved;
+    c->done = &c->one_done;
+    c->status = &c->one_status;
+    c->taken = taken == LEFT_THERE ? NULL : &c->one_taken;
+}
+
+/* A request that is about to be freed, of a handle that MPI may give to another thread at once. */
+static void partitioned_forget(uint64_t handle)
+{
+    if (book_object_find(&book.partitioned, handle))
+        book_object_set(&book.partitioned, handle, NULL);
+}
+
+/* MPI refused to free it. */
+static void partitioned_restore(const struct completion *c, int result)
+{
+    const struct request *request = c->one_taken;
+    if (result != MPI_SUCCESS && request && request->comm && kind_is_partitioned(request->posted.kind))
+        book_object_set(&book.partitioned, c->one_saved, book.comms[request->comm]);
+}
+
+bool completion_enter_free(struct completion *c, enum call kind, MPI_Request *handle)
+{
+    if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
+        return false;
+    uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
+    bool some = handle && *handle != native.request_null;
+    struct request *taken = some ? request_remove(c->probe.log, saved, handle) : NULL;
+    partitioned_forget(saved);
+    completion_set_one(c, kind, handle, saved, taken);
+    return true;
+}
+
+/* One that a call has left in the table. When another thread has opened a session meanwhile, a handle that MPI has
+ * freed may be a request of that one's already: then only what this variable held is taken. */
+HOT struct request *request_left(struct log *log, uint64_t handle, const MPI_Request *where)
+{
+    return __builtin_expect(book.concurrent, 0) ? request_take_there(handle, where) : request_find(log, handle, where);
+}
+
+/* A call on one request that has ended as nearly all do needs none of the arrays. False: it is another one. */
+HOT bool single_ended(struct probe *probe, enum call kind, struct request *request, const MPI_Status *status)
+{
+    struct log *log = probe->log;
+    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    if (!request || probe->mode || (request->stays && !request_has_ended(request, status)) || !request->active ||
+        request->quiet || request->posted.type == REQUEST_GENERAL || RELAXED_LOAD(&listeners))
+        return false;
+    request->active = !request->persistent;
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    request_record(log, request, status, false);
+    comm_completed(log, request, status, MPI_SUCCESS);
+    if (request->persistent)
+        request_put_back(request, request->handle);
+    else
+        request_release(log, request);
+    return true;
+}
+
+/* The same for one in front. Whoever looks at requests while a callback of MPI runs still finds it there. */
+HOT bool single_in_front(struct probe *probe, enum call kind, uint64_t handle, const MPI_Request *where,
+                         const MPI_Status *status)
+{
+    struct log *log = probe->log;
+    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    struct front_place *place = probe->mode || book.concurrent || !handle ? NULL : front_find(handle, where);
+    if (!place || place->posted.view->thread != log->own.index || (place->posted.type & POSTED_IDLE) ||
+        RELAXED_LOAD(&listeners) || !ended_simply(&place->posted, status))
+        return false;
+    probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    posted_record(log, &place->posted, status);
+    front_end(place);
+    return true;
+}
+
+void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                  int result, bool ended, const MPI_Status *status)
+{
+    struct completion c;
+    if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
+        if (taken == LEFT_THERE) {
+            if (single_in_front(probe, kind, saved, handle, status))
+                return;
+            taken = request_left(probe->log, saved, handle);
+        }
+        if (single_ended(probe, kind, taken, status))
+            return;
+    }
+    c.probe = *probe;
+    completion_set_one(&c, kind, handle, saved, taken);
+    if (ended && completion_ended(&c, 0, result))
+        completion_done(&c, 0, result, status);
+    completion_flush(&c, result);
+}
+
+/* What a call that is not recorded has posted is complete: nothing of it is recorded, but a communicator is made. */
+static void quiet_done(struct completion *c, struct request *request, const MPI_Status *status)
+{
+    if (request->posted.type == REQUEST_COMM) {
+        int place = c->count - ++c->quiet_count;
+        c->done[place] = request;
+        c->status[place] = status;
+    } else if (request->persistent) {
+        request->active = request->quiet = false;
+        request_put_back(request, request->handle);
+    } else {
+        request_release(c->probe.log, request);
+    }
+}
+
+HOT void front_add(struct completion *c, struct front_place *place, const MPI_Status *status)
+{
+    int count = c->done_count;
+    c->done[count] = (struct request *)((uintptr_t)place + 1);
+    c->status[count] = status;
+    c->done_count = count + 1;
+}
+
+/* One that is no message which was posted once. */
+static __attribute__((noinline)) bool front_other_done(struct completion *c, struct front_place *place,
+                                                       const MPI_Status *status)
+{
+    if (place->posted.type & POSTED_IDLE)
+        return true; /* an inactive persistent request completes nothing */
+    if (!ended_simply(&place->posted, status))
+        return false;
+    front_end(place);
+    front_add(c, place, status);
+    return true;
+}
+
+HOT bool front_done(struct completion *c, int index, const MPI_Status *status)
+{
+    uint64_t saved = c->saved[index];
+    struct front_place *place = saved ? front_find(saved, &c->handles[index]) : NULL;
+    if (!place || place->posted.view->thread != c->probe.log->own.index)
+        return false;
+    if (__builtin_expect(place->posted.type > REQUEST_RECV, 0))
+        return front_other_done(c, place, status);
+    if (place->posted.type == REQUEST_RECV && !received_simply(&place->posted, status))
+        return false;
+    front_free(place);
+    front_add(c, place, status);
+    return true;
+}
+
+/* The request that the call has completed; NULL: not known. */
+HOT struct request *request_ended(struct completion *c, int index)
+{
+    if (!c->taken)
+        return request_left(c->probe.log, c->saved[index], &c->handles[index]);
+    struct request *request = c->taken[index];
+    c->taken[index] = NULL;
+    return request;
+}
+
+void completion_done(struct completion *c, int index, int result, const MPI_Status *status)
+{
+    if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
+        return;
+    if (completion_is_usual(c, result) && front_done(c, index, status))
+        return;
+    struct request *request = request_ended(c, index);
+    if (!request) {
+        run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
+        return;
+    }
+    const MPI_Status *told = result == MPI_SUCCESS ? status : NULL;
+    if (request->stays ? !request_has_ended(request, told) : !request->active) {
+        /* an inactive persistent request completes nothing */
+        request_put_back(request, c->saved[index]);
+        return;
+    }
+    if (request->quiet) {
+        quiet_done(c, request, status);
+        return;
+    }
+    if (request->posted.type == REQUEST_GENERAL) { /* on no communicator that could be charged */
+        request_release(c->probe.log, request);
+        return;
+    }
+    if (request->persistent)
+        request->active = false; /* whoever finds it in the table */
+    c->done[c->done_count] = request;
+    c->status[c->done_count++] = status;
+}
+
+bool completion_ended(const struct completion *c, int index, int result)
+{
+    if (result == MPI_SUCCESS)
+        return true;
+    if (index >= c->count)
+        return false;
+    if (c->handles[index] == native.request_null)
+        return true;
+    return receive_arrived_slow(result); /* a persistent request keeps its handle */
+}
+
+static void completion_done_all(struct completion *c, int result, const MPI_Status *statuses)
+{
+    int class = MPI_SUCCESS;
+    if (result != MPI_SUCCESS)
+        native.Error_class(result, &class);
+    for (int i = 0; i < c->count; i++) {
+        const MPI_Status *status = statuses ? &statuses[i] : NULL;
+        bool ended =
+            result == MPI_SUCCESS || (class == MPI_ERR_IN_STATUS && status ? status->MPI_ERROR != MPI_ERR_PENDING
+                                                                           : completion_ended(c, i, result));
+        if (ended)
+            completion_done(c, i, result, status);
+    }
+}
+
+void completion_done_some(struct completion *c, int result, int outcount, const int *indices,
+                          const MPI_Status *statuses)
+{
+    int class = MPI_SUCCESS;
+    if (result != MPI_SUCCESS)
+        native.Error_class(result, &class);
+    if (!indices || (class != MPI_SUCCESS && class != MPI_ERR_IN_STATUS))
+        return;
+    for (int i = 0; i < outcount && i < c->count; i++)
+        completion_done(c, indices[i], result, statuses ? &statuses[i] : NULL);
+}
+
+bool receive_arrived_slow(int result)
+{
+    int class = MPI_ERR_OTHER;
+    native.Error_class(result, &class);
+    return class == MPI_ERR_TRUNCATE;
+}
+
+void untaken_put_back(struct completion *c)
+{
+    for (int i = 0; c->taken && i < c->count; i++)
+        if (c->taken[i])
+            request_put_back(c->taken[i], c->saved[i]);
+}
+
+/* A test that failed names the request by when it was posted. */
+static uint64_t tested_begin(const struct completion *c)
+{
+    if (c->kind != CALL_MPI_Test || c->count != 1 || c->done_count)
+        return 0;
+    if (!c->taken)
+        return request_begin(c->saved[0]);
+    return c->one_taken && c->one_taken->active ? c->one_taken->posted.begin : 0;
+}
+
+/* A call that is not timed does not know when it ended; a request that was timed when it was posted needs that, and one
+ * whose communicator another thread has made after the last time that is known here. */
+static bool end_is_wanted(const struct completion *c)
+{
+    if (c->probe.mode == 0 || c->probe.begin)
+        return false;
+    uint64_t known = cell_load(&c->probe.log->own.tally.end);
+    for (int i = 0; i < c->done_count; i++) /* none of them in front: the call has a mode */
+        if (c->done[i]->posted.begin || (c->done[i]->comm && book.comms[c->done[i]->comm]->record->since_ticks > known))
+            return true;
+    return false;
+}
+
+/* The call's own event, or what stands for it in front of the records. */
+HOT void flush_begin(struct completion *c, int result)
+{
+    struct log *log = c->probe.log;
+    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
+    if (probe_is_quiet(&c->probe)) {
+        if (c->done_count)
+            log_passed(log, c->kind, c->done_count);
+        return;
+    }
+    if (end_is_wanted(c))
+        log_end_now(log);
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+}
+
+static void quiet_finish(struct completion *c, int result)
+{
+    for (int i = c->count - c->quiet_count; i < c->count; i++) {
+        comm_completed(c->probe.log, c->done[i], c->status[i], result);
+        request_release(c->probe.log, c->done[i]);
+    }
+}
+
+/* What the records of requests have said is over for them, too. */
+static void done_release(struct completion *c, int result)
+{
+    for (int i = 0; i < c->done_count; i++) {
+        struct request *request = c->done[i];
+        if (done_in_front(request))
+            continue;
+        comm_completed(c->probe.log, request, c->status[i], result);
+        if (request->persistent)
+            request_put_back(request, request->handle);
+        else
+            request_release(c->probe.log, request);
+    }
+}
+
+static void ended_record(struct log *log, struct request *request, const MPI_Status *status, int result)
+{
+    MPI_Status corrected;
+    if (__builtin_expect(result == MPI_SUCCESS, 1))
+        request_record(log, request, status, false);
+    else if (request_cut_off(request, status, result, &corrected))
+        request_record(log, request, &corrected, false);
+    else
+        request_record(log, request, status, request_failed(status, result));
+}
+
+/* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
+ * more. */
+void completion_records(struct completion *c, int result)
+{
+    struct log *log = c->probe.log;
+    int behind = 0;
+    for (int i = 0; i < c->done_count; i++) {
+        struct request *request = c->done[i];
+        if (done_in_front(request)) {
+            posted_record(log, &done_place(request)->posted, c->status[i]);
+        } else {
+            ended_record(log, request, c->status[i], result);
+            behind++;
+        }
+    }
+    if (behind)
+        done_release(c, result);
+    if (c->quiet_count)
+        quiet_finish(c, result);
+    completion_end(c);
+}
+
+void completion_flush(struct completion *c, int result)
+{
+    if (c->taken)
+        untaken_put_back(c);
+    flush_begin(c, result);
+    completion_records(c, result);
+}
+
+void completion_flush_rest(struct completion *c, int taken, struct request *const *done, const MPI_Status *statuses)
+{
+    for (int i = 0; i < taken && i < c->count; i++) {
+        c->done[i] = done[i];
+        c->status[i] = statuses ? &statuses[i] : NULL;
+        c->done_count++;
+    }
+    for (int i = taken; i < c->count; i++)
+        completion_done(c, i, MPI_SUCCESS, statuses ? &statuses[i] : NULL);
+    completion_flush(c, MPI_SUCCESS);
+}
+
+void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
+{
+    struct log *log = c->probe.log;
+    if (!completion_is_usual(c, result)) {
+        completion_done_all(c, result, statuses);
+        completion_flush(c, result);
+        return;
+    }
+    int taken = many_take(log, c->count, c->handles, c->saved, c->done, statuses);
+    if (taken < c->count) {
+        completion_flush_rest(c, taken, c->done, statuses);
+        return;
+    }
+    struct event event = {.kind = (uint16_t)c->kind, .peer = taken, .tag = taken};
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
+    many_records(log, true, taken, c->done, statuses);
+    completion_end(c);
+}
+
+void request_told(struct log *log, uint64_t handle, uint64_t begin)
+{
+    log->told_handle = handle;
+    log->told_at = begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may keep the call out */
+    comm_told(log, handle);
+    log->told_events = cell_load(&log->own.tally.cells->events);
+    raise_finish(log);
+}
+
+/* This request was there when it was told: no later one of this thread has been given the same handle. */
+static bool was_told(const struct log *log, uint64_t handle, uint64_t posted)
+{
+    bool before = posted && posted < log->told_at;
+    return log->told_handle == handle && (before || log->told_events == cell_load(&log->own.tally.cells->events));
+}
+
+bool completion_ended_unseen(struct completion *c, MPI_Status *status)
+{
+    const struct request *request = c->count ? c->one_taken : NULL;
+    const struct log *log = c->probe.log;
+    int ended = 0;
+    if (!request || !request->active || request->quiet || request->posted.peer == PEER_PROC_NULL ||
+        request->posted.type > REQUEST_RECV || kind_is_partitioned(request->posted.kind))
+        return false;
+    return was_told(log, c->one_saved, request->posted.begin) &&
+           NEXT(MPI_Request_get_status)(*c->handles, &ended, status) == MPI_SUCCESS && ended;
+}
+
+static void freed_record(struct completion *c, struct request *request, const MPI_Status *end)
+{
+    struct log *log = c->probe.log;
+    if (end && request->posted.type == REQUEST_RECV) {
+        request_record(log, request, end, false);
+        c->done_count = 1;
+    } else if (end && abi_status_cancelled(end)) {
+        gone_record(log, request, RECORD_CANCELLED);
+    } else {
+        gone_record(log, request, RECORD_FREED);
+        if (request_receives(request) && request->posted.peer != PEER_PROC_NULL)
+            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
+    }
+}
+
+void completion_freed(struct completion *c, int result, const MPI_Status *end)
+{
+    struct request *request = result == MPI_SUCCESS && c->count ? c->one_taken : NULL;
+    if (request)
+        c->one_taken = NULL;
+    partitioned_restore(c, result);
+    untaken_put_back(c);
+    bool active = request && request->active && !request->quiet && request->posted.type != REQUEST_GENERAL;
+    struct event event = {.kind = (uint16_t)c->kind, .peer = active, .tag = c->count};
+    if (probe_is_quiet(&c->probe) && active)
+        log_passed(c->probe.log, c->kind, 1);
+    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+    if (active)
+        freed_record(c, request, end);
+    if (request)
+        request_release(c->probe.log, request);
+    completion_end(c);
+}

@@ -1,0 +1,131 @@
+/*
+ * Completion calls: which requests each one completed, and what they brought.
+ *
+ *   completion_enter   remembers the handles (MPI overwrites them); takes the requests out when threads run at once
+ *   the MPI call
+ *   completion_flush   emits the call's event; then for each request that it completed one record
+ */
+#ifndef MPIT_PROBES_COMPLETION_H
+#define MPIT_PROBES_COMPLETION_H
+
+#include "thread/raising.h"
+#include "requests/request.h"
+
+enum { COMPLETION_FEW = 4 };
+
+struct completion {
+    struct probe probe;
+    enum call kind;
+    int count;                 /* of the program's array */
+    MPI_Request *handles;      /* the program's array */
+    uint64_t *saved;           /* the handles before the call */
+    struct request **taken;    /* under MPI_THREAD_MULTIPLE: what they stand for; else NULL */
+    struct request **done;     /* what the call completed, in order */
+    const MPI_Status **status; /* beside `done` */
+    MPI_Status *statuses;      /* in place of MPI_STATUSES_IGNORE */
+    int done_count;
+    int quiet_count; /* communicators that a call which is not recorded asked for: at the other end of `done` */
+    bool lent;       /* the arrays lie in the scratch, although the thread's state says nothing of this call */
+    void *own;       /* the arrays' memory where it is not the log's scratch */
+    uint64_t one_saved;
+    struct request *one_taken, *one_done;
+    const MPI_Status *one_status;
+    struct { /* the arrays of a call on few requests */
+        uint64_t saved[COMPLETION_FEW];
+        struct request *taken[COMPLETION_FEW], *done[COMPLETION_FEW];
+        const MPI_Status *status[COMPLETION_FEW];
+        MPI_Status statuses[COMPLETION_FEW];
+    } few;
+};
+
+/* Enters a call on `count` requests. `own_statuses`: room for statuses is wanted. False: nothing is recorded. */
+bool completion_enter(struct completion *completion, enum call kind, int count, MPI_Request *handles,
+                      bool own_statuses);
+/* Enters MPI_Request_free: the request is out of the table from then on. */
+bool completion_enter_free(struct completion *completion, enum call kind, MPI_Request *handle);
+
+/* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
+void completion_done(struct completion *completion, int index, int result, const MPI_Status *status);
+/* The ones that `indices` names. */
+void completion_done_some(struct completion *completion, int result, int outcount, const int *indices,
+                          const MPI_Status *statuses);
+
+/* Leaves the call. */
+void completion_flush(struct completion *completion, int result);
+/* Leaves one that has completed all of them; an error in some statuses leaves those that are pending. */
+void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses);
+
+/* Fills in a call on several requests that has begun on the plain path, when threads did not run at once; c->probe is
+ * there. */
+void completion_resume(struct completion *completion, enum call kind, int count, MPI_Request *handles,
+                       const uint64_t *saved);
+/* Leaves one that has completed all of them, of which the first so many are in `done`, out of the front. */
+void completion_flush_rest(struct completion *completion, int taken, struct request *const *done,
+                           const MPI_Status *statuses);
+
+/* Writes the records of what the call has completed, whose own event is written. */
+void completion_records(struct completion *completion, int result);
+
+/* Leaves MPI_Startall: the requests are under way. */
+void completion_started(struct completion *completion, int result);
+
+/* The same for MPI_Start; `taken` as of single_leave. */
+void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                 int result);
+
+/* ---- for the above ----------------------------------------------------------------------------------------------- */
+
+/* Fills in a call on one request: its handle before the call, and what it stood for under MPI_THREAD_MULTIPLE. */
+void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
+                        struct request *taken);
+void completion_memory_release(struct completion *c);
+void untaken_put_back(struct completion *c);
+
+/* A request in front stands in `done` as its place, whose address is odd there. One that has ended as nearly all do is
+ * free already, and holds what was posted until the thread posts something else. */
+HOT bool done_in_front(const struct request *done)
+{
+    return (uintptr_t)done & 1;
+}
+
+HOT struct front_place *done_place(const struct request *done)
+{
+    return (struct front_place *)((uintptr_t)done - 1);
+}
+
+/* May requests in front be left there? */
+HOT bool completion_is_usual(const struct completion *c, int result)
+{
+    return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.mode;
+}
+
+HOT void completion_end(struct completion *c)
+{
+    completion_memory_release(c);
+    c->probe.log->scratch_lent -= c->lent;
+    if (!probe_is_quiet(&c->probe) || c->done_count)
+        raise_finish(c->probe.log);
+}
+
+/* Behind a call that posted something: what of requests has ended, or begun, without being kept. */
+void displaced_record(struct log *log);
+
+static inline void posted_finish(struct log *log)
+{
+    if (__builtin_expect(log->displaced != NULL || log->unkept_count, 0))
+        displaced_record(log);
+}
+
+/* MPI_Request_get_status has found this request ended; `begin` of its call, 0: that was not timed. Behind its event. */
+void request_told(struct log *log, uint64_t handle, uint64_t begin);
+/* MPI_Request_free of a request whose end MPI_Request_get_status has told, and no other call has seen: a receive has
+ * brought its message, and a send may have been cancelled. *status: the same again. What the program has not asked of
+ * is not asked here: the library may call an error handler for one that went wrong, and freeing it does not. */
+bool completion_ended_unseen(struct completion *completion, MPI_Status *status);
+/* What it freed while active is gone without a message. `end`: of completion_ended_unseen; NULL: it has not ended. */
+void completion_freed(struct completion *completion, int result, const MPI_Status *end);
+
+/* The call returned an error for one request: did it complete it all the same? */
+bool completion_ended(const struct completion *completion, int index, int result);
+
+#endif

@@ -1,0 +1,324 @@
+#include "requests/ending.h"
+
+#include "communicators/communicator.h"
+#include "requests/completion.h"
+#include "thread/raising.h"
+
+/* MPICH (4.0 to 4.2) leaves the status of a nonblocking sendrecv between processes as its last user left it: all that
+ * is known is whom it was to come from, and the room that there was. */
+static bool pair_is_untold(const struct request *request)
+{
+#if defined(OPEN_MPI)
+    (void)request;
+    return false;
+#else
+    return request->posted.type == REQUEST_PAIR && request_more(request)->dest >= 0;
+#endif
+}
+
+/* A send that was cancelled counts as any other: it was counted when it was posted, and of a send libraries leave parts
+ * of the status as they were. */
+static bool was_cancelled(const struct request *request, const MPI_Status *status)
+{
+    bool receives = request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
+    return receives && status && request->posted.kind != CALL_MPI_Precv_init && !pair_is_untold(request) &&
+           abi_status_cancelled(status);
+}
+
+/* What a completed receive brought stands in its status; without one nothing is known of it. A partitioned one brings
+ * what it was made for. */
+static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
+{
+    event->kind = RECORD_RECV_DONE;
+    bool whole = request->posted.kind == CALL_MPI_Precv_init || pair_is_untold(request);
+    if (whole && status && request->posted.peer >= 0) {
+        event->kind |= size_flag(event->bytes);
+        return;
+    }
+    if (request->posted.peer == PEER_PROC_NULL || !status)
+        event->bytes = 0;
+    if (request->posted.peer == PEER_PROC_NULL)
+        return;
+    if (!status || whole) {
+        event->kind |= EVENT_FAILED;
+        run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
+        return;
+    }
+    if (status->MPI_SOURCE >= 0) {
+        event->peer = status->MPI_SOURCE;
+        event->tag = status->MPI_TAG;
+    }
+    if (abi_status_bytes(status) < event->bytes) /* else it was cut off: what there was room for has arrived */
+        event->bytes = abi_status_bytes(status);
+    event->kind |= size_flag(event->bytes);
+}
+
+static void comm_made(struct log *log, const struct request *request, const struct request_more *more)
+{
+    struct view *parent = request_view(log, request);
+    struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null, .equal = true};
+    comm_created(log, parent, &origin, more->newcomm, (enum call)request->posted.kind, request->quiet);
+}
+
+void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result)
+{
+    struct request_more *more = request->posted.type == REQUEST_COMM ? request_more(request) : NULL;
+    if (more && !request_failed(status, result))
+        comm_made(log, request, more);
+}
+
+void comm_told(struct log *log, uint64_t handle)
+{
+    struct request request;
+    struct request_more more;
+    if (request_look_comm(handle, &request, &more))
+        comm_made(log, &request, &more);
+}
+
+static bool request_has_tag(const struct request *request)
+{
+    return request->posted.type < REQUEST_MORE;
+}
+
+bool request_receives(const struct request *request)
+{
+    return request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
+}
+
+/* What is known of a request that ends. */
+static struct event request_event(const struct request *request)
+{
+    int32_t tag = request_has_tag(request) ? request->posted.tag : 0;
+    if (request->posted.type == REQUEST_PAIR)
+        tag = request_more(request)->recvtag;
+    return (struct event){.begin = request->posted.begin,
+                          .duration = request->posted.kind,
+                          .peer = request->posted.peer,
+                          .tag = tag,
+                          .bytes = request->posted.bytes};
+}
+
+static struct event half_event(const struct request *request)
+{
+    const struct request_more *more = request_more(request);
+    return (struct event){.begin = request->posted.begin,
+                          .duration = request->posted.kind,
+                          .peer = more->dest,
+                          .tag = more->tag,
+                          .bytes = more->bytes_out};
+}
+
+static void record_emit(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
+{
+    if (view && event->peer >= 0)
+        view_page_select(view, event->peer);
+    log_record(log, view, event, bytes_out);
+}
+
+static void half_record(struct log *log, struct view *view, const struct request *request, bool failed)
+{
+    struct event event = half_event(request);
+    event.kind = RECORD_HALF_DONE | (failed ? EVENT_FAILED : 0);
+    timeout_mark(&event, &log->own.tally);
+    record_emit(log, view, &event, 0);
+}
+
+/* Fills in how the request ended; returns what it got out. */
+static uint64_t ended_fill(struct event *event, const struct request *request, const MPI_Status *status, bool failed)
+{
+    switch ((enum request_type)request->posted.type) {
+    case REQUEST_RECV:
+    case REQUEST_PAIR:
+        received_fill(event, request, failed ? NULL : status);
+        return 0;
+    case REQUEST_SEND:
+        event->kind = RECORD_SEND_DONE;
+        return 0;
+    case REQUEST_RMA:
+        event->kind = RECORD_RMA_DONE;
+        return 0;
+    case REQUEST_IO:
+        event->kind = RECORD_IO_DONE;
+        event->bytes = status && !failed ? abi_status_bytes(status) : 0;
+        return 0;
+    case REQUEST_COLL:
+        event->kind = RECORD_COLL_DONE;
+        return request_more(request)->bytes_out;
+    default:
+        event->kind = RECORD_COMM_DONE;
+        return 0;
+    }
+}
+
+HOT void received_simply_fill(struct event *event, const MPI_Status *status)
+{
+    uint64_t bytes = abi_status_bytes(status);
+    event->peer = status->MPI_SOURCE;
+    event->tag = status->MPI_TAG;
+    event->bytes = bytes < event->bytes ? bytes : event->bytes;
+    event->kind = RECORD_RECV_DONE | size_flag(event->bytes);
+}
+
+static void other_record(struct log *log, const struct posted *posted, const MPI_Status *status)
+{
+    struct tally *tally = &log->own.tally;
+    struct view *view = posted->view;
+    struct event event = {.begin = posted->begin, .duration = posted->kind, .peer = posted->peer, .tag = posted->tag};
+    timeout_mark(&event, tally);
+    switch (posted->type & POSTED_TYPE) {
+    case REQUEST_COLL:
+        event.kind |= RECORD_COLL_DONE;
+        event.bytes = posted->bytes;
+        LOG_RECORD(log, view, &event, (uint32_t)event.tag, fold_coll_done(tally, &view->tally, &event, NULL));
+        return;
+    case REQUEST_RMA:
+        event.kind |= RECORD_RMA_DONE;
+        event.bytes = posted->bytes;
+        LOG_RECORD(log, view, &event, 0, fold_wait(tally, &view->tally));
+        return;
+    default:
+        event.kind |= RECORD_IO_DONE;
+        event.bytes = status ? abi_status_bytes(status) : 0;
+        if (object_cells_wanted())
+            log_record(log, view, &event, 0);
+        else
+            LOG_RECORD(log, view, &event, 0, fold_transferred(tally, &view->tally, &event));
+    }
+}
+
+void posted_record(struct log *log, const struct posted *posted, const MPI_Status *status)
+{
+    struct tally *tally = &log->own.tally;
+    struct view *view = posted->view;
+    unsigned type = posted->type & POSTED_TYPE;
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .kind = RECORD_SEND_DONE,
+                          .peer = posted->peer,
+                          .tag = posted->tag,
+                          .bytes = posted->bytes};
+    if (type == REQUEST_SEND) {
+        timeout_mark(&event, tally);
+        LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
+    } else if (type == REQUEST_RECV) {
+        if (posted->kind == CALL_MPI_Precv_init)
+            event.kind = RECORD_RECV_DONE | size_flag(event.bytes);
+        else
+            received_simply_fill(&event, status);
+        timeout_mark(&event, tally);
+        view_page_select(view, event.peer);
+        LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
+    } else {
+        other_record(log, posted, status);
+    }
+}
+
+/* The requests that end as nearly all do, each with the fold of its kind alone. False: it is another one. */
+HOT bool record_simply(struct log *log, struct view *view, const struct request *request, const MPI_Status *status)
+{
+    struct posted posted = {.view = view,
+                            .begin = request->posted.begin,
+                            .bytes = request->posted.bytes,
+                            .peer = request->posted.peer,
+                            .kind = request->posted.kind,
+                            .type = request->posted.type};
+    if (posted.type == REQUEST_COLL) {
+        uint64_t bytes_out = request_more(request)->bytes_out;
+        if (bytes_out > INT32_MAX)
+            return false;
+        posted.tag = (int32_t)bytes_out;
+    } else if (posted.type < REQUEST_MORE) {
+        posted.tag = request->posted.tag;
+    }
+    if (!ended_simply(&posted, status))
+        return false;
+    posted_record(log, &posted, status);
+    return true;
+}
+
+void request_record(struct log *log, struct request *request, const MPI_Status *status, bool failed)
+{
+    struct view *view = request_view(log, request);
+    if (__builtin_expect(view && !failed && !request->lot, 1) && record_simply(log, view, request, status))
+        return;
+    struct event event = request_event(request);
+    uint64_t bytes_out = 0;
+    log->own.tally.message_weight = request_weight(request);
+    if (request->posted.type == REQUEST_PAIR)
+        half_record(log, view, request, failed);
+    if (was_cancelled(request, status)) {
+        event.kind = RECORD_CANCELLED;
+        event.tag = request_receives(request);
+    } else {
+        bytes_out = ended_fill(&event, request, status, failed);
+    }
+    if (failed)
+        event.kind |= EVENT_FAILED;
+    timeout_mark(&event, &log->own.tally);
+    record_emit(log, view, &event, bytes_out);
+    log->own.tally.message_weight = 1;
+}
+
+void gone_record(struct log *log, const struct request *request, unsigned kind)
+{
+    struct view *view = request_view(log, request);
+    struct event event = request_event(request);
+    event.kind = (uint16_t)kind;
+    event.tag = request_receives(request);
+    log_record(log, view, &event, 0);
+    if (request->posted.type == REQUEST_PAIR) {
+        event = half_event(request);
+        event.kind = RECORD_FREED | EVENT_FAILED;
+        event.tag = 0;
+        log_record(log, view, &event, 0);
+    }
+}
+
+void displaced_record(struct log *log)
+{
+    while (log->displaced) {
+        struct request *request = log->displaced;
+        log->displaced = request->spare;
+        if (request->active && !request->quiet && request->posted.type != REQUEST_GENERAL) {
+            run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
+            if (request->posted.type != REQUEST_MATCHED)
+                gone_record(log, request, RECORD_FREED | EVENT_FAILED);
+        }
+        request_release(log, request);
+    }
+    for (uint32_t i = 0; i < log->unkept_count; i++) {
+        struct comm *comm = log->unkept[i].comm ? book.comms[log->unkept[i].comm] : NULL;
+        log_record(log, comm ? view_of(&log->own, comm) : NULL, &log->unkept[i], 0);
+    }
+    log->unkept_count = 0;
+    raise_finish(log);
+}
+
+/* The class of a request's own error. */
+static int request_error_class(const MPI_Status *status, int result)
+{
+    int class = MPI_SUCCESS;
+    if (result != MPI_SUCCESS)
+        native.Error_class(result, &class);
+    if (class == MPI_ERR_IN_STATUS && status) {
+        class = MPI_SUCCESS;
+        if (status->MPI_ERROR != MPI_SUCCESS)
+            native.Error_class(status->MPI_ERROR, &class);
+    }
+    return class;
+}
+
+bool request_failed(const MPI_Status *status, int result)
+{
+    int class = request_error_class(status, result);
+    return class != MPI_SUCCESS && (class != MPI_ERR_TRUNCATE || !status); /* a message that was cut off has arrived */
+}
+
+bool request_cut_off(const struct request *request, const MPI_Status *status, int result, MPI_Status *corrected)
+{
+    if (!status || !request_receives(request) || request_error_class(status, result) != MPI_ERR_TRUNCATE)
+        return false;
+    *corrected = *status;
+    abi_status_bytes_set(corrected, request->posted.bytes);
+    return true;
+}

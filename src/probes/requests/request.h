@@ -1,0 +1,219 @@
+/*
+ * Requests that are under way: what was posted, until a completion call returns it.
+ *
+ *   shard[hash of the handle] ── bucket ──> youngest ── chain ──> youngest ...    one a handle
+ *                                             │ younger
+ *                                             v
+ *                                           oldest ──> ... ──> youngest          posted under the same handle: a ring
+ *
+ * One handle can stand for several requests at once: libraries return one shared handle for what is complete when it is
+ * posted. Then the one comes out that was posted into the same variable of the program, else the oldest. Any other
+ * handle that is posted again has ended out of mpit's sight: what it stood for is dropped, and counted as lost.
+ *
+ * In front of it, while threads do not run at once, lies a table with one place for each hash (front.h).
+ *
+ * Posting, taking and putting back are O(1); of a ring, where the variable is looked for, in the long run. Under
+ * MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few instructions, or such a search; else there is no lock. A
+ * completion call takes its requests out before it calls MPI (so that a handle that the library uses again at once
+ * cannot be mistaken) and puts back those that did not complete. Persistent requests stay in the table
+ * (persistence.h), so that another thread can start them meanwhile.
+ *
+ * A request takes 56 bytes and its bucket 4 to 8, so that a million fit into the default of mpit_buffer_limit_bytes.
+ * Requests lie in slabs, which are kept for ever and used again; links are their numbers.
+ *
+ *   slabs[number >> SLAB_BITS] ──> [ number | request request ... ]              aligned to its size
+ */
+#ifndef MPIT_PROBES_REQUEST_H
+#define MPIT_PROBES_REQUEST_H
+
+#include "registry/commreuse.h"
+#include "requests/front.h"
+#include "thread/log.h"
+
+struct comm_origin;
+
+/* The same in a request, which names the communicator by its slot. */
+struct posted_request {
+    uint64_t begin;
+    const void *where;
+    uint64_t bytes;
+    int32_t peer;
+    union {
+        int32_t tag;
+        uint32_t more; /* number of the struct request_more, where there is one */
+    };
+    uint16_t kind;
+    uint8_t type;
+} __attribute__((packed, aligned(4)));
+
+struct request {
+    union {
+        uint64_t handle;
+        struct request *spare; /* the next one to use again */
+    };
+    struct posted_request posted;
+    uint16_t comm; /* slot; 0: its figures are lost, or it is on none */
+    bool persistent : 1, active : 1;
+    bool holds : 1;   /* its communicator (commreuse.h); one that lived in front does not */
+    bool quiet : 1;   /* posted or started by a call that is not recorded: its completion is not, either */
+    bool stays : 1;   /* it was found by request_find, which left it in the table */
+    uint8_t lot;      /* number of the weight of its transfer time (request_weight); 0: 1 */
+    uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket; 0: none */
+    uint32_t younger; /* next one of the same handle; of the youngest: the oldest */
+};
+
+/* What does not fit: in the place of another request. */
+struct request_more {
+    struct request *spare;
+    uint64_t bytes_out; /* REQUEST_COLL; REQUEST_PAIR: what is sent */
+    MPI_Comm newcomm;   /* REQUEST_COMM: the new communicator, which the posting call has returned */
+    uint32_t number;    /* REQUEST_COMM: its creation number in the parent */
+    int32_t dest, tag;  /* REQUEST_PAIR: whom it is sent to, with which tag */
+    int32_t recvtag;    /* REQUEST_PAIR: the receive's */
+};
+
+_Static_assert(sizeof(struct request) == 56, "a million requests fit into 64 MiB");
+_Static_assert(sizeof(struct request_more) <= sizeof(struct request), "it takes a request's place");
+
+enum {
+    SLAB_BYTES = 64 << 10,
+    SLAB_BITS = 11,
+    SLAB_HEAD = 64,
+    SLAB_REQUESTS = (SLAB_BYTES - SLAB_HEAD) / sizeof(struct request),
+    SLABS_MOST = 1 << 16,
+};
+
+_Static_assert(SLAB_REQUESTS <= 1 << SLAB_BITS, "a place fits into the lower bits of a number");
+
+extern LIBRARY_LOCAL char *request_slabs[SLABS_MOST];
+
+HOT struct request *request_at(uint32_t number)
+{
+    return (struct request *)(void *)(request_slabs[number >> SLAB_BITS] + SLAB_HEAD) +
+           (number & ((1 << SLAB_BITS) - 1));
+}
+
+HOT char *request_slab(const struct request *request)
+{
+    return (char *)((uintptr_t)request & ~(uintptr_t)(SLAB_BYTES - 1));
+}
+
+HOT uint32_t request_number(const struct request *request)
+{
+    const char *slab = request_slab(request);
+    uint32_t place = (uint32_t)((size_t)((const char *)request - slab - SLAB_HEAD) / sizeof *request);
+    return *(const uint32_t *)(const void *)slab << SLAB_BITS | place;
+}
+
+HOT struct request_more *request_more(const struct request *request)
+{
+    return (struct request_more *)(void *)request_at(request->posted.more);
+}
+
+/* How often a transfer time counts, by small numbers: few different ones are ever used. 0: there is no number left. */
+uint8_t request_lot(uint64_t weight);
+uint64_t request_weight(const struct request *request);
+
+enum { SPARE_MOST = 512 };
+
+/* Slow parts, out of line. */
+struct request *request_make_slow(struct log *log);
+void request_spare_give(struct log *log);
+
+/* An empty request to fill and put in; NULL without memory (counted). */
+HOT struct request *request_make(struct log *log)
+{
+    struct request *request = log->spare;
+    if (__builtin_expect(request == NULL, 0))
+        return request_make_slow(log);
+    log->spare = request->spare;
+    log->spare_count--;
+    return request;
+}
+
+void request_release_one(struct log *log, struct request *request);
+/* The same for what lives in front, which has a reserve to itself while threads do not run at once. */
+struct request *request_make_surely(struct log *log);
+
+HOT void request_release(struct log *log, struct request *request)
+{
+    if (__builtin_expect(request->posted.type >= REQUEST_MORE, 0))
+        request_release_one(log, (struct request *)(void *)request_more(request));
+    struct comm *comm = request->holds ? book.comms[request->comm] : NULL;
+    request_release_one(log, request);
+    if (comm)
+        comm_let_go(comm);
+}
+
+/* Fills an empty request with what was posted; its struct request_more, if it has one, is there already. */
+HOT void request_fill(struct request *request, const struct posted *posted)
+{
+    request->posted = (struct posted_request){.begin = posted->begin,
+                                              .where = posted->where,
+                                              .bytes = posted->bytes,
+                                              .peer = posted->peer,
+                                              .tag = posted->tag,
+                                              .kind = posted->kind,
+                                              .type = posted->type};
+    request->comm = posted->view ? (uint16_t)posted->view->slot : 0;
+    request->persistent = request->holds = request->quiet = request->stays = false;
+    request->active = true;
+    request->lot = 0;
+}
+
+/* What it was posted on keeps its slot until the request is released. */
+HOT void request_hold(struct request *request)
+{
+    if (request->holds || !request->comm)
+        return;
+    request->holds = true;
+    comm_hold(book.comms[request->comm]);
+}
+
+/* The thread's cells for what it was posted on; NULL: its figures are lost. */
+HOT struct view *request_view(struct log *log, const struct request *request)
+{
+    return request->comm ? view_of(&log->own, book.comms[request->comm]) : NULL;
+}
+
+/* Says `found` of the communicator of each that lives in front. */
+void request_front_visit(void (*found)(struct comm *comm));
+
+/* Moves what lives in front behind it: book_share was called, and threads use only that from now on. */
+void request_front_leave(struct log *log);
+
+/* Puts a request into the table: one that is known under this handle, or was posted inside of another call. */
+void request_put(struct request *request, uint64_t handle);
+/* Puts in one that was just posted. What the handle stood for has ended unseen: it goes to log->displaced. */
+void request_put_new(struct log *log, struct request *request, uint64_t handle);
+/* The request of this handle that the variable `where` holds, out of the table; NULL when it is not known. One that
+ * lived in front is copied. */
+struct request *request_take(struct log *log, uint64_t handle, const void *where);
+
+/* The same for one that a call has completed; a persistent request of a handle of its own stays in the table. */
+struct request *request_find(struct log *log, uint64_t handle, const void *where);
+/* Out of the table behind, and only the one that this variable holds. */
+struct request *request_take_there(uint64_t handle, const void *where);
+/* A persistent request that is complete goes back to where it came from. */
+HOT void request_put_back(struct request *request, uint64_t handle)
+{
+    if (!request->stays)
+        request_put(request, handle);
+}
+
+/* The inactive persistent request of this handle, left in the table. For calls that have begun while threads did not
+ * run at once; under MPI_THREAD_MULTIPLE a request is taken out first. */
+struct request *request_peek(uint64_t handle);
+/* Before that: if it is in front, it goes behind. */
+void request_front_yield(struct log *log, uint64_t handle);
+/* A copy of the inactive persistent request of this handle; false: there is none. */
+bool request_look(uint64_t handle, struct request *copy);
+/* Copies of the request of this handle that makes a communicator, once; false: there is none. */
+bool request_look_comm(uint64_t handle, struct request *copy, struct request_more *more);
+/* Says `found` of the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a
+ * signal. */
+void request_pending_visit(const struct comm *comm, void (*found)(void *data, int32_t rank, int32_t tag), void *data);
+/* When the oldest request of this handle was posted; 0: not known or not active. Not under MPI_THREAD_MULTIPLE. */
+uint64_t request_begin(uint64_t handle);
+
+#endif

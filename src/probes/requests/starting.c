@@ -1,0 +1,169 @@
+/* MPI_Start and MPI_Startall: persistent requests get under way. */
+#include "requests/completion.h"
+#include "requests/persistence.h"
+#include "thread/raising.h"
+#include "wrappers/shapes.h"
+
+/* A persistent request in front is started. */
+HOT void front_started(struct log *log, struct front_place *place, uint64_t begin)
+{
+    struct tally *tally = &log->own.tally;
+    struct posted *posted = &place->posted;
+    struct view *view = posted->view;
+    struct event event = {.begin = begin, .duration = posted->kind, .peer = posted->peer};
+    posted->type &= (uint8_t)~POSTED_IDLE;
+    posted->begin = begin;
+    if (posted->type == (REQUEST_COLL | POSTED_PERSISTENT)) {
+        event.kind = RECORD_COLL_POSTED;
+        LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
+        return;
+    }
+    event.tag = posted->tag;
+    event.bytes = posted->bytes;
+    if (event.peer >= 0)
+        view_page_select(view, event.peer);
+    if (posted->type == (REQUEST_SEND | POSTED_PERSISTENT)) {
+        event.kind = RECORD_SEND_POSTED | size_flag(posted->bytes);
+        LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
+    } else {
+        event.kind = RECORD_RECV_POSTED;
+        LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
+    }
+}
+
+/* Is it inactive, or held for inactive by the library (inactive_find in request.c)? */
+HOT bool front_is_idle(const struct front_place *place)
+{
+    return (place->posted.type & POSTED_IDLE) ||
+           ((place->posted.type & POSTED_PERSISTENT) && place->posted.peer == PEER_PROC_NULL);
+}
+
+/* The place of an inactive persistent request of this thread; NULL: it is not in front. */
+HOT struct front_place *front_startable(const struct log *log, uint64_t handle, const MPI_Request *where)
+{
+    struct front_place *place = handle ? front_find(handle, where) : NULL;
+    return place && front_is_idle(place) && place->posted.view->thread == log->own.index ? place : NULL;
+}
+
+void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                 int result)
+{
+    struct completion c;
+    struct front_place *place = NULL;
+    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    if (result == MPI_SUCCESS && taken == LEFT_THERE && !book.concurrent && !probe->mode && handle &&
+        abi_handle_of_request(*handle) == saved)
+        place = front_startable(probe->log, saved, handle);
+    if (place) {
+        probe_leave(probe, FOLD_START, 0, NULL, result, event, 0);
+        front_started(probe->log, place, probe->begin);
+        raise_finish(probe->log);
+        return;
+    }
+    c.probe = *probe;
+    completion_set_one(&c, kind, handle, saved, taken);
+    completion_started(&c, result);
+}
+
+static void started_record(struct completion *c, struct request *request)
+{
+    struct log *log = c->probe.log;
+    struct tally *tally = &log->own.tally;
+    struct view *view = request_view(log, request);
+    struct event event = {.begin = c->probe.begin, .duration = request->posted.kind, .peer = request->posted.peer};
+    if (request->posted.type == REQUEST_COLL) { /* its bytes are counted when it is complete */
+        event.kind = RECORD_COLL_POSTED;
+    } else {
+        bool send = request->posted.type == REQUEST_SEND;
+        event.kind = send ? RECORD_SEND_POSTED | size_flag(request->posted.bytes) : RECORD_RECV_POSTED;
+        event.tag = request->posted.tag;
+        event.bytes = request->posted.bytes;
+        if (view && event.peer >= 0)
+            view_page_select(view, event.peer);
+    }
+    uint64_t weight = probe_weight(&c->probe);
+    uint8_t lot = weight > 1 ? request_lot(weight) : 0;
+    request->posted.begin = weight > 1 && !lot ? 0 : c->probe.begin;
+    if (request->posted.type == REQUEST_COLL)
+        LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
+    else if (request->posted.type == REQUEST_SEND)
+        LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
+    else
+        LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
+    request->active = true;
+    request->quiet = false;
+    request_started(request, lot);
+}
+
+void starting_announce(enum call kind, int count, const MPI_Request *requests)
+{
+    struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
+    uintptr_t outer;
+    if (!log || !log_in(log, stack_entered(), &outer))
+        return;
+    for (int i = 0; requests && i < count; i++) {
+        uint64_t handle = abi_handle_of_request(requests[i]);
+        struct request request;
+        if (request_look(handle, &request) && request.posted.type == REQUEST_COLL)
+            raise_begin(log, request_view(log, &request), request.posted.kind);
+    }
+    log_out(log, outer);
+}
+
+/* Open MPI starts a persistent request whose last message is not quite gone as a new one, under a new handle. */
+static void handle_follow(struct completion *c, int index)
+{
+    uint64_t now = abi_handle_of_request(c->handles[index]);
+    if (now == c->saved[index])
+        return;
+    if (!c->taken || (c->taken[index] && c->taken[index]->stays)) {
+        struct request *request = request_remove(c->probe.log, c->saved[index], &c->handles[index]);
+        if (request) {
+            request_put(request, now);
+            request->stays = c->taken != NULL;
+        }
+    }
+    c->saved[index] = now;
+}
+
+/* Started by a call that is not recorded. */
+static void started_quiet(struct request *request)
+{
+    request->posted.begin = 0;
+    request->active = request->quiet = true;
+}
+
+void completion_started(struct completion *c, int result)
+{
+    struct log *log = c->probe.log;
+    bool usual = completion_is_usual(c, result);
+    for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
+        handle_follow(c, i);
+        struct front_place *place = usual ? front_startable(log, c->saved[i], &c->handles[i]) : NULL;
+        if (place) {
+            c->done[c->done_count++] = (struct request *)((uintptr_t)place + 1);
+            continue;
+        }
+        if (!c->taken)
+            request_front_yield(log, c->saved[i]);
+        struct request *request = c->taken ? c->taken[i] : request_peek(c->saved[i]);
+        if (!request)
+            run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
+        else if (request->persistent)
+            c->done[c->done_count++] = request;
+    }
+    struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
+    probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
+    for (int i = 0; i < c->done_count; i++)
+        if (done_in_front(c->done[i]))
+            front_started(log, done_place(c->done[i]), c->probe.begin);
+        else if (probe_is_quiet(&c->probe))
+            started_quiet(c->done[i]);
+        else
+            started_record(c, c->done[i]);
+    for (int i = 0; result != MPI_SUCCESS && c->taken && i < c->count; i++)
+        if (c->taken[i] && c->taken[i]->lot == LOT_STARTING)
+            request_started(c->taken[i], 0);
+    untaken_put_back(c);
+    completion_end(c);
+}

@@ -1,0 +1,593 @@
+#define _GNU_SOURCE
+#include "sampler/sampler.h"
+
+#include "registry/book.h"
+#include "clock/clock.h"
+#include "settings/knobs.h"
+#include "thread/log.h"
+#include "handles/moment.h"
+#include "native.h"
+#include "preload.h"
+#include "base/ranklist.h"
+#include "format/samples.h"
+#include "sampler/shield.h"
+#include "sampler/unwinder.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+enum { MODULES_KNOWN = 1024, STREAMS_MOST = 4096, RECENT = 64 };
+
+/* Of one thread, at work. */
+struct sampler {
+    struct sampler *next; /* in the list of those that are idle */
+    const struct sampler *made_before;
+    timer_t timer;
+    bool has_timer;
+    uint64_t period_ns;
+    uint64_t cpu_ns; /* of the thread, at its last sample */
+    uint64_t misses; /* of the unwinder, as far as modules were looked for */
+    uint64_t lost;   /* in the file, as far as this thread has seen */
+    uint32_t stream;
+    uint32_t thread;     /* as its last SAMPLE_THREAD has it */
+    bool changed;        /* that has to be said again */
+    uint32_t generation; /* of what is mapped, as of these: */
+    uint32_t module_count;
+    struct {
+        uint64_t begin, end;
+    } modules[MODULES_KNOWN];
+    struct {
+        uint64_t ticks;
+        uint64_t at; /* in the buffer */
+    } recent[RECENT];
+    uint32_t recent_count; /* since the buffer began */
+    char path[SAMPLE_PATH_MOST];
+    struct sample_writer writer;
+    struct unwinder unwinder;
+    uint64_t pcs[SAMPLE_FRAMES_MOST];
+};
+
+__thread struct sampled sampled_self __attribute__((tls_model("initial-exec")));
+int sampler_signal;
+bool shield_always;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sampled *threads;
+static struct sampler *idle; /* of threads that have ended */
+static struct sampler *made; /* all */
+static uint32_t streams;
+static uint64_t rate;             /* per second; 0: not now */
+static bool running, any, chosen; /* a run is; has had samples; this rank is to be sampled */
+static bool refused;              /* was said */
+
+/* A thread that is cancelled must not end in here, with a lock that it holds. (In glibc that is a word of the
+ * thread's.) */
+static int uncancelled(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static int lock_take(void)
+{
+    int cancel = uncancelled();
+    pthread_mutex_lock(&lock);
+    return cancel;
+}
+
+static void lock_give(int cancel)
+{
+    pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancel, NULL);
+}
+
+/* ---- in the handler */
+
+/* The build id of an object, out of its notes as they are mapped. */
+static void build_id_find(struct sample_module *module, const ElfW(Ehdr) * head)
+{
+    const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > 4096 || head->e_phentsize != sizeof *parts)
+        return;
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        uint64_t at = module->bias + parts[i].p_vaddr, end = at + parts[i].p_filesz;
+        if (parts[i].p_type != PT_NOTE || at < module->begin || end > module->end || end < at)
+            continue;
+        while (end - at >= sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const void *)(uintptr_t)at;
+            uint64_t name = at + sizeof *note, text = name + (note->n_namesz + UINT64_C(3)) / 4 * 4;
+            uint64_t next = text + (note->n_descsz + UINT64_C(3)) / 4 * 4;
+            if (next > end)
+                break;
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= SAMPLE_BUILD_ID_MOST &&
+                memcmp((const void *)(uintptr_t)name, "GNU", 4) == 0) {
+                module->build_id_bytes = note->n_descsz;
+                memcpy(module->build_id, (const void *)(uintptr_t)text, note->n_descsz);
+                return;
+            }
+            at = next;
+        }
+    }
+}
+
+static bool module_is_known(const struct sampler *s, uint64_t pc)
+{
+    for (uint32_t i = s->module_count; i-- > 0;)
+        if (pc >= s->modules[i].begin && pc < s->modules[i].end)
+            return true;
+    return false;
+}
+
+/* What dlopen was given may be relative to the directory of that time, which most programs do not leave. */
+static const char *path_of(struct sampler *s, const struct link_map *map)
+{
+    const char *name = map && map->l_name ? map->l_name : "";
+    if (name[0] == '/' || !strchr(name, '/'))
+        return name;
+    long bytes = syscall(SYS_getcwd, s->path, sizeof s->path); /* with its NUL */
+    size_t length = strlen(name);
+    if (bytes <= 0 || s->path[0] != '/' || (size_t)bytes + length >= sizeof s->path)
+        return name;
+    s->path[bytes - 1] = '/';
+    memcpy(s->path + bytes, name, length + 1);
+    return s->path;
+}
+
+/* False: there is no room for what has to be said of it. */
+static bool module_note(struct sampler *s, uint64_t pc)
+{
+    struct dl_find_object found;
+    if (!unwind_works() || module_is_known(s, pc) || _dl_find_object((void *)(uintptr_t)pc, &found) != 0)
+        return true;
+    const struct link_map *map = found.dlfo_link_map;
+    struct sample_module module = {.begin = (uintptr_t)found.dlfo_map_start,
+                                   .end = (uintptr_t)found.dlfo_map_end,
+                                   .bias = map ? map->l_addr : (uintptr_t)found.dlfo_map_start};
+    build_id_find(&module, found.dlfo_map_start);
+    if (!sample_put_module(&s->writer, &module, path_of(s, map)))
+        return false;
+    if (s->module_count == MODULES_KNOWN)
+        s->module_count = 0;
+    s->modules[s->module_count].begin = module.begin;
+    s->modules[s->module_count++].end = module.end;
+    return true;
+}
+
+static bool thread_note(struct sampler *s)
+{
+    char name[16] = "";
+    const char *state = (const char *)book_thread_state - offsetof(struct thread_record, state);
+    uint32_t thread = book_thread_state ? ((const struct thread_record *)(const void *)state)->index : SAMPLE_NO_THREAD;
+    if (s->writer.chunk->packed_bytes && thread == s->thread && !s->changed)
+        return true;
+    prctl(PR_GET_NAME, name);
+    if (!sample_put_thread(&s->writer, thread, sampled_self.tid, s->period_ns, name))
+        return false;
+    s->thread = thread;
+    s->changed = false;
+    return true;
+}
+
+/* All that has to stand in front of a sample, and that. */
+static bool sample_write(struct sampler *s, const struct sample_taken *taken, unsigned frames)
+{
+    if (!thread_note(s))
+        return false;
+    if (s->generation != s->unwinder.generation) { /* objects may have gone, and others have come there */
+        s->module_count = 0;
+        s->misses = UINT64_MAX;
+        s->generation = s->unwinder.generation;
+    }
+    if (unwind_works() && (s->misses != s->unwinder.misses || taken->flags & SAMPLE_ELSEWHERE)) {
+        for (unsigned i = 0; i < frames; i++)
+            if (!module_note(s, s->pcs[i]))
+                return false;
+        s->misses = s->unwinder.misses;
+    }
+    uint64_t at = s->writer.chunk->packed_bytes;
+    if (!sample_put(&s->writer, taken, s->pcs, frames))
+        return false;
+    s->recent[s->recent_count % RECENT].ticks = taken->ticks;
+    s->recent[s->recent_count++ % RECENT].at = at;
+    return true;
+}
+
+/* A stall ends with the begin of the poll that finds something. That it does, is known when the poll has ended: samples
+ * that were taken in it said that it was a stall, and are told now. */
+static void samples_correct(struct sampler *s)
+{
+    struct log *log = thread_log;
+    uint64_t work = log ? log->stall.work : 0;
+    if (!work)
+        return;
+    log->stall.work = 0;
+    for (uint32_t i = s->recent_count; i-- > 0 && s->recent_count - i <= RECENT;) {
+        if (s->recent[i % RECENT].ticks < work)
+            return;
+        char *record = (char *)(s->writer.chunk + 1) + s->recent[i % RECENT].at;
+        struct sample_head *head = (void *)record;
+        if (head->state > MPIT_STATE_WORK)
+            __atomic_store_n(&head->state, MPIT_STATE_WORK, __ATOMIC_RELAXED);
+    }
+}
+
+/* Into the file with what there is, if that is possible now. */
+static void buffer_flush(struct sampler *s)
+{
+    if (!run_samples_flush(&book.run, &s->writer))
+        return;
+    s->recent_count = 0;
+    uint64_t lost = __atomic_load_n(&book.run.header->samples_lost, __ATOMIC_RELAXED);
+    if (lost != s->lost) { /* modules may have gone with them */
+        s->module_count = 0;
+        s->misses = UINT64_MAX;
+        s->lost = lost;
+    }
+}
+
+static uint64_t cpu_now(void)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0
+               ? (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec
+               : 0;
+}
+
+enum { FLUSHED_FROM = SAMPLE_BUFFER_BYTES / 2 };
+
+static void sample_take(struct sampler *s, uint32_t weight, const void *context)
+{
+    const struct thread_state *state = book_thread_state;
+    struct sample_taken taken = {.ticks = clock_now(), .weight = weight};
+    uint32_t call = state ? RELAXED_LOAD(&state->call) : 0;
+    uint64_t cpu = cpu_now(), spent = cpu > s->cpu_ns ? cpu - s->cpu_ns : 0, most = weight * s->period_ns;
+    samples_correct(s);
+    taken.head.state = (uint8_t)moment_state();
+    taken.head.call = (uint16_t)call;
+    taken.head.comm = call ? (uint16_t)RELAXED_LOAD(&state->comm) : 0;
+    spent = spent < most ? spent : most; /* the rest was before it was sampled */
+    taken.cpu_ns = spent < UINT32_MAX ? (uint32_t)spent : UINT32_MAX;
+    s->cpu_ns = cpu;
+    unsigned frames = unwind_stack(&s->unwinder, context, s->pcs, SAMPLE_FRAMES_MOST, &taken.flags);
+    if (s->writer.chunk->packed_bytes >= FLUSHED_FROM)
+        buffer_flush(s);
+    if (sample_write(s, &taken, frames))
+        return;
+    buffer_flush(s);
+    if (!sample_write(s, &taken, frames))
+        __atomic_fetch_add(&book.run.header->samples_lost, 1, __ATOMIC_RELAXED);
+}
+
+/* A timer of ours that was deleted while its signal was under way? They are never unmapped. */
+static bool is_samplers(const void *value)
+{
+    for (const struct sampler *s = __atomic_load_n(&made, __ATOMIC_ACQUIRE); s; s = s->made_before)
+        if (s == value)
+            return true;
+    return false;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    int error = errno, cancel = uncancelled();
+    struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
+    if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
+        sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
+    } else if (info->si_code != SI_TIMER || !is_samplers(info->si_value.sival_ptr)) {
+        pthread_setcancelstate(cancel, NULL);
+        errno = error;
+        shield_pass_on(number, info, context);
+        return;
+    }
+    pthread_setcancelstate(cancel, NULL);
+    errno = error;
+}
+
+/* ---- threads; the caller holds the lock */
+
+static struct sampler *sampler_make(void)
+{
+    struct sampler *s = idle;
+    if (s) {
+        idle = s->next;
+        return s;
+    }
+    if (streams == STREAMS_MOST)
+        return NULL;
+    s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (s == MAP_FAILED)
+        return NULL;
+    s->stream = streams;
+    s->writer.chunk = run_samples_open(&book.run, streams);
+    if (!s->writer.chunk) {
+        munmap(s, sizeof *s);
+        return NULL;
+    }
+    streams++;
+    s->made_before = made;
+    __atomic_store_n(&made, s, __ATOMIC_RELEASE);
+    return s;
+}
+
+/* A random part of the period: threads must not be sampled all at once, nor in step with what the program does. */
+static uint64_t phase_draw(uint64_t period_ns, int32_t tid)
+{
+    uint64_t x = clock_now() ^ ((uint64_t)tid << 32 | (uint32_t)tid);
+    x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (x >> 11) % period_ns + 1;
+}
+
+static void refusal_tell(const char *what)
+{
+    if (!refused)
+        native_say("mpit: a thread is not sampled: %s", what);
+    refused = true;
+}
+
+static uint64_t cpu_of(const struct sampled *thread)
+{
+    clockid_t clock;
+    struct timespec spent = {0};
+    if (pthread_getcpuclockid(thread->self, &clock) == 0)
+        clock_gettime(clock, &spent);
+    return (uint64_t)spent.tv_sec * NS_PER_SECOND + (uint64_t)spent.tv_nsec;
+}
+
+/* For a thread that has none, and so is in no handler that uses it. */
+static struct sampler *sampler_give(struct sampled *thread)
+{
+    struct sampler *s = sampler_make();
+    if (!s) {
+        refusal_tell("there is no memory for its samples within MPIT_BUFFER_LIMIT_BYTES");
+        return NULL;
+    }
+    unwind_open(&s->unwinder, thread->self);
+    s->misses = UINT64_MAX;
+    thread->spare = s;
+    s->cpu_ns = cpu_of(thread);
+    return s;
+}
+
+static bool timer_make(struct sampled *thread, struct sampler *s)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sampler_signal};
+    event.sigev_value.sival_ptr = s;
+    event._sigev_un._tid = thread->tid;
+    if (!s->has_timer && timer_create(CLOCK_MONOTONIC, &event, &s->timer) != 0) {
+        refusal_tell(strerror(errno));
+        return false;
+    }
+    s->has_timer = true;
+    return true;
+}
+
+static void timer_start(struct sampled *thread)
+{
+    struct sampler *s = thread->spare ? thread->spare : sampler_give(thread);
+    if (!s || !timer_make(thread, s))
+        return;
+    s->period_ns = NS_PER_SECOND / rate;
+    s->changed = true;
+    uint64_t first = phase_draw(s->period_ns, thread->tid);
+    struct itimerspec times = {
+        .it_interval = {.tv_sec = (time_t)(s->period_ns / NS_PER_SECOND),
+                        .tv_nsec = (long)(s->period_ns % NS_PER_SECOND)},
+        .it_value = {.tv_sec = (time_t)(first / NS_PER_SECOND), .tv_nsec = (long)(first % NS_PER_SECOND)}};
+    any = true;
+    __atomic_store_n(&thread->sampler, s, __ATOMIC_RELEASE);
+    timer_settime(s->timer, 0, &times, NULL);
+}
+
+/* A sample that is due, of a thread that cannot be interrupted just now, is still taken. */
+static void timer_pause(struct sampled *thread)
+{
+    static const struct itimerspec never = {.it_value = {.tv_sec = 0}};
+    if (thread->sampler)
+        timer_settime(thread->sampler->timer, 0, &never, NULL);
+}
+
+/* A signal that is under way then finds nothing to do. */
+static void timer_stop(struct sampled *thread)
+{
+    struct sampler *s = thread->sampler;
+    if (!s)
+        return;
+    timer_delete(s->timer);
+    s->has_timer = false;
+    __atomic_store_n(&thread->sampler, NULL, __ATOMIC_RELEASE);
+}
+
+bool sampler_is_guarded(void)
+{
+    return mpit_sampler_next != NULL;
+}
+
+static bool signal_take(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
+    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    if (sampler_signal)
+        return true;
+    if (!sampler_is_guarded())
+        return false;
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        sigdelset(&action.sa_mask, kept[i]);
+    for (int number = (SIGRTMIN + SIGRTMAX) / 2 + 4; number >= SIGRTMIN; number--) { /* not one of the ends */
+        if (shield_sigaction(number, NULL, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL ||
+            shield_sigaction(number, &action, NULL) != 0)
+            continue;
+        __atomic_store_n(&sampler_signal, number, __ATOMIC_RELEASE);
+        return true;
+    }
+    refusal_tell("the program uses all real-time signals");
+    return false;
+}
+
+static bool sampling(void)
+{
+    return running && chosen && rate && signal_take();
+}
+
+/* As it is to be now. */
+static void timers_set(void)
+{
+    for (struct sampled *thread = threads; thread; thread = thread->next) {
+        if (sampling())
+            timer_start(thread);
+        else if (running)
+            timer_pause(thread);
+        else
+            timer_stop(thread);
+    }
+    if (sampling())
+        __atomic_store_n(&book.run.header->samples_hz, rate, __ATOMIC_RELAXED);
+}
+
+/* ---- from outside */
+
+/* Where samples are going to be taken, the signal is kept from the program from the begin on: threads wait, and fill
+ * their masks, before MPI_Init, too. */
+__attribute__((constructor)) static void signal_take_early(void)
+{
+    if (sampler_is_wanted() && signal_take())
+        shield_always = true;
+}
+
+void sampler_thread_begin(void)
+{
+    struct sampled *self = &sampled_self;
+    if (self->listed)
+        return;
+    self->listed = true;
+    self->tid = (int32_t)syscall(SYS_gettid);
+    self->self = pthread_self();
+    int cancel = lock_take();
+    self->next = threads;
+    self->link = &threads;
+    if (threads)
+        threads->link = &self->next;
+    threads = self;
+    if (sampling())
+        timer_start(self);
+    lock_give(cancel);
+}
+
+void sampler_thread_end(void)
+{
+    struct sampled *self = &sampled_self;
+    if (!self->listed)
+        return;
+    self->listed = false;
+    int cancel = lock_take();
+    timer_stop(self);
+    *self->link = self->next;
+    if (self->next)
+        self->next->link = self->link;
+    self->link = NULL;
+    if (self->spare) {
+        self->spare->next = idle;
+        idle = self->spare;
+        self->spare = NULL;
+    }
+    lock_give(cancel);
+}
+
+/* There is a file that samples can go into, and the signal is kept from the program. */
+static bool is_possible(void)
+{
+    return run_has_file(&book.run) && sampler_is_guarded();
+}
+
+static bool rate_set(uint64_t hz)
+{
+    int cancel = lock_take();
+    bool good = !hz || !running || is_possible();
+    if (good) {
+        rate = hz;
+        timers_set();
+    }
+    lock_give(cancel);
+    return good;
+}
+
+static const char *ranks_asked(void)
+{
+    const char *text = getenv("MPIT_SAMPLE_RANKS");
+    return text && text[0] && rank_list_is_good(text) ? text : NULL;
+}
+
+bool sampler_begin(void)
+{
+    const char *ranks = ranks_asked();
+    bool possible = is_possible();
+    int cancel = lock_take();
+    running = true;
+    chosen = !ranks || rank_list_has(ranks, run_rank(book.run.header));
+    uint64_t asked = knob_load(KNOB_SAMPLE_HZ);
+    if (!possible)
+        knob_store(KNOB_SAMPLE_HZ, 0); /* what is read is what is done, as of mpit_trace */
+    rate = possible ? asked : 0;
+    knobs_sampler = rate_set;
+    log_thread_begun = sampler_thread_begin;
+    log_thread_ending = sampler_thread_end;
+    log_forked = sampler_fork_child;
+    timers_set();
+    lock_give(cancel);
+    return possible || !asked;
+}
+
+void sampler_ranked(int rank)
+{
+    const char *ranks = ranks_asked(), *text = getenv("MPIT_SAMPLE_RANKS");
+    if (!ranks && text && text[0] && rank == 0)
+        native_say(
+            "mpit: MPIT_SAMPLE_RANKS=%.100s cannot be used: it names no ranks; allowed are lists such as 0,4-7,12-. "
+            "All ranks are sampled.",
+            text);
+    bool now = !ranks || rank_list_has(ranks, rank);
+    int cancel = lock_take();
+    if (now != chosen) {
+        chosen = now;
+        timers_set();
+    }
+    lock_give(cancel);
+}
+
+bool sampler_any(void)
+{
+    return __atomic_load_n(&any, __ATOMIC_ACQUIRE);
+}
+
+void sampler_end(void)
+{
+    int cancel = lock_take();
+    running = false;
+    timers_set();
+    lock_give(cancel);
+}
+
+void sampler_fork_child(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    lock = fresh; /* another thread of the parent's may have had it */
+    running = false;
+    rate = 0;
+    threads = NULL;
+    idle = NULL;
+    sampled_self = (struct sampled){.tid = 0};
+}

@@ -1,0 +1,177 @@
+/*
+ * The program's own dealings with signals. It may fill its masks, wait for all signals, and set the handlers of all of
+ * them: the sampler's is left out of that, and what the program says about it is only remembered.
+ */
+#define _GNU_SOURCE
+#include "sampler/behind.h"
+#include "gate.h"
+#include "sampler/shield.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include <unistd.h>
+
+extern int __xpg_sigpause(int number); /* what <signal.h> calls sigpause */
+
+BEHIND(pause)
+BEHIND(sigsuspend)
+BEHIND(__xpg_sigpause)
+BEHIND(sigwait)
+BEHIND(sigwaitinfo)
+BEHIND(sigtimedwait)
+BEHIND(pthread_sigmask)
+BEHIND(sigprocmask)
+BEHIND(sigaction)
+BEHIND(signal)
+BEHIND(sysv_signal)
+BEHIND(__sysv_signal)
+BEHIND(sigset)
+BEHIND(sigignore)
+BEHIND(signalfd)
+
+extern sighandler_t __sysv_signal(int number, sighandler_t handler); /* signal() of programs in strict C */
+
+/* They end when a handler has run, which must be one of the program's. */
+GUARD(pause);
+int pause(void)
+{
+    SHIELDED_CALL(int, shield_up(), behind_pause()());
+}
+
+GUARD(sigsuspend);
+int sigsuspend(const sigset_t *mask)
+{
+    sigset_t copy;
+    return behind_sigsuspend()(sampler_is_on() ? shield_with(mask, &copy) : mask);
+}
+
+/* It waits under the thread's mask without that one signal. */
+GUARD(__xpg_sigpause);
+int __xpg_sigpause(int number)
+{
+    SHIELDED_CALL(int, shield_up(), behind___xpg_sigpause()(number));
+}
+
+GUARD(sigwait);
+int sigwait(const sigset_t *restrict set, int *restrict number)
+{
+    sigset_t copy;
+    return behind_sigwait()(shield_without(set, &copy), number);
+}
+
+GUARD(sigwaitinfo);
+int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+    sigset_t copy;
+    int result;
+    SHIELDED(shield_up(), result, behind_sigwaitinfo()(shield_without(set, &copy), info));
+    return result;
+}
+
+GUARD(sigtimedwait);
+int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
+{
+    sigset_t copy;
+    int result;
+    SHIELDED(shield_up(), result, behind_sigtimedwait()(shield_without(set, &copy), info, timeout));
+    return result;
+}
+
+GUARD(pthread_sigmask);
+int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+    sigset_t copy;
+    return behind_pthread_sigmask()(how, how == SIG_UNBLOCK ? set : shield_without(set, &copy), old);
+}
+
+GUARD(sigprocmask);
+int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+    sigset_t copy;
+    return behind_sigprocmask()(how, how == SIG_UNBLOCK ? set : shield_without(set, &copy), old);
+}
+
+int shield_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    return behind_sigaction()(number, action, old);
+}
+
+static struct sigaction wished; /* for the sampler's signal; its begin is SIG_DFL */
+
+static bool is_samplers(int number)
+{
+    return number && number == __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
+}
+
+GUARD(sigaction);
+int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old)
+{
+    if (!is_samplers(number))
+        return behind_sigaction()(number, action, old);
+    struct sigaction before = wished;
+    if (action)
+        wished = *action;
+    if (old)
+        *old = before;
+    return 0;
+}
+
+/* The signal came from elsewhere: as if the program had it for itself. */
+void shield_pass_on(int number, siginfo_t *info, void *context)
+{
+    struct sigaction action = wished;
+    if (action.sa_flags & SA_SIGINFO) {
+        action.sa_sigaction(number, info, context);
+    } else if (action.sa_handler == SIG_DFL) {
+        struct sigaction none = {.sa_handler = SIG_DFL};
+        behind_sigaction()(number, &none, NULL);
+        raise(number);
+    } else if (action.sa_handler != SIG_IGN) {
+        action.sa_handler(number);
+    }
+}
+
+static sighandler_t wish(sighandler_t handler)
+{
+    sighandler_t before = wished.sa_handler;
+    wished = (struct sigaction){.sa_handler = handler};
+    return before;
+}
+
+GUARD(signal);
+sighandler_t signal(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind_signal()(number, handler);
+}
+
+GUARD(sysv_signal);
+sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind_sysv_signal()(number, handler);
+}
+
+GUARD(__sysv_signal);
+sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind___sysv_signal()(number, handler);
+}
+
+GUARD(sigset);
+sighandler_t sigset(int number, sighandler_t handler)
+{
+    return is_samplers(number) ? wish(handler) : behind_sigset()(number, handler);
+}
+
+GUARD(sigignore);
+int sigignore(int number)
+{
+    return is_samplers(number) ? (wish(SIG_IGN), 0) : behind_sigignore()(number);
+}
+
+GUARD(signalfd);
+int signalfd(int fd, const sigset_t *set, int flags)
+{
+    sigset_t copy;
+    return behind_signalfd()(fd, shield_without(set, &copy), flags);
+}

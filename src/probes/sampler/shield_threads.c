@@ -1,0 +1,197 @@
+/*
+ * Threads that the program starts are sampled from their begin, also those that never call MPI. Those that MPI starts
+ * inside of its own calls are not: they are no part of the program. A signal to the process (kill, alarm) goes to the
+ * main thread if that can take it, and else to any; and a thread for which the sampler's signal is pending while it has
+ * no processor is one that cannot. So that it does not come to MPI's threads then, where the program's handler has
+ * never been, these begin with all signals blocked, which waits for the main thread.
+ *
+ * And objects that go from where they were: what the unwinder knows of that place does not hold any more.
+ */
+#define _GNU_SOURCE
+#include "sampler/behind.h"
+#include "registry/book.h"
+#include "gate.h"
+#include "sampler/sampler.h"
+#include "sampler/shield.h"
+#include "sampler/unwinder.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+
+BEHIND(pthread_create)
+BEHIND(thrd_create)
+BEHIND(pthread_attr_setsigmask_np)
+BEHIND(dlclose)
+
+struct start {
+    union {
+        void *(*posix)(void *);
+        thrd_start_t standard;
+    } routine;
+    void *argument;
+    bool internal;
+};
+
+static __thread bool internal __attribute__((tls_model("initial-exec"))); /* to MPI, and so are those that it starts */
+
+static pthread_key_t end_key;
+static bool has_key;
+
+static void thread_end(void *value)
+{
+    (void)value;
+    sampler_thread_end();
+}
+
+static void key_make(void)
+{
+    has_key = pthread_key_create(&end_key, thread_end) == 0;
+}
+
+static struct start thread_begin(void *value)
+{
+    struct start start = *(struct start *)value;
+    free(value);
+    internal = start.internal;
+    if (!internal && pthread_setspecific(end_key, &has_key) == 0)
+        sampler_thread_begin();
+    return start;
+}
+
+static void *posix_run(void *value)
+{
+    struct start start = thread_begin(value);
+    return start.routine.posix(start.argument);
+}
+
+static int standard_run(void *value)
+{
+    struct start start = thread_begin(value);
+    return start.routine.standard(start.argument);
+}
+
+bool sampler_is_wanted(void)
+{
+    return getenv("MPIT_SAMPLE_HZ") != NULL && !getenv("MPIT_DISABLE");
+}
+
+static bool wanted(void)
+{
+    return shield_always || __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
+}
+
+static bool inside_mpi(void)
+{
+    return book_thread_state && RELAXED_LOAD(&book_thread_state->call);
+}
+
+/*
+ * MPI calls the program: operations, attributes, error handlers. What these start is the program's, from whatever
+ * library it comes; MPI's own threads run functions of its own libraries, and of those that it stands on.
+ */
+static bool is_of_mpi(const void *routine)
+{
+    static const char *const names[] = {
+        "libmpi.",   "libmpi_",  "libmpich",  "libopen-rte.", "libopen-pal.", "libmca_",        "mca_",
+        "libpmi.",   "libpmi2.", "libpmix.",  "libprrte.",    "libevent",     "libfabric.",     "libucp.",
+        "libucs.",   "libuct.",  "libucm.",   "libucc.",      "libpsm",       "libhwloc.",      "libibverbs.",
+        "librdmacm", "libmlx",   "libefa.",   "libhcoll.",    "libocoms.",    "libsharp",       "libxpmem.",
+        "libcxi.",   "libcuda.", "libnvidia", "libhsa-",      "libze_",       "libinfinipath.",
+    };
+    struct dl_find_object found;
+    if (!unwind_works() || _dl_find_object((void *)(uintptr_t)routine, &found) != 0)
+        return true; /* nothing is known of it */
+    const char *name = found.dlfo_link_map->l_name, *slash = strrchr(name, '/');
+    name = slash ? slash + 1 : name;
+    bool is = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        is |= strncmp(name, names[i], strlen(names[i])) == 0;
+    return is;
+}
+
+/* All but those that a thread brings upon itself. */
+static bool signals_block(sigset_t *old)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t all;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        sigdelset(&all, own[i]);
+    return pthread_sigmask(SIG_BLOCK, &all, old) == 0;
+}
+
+/* NULL: the thread begins as if we were not there. */
+static struct start *start_make(const void *routine, void *argument)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!wanted())
+        return NULL;
+    pthread_once(&once, key_make);
+    struct start *start = has_key ? malloc(sizeof *start) : NULL;
+    if (start)
+        *start = (struct start){.argument = argument, .internal = internal || (inside_mpi() && is_of_mpi(routine))};
+    return start;
+}
+
+/* `result` of the call that starts it: 0 if it runs, and has `start`. */
+#define STARTED(start, result, call)                                                                                   \
+    do {                                                                                                               \
+        sigset_t old;                                                                                                  \
+        bool blocked = (start)->internal && signals_block(&old);                                                       \
+        result = (call);                                                                                               \
+        if (blocked)                                                                                                   \
+            pthread_sigmask(SIG_SETMASK, &old, NULL);                                                                  \
+        if (result)                                                                                                    \
+            free(start);                                                                                               \
+    } while (0)
+
+GUARD(pthread_create);
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*routine)(void *),
+                   void *restrict argument)
+{
+    int error;
+    struct start *start = start_make((const void *)(uintptr_t)routine, argument);
+    if (!start)
+        return behind_pthread_create()(thread, attributes, routine, argument);
+    start->routine.posix = routine;
+    STARTED(start, error, behind_pthread_create()(thread, attributes, posix_run, start));
+    return error;
+}
+
+/* The C library's own does not come to pthread_create. */
+GUARD(thrd_create);
+int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+    int error;
+    struct start *start = start_make((const void *)(uintptr_t)routine, argument);
+    if (!start)
+        return behind_thrd_create()(thread, routine, argument);
+    start->routine.standard = routine;
+    STARTED(start, error, behind_thrd_create()(thread, standard_run, start));
+    return error;
+}
+
+GUARD(pthread_attr_setsigmask_np);
+int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
+{
+    sigset_t copy;
+    return behind_pthread_attr_setsigmask_np()(attributes, shield_without(set, &copy));
+}
+
+/* That of another library may say success by another number. */
+__attribute__((constructor)) static void others_pass(void)
+{
+    PASS_OTHERS(thrd_create);
+}
+
+GUARD(dlclose);
+int dlclose(void *handle)
+{
+    int result = behind_dlclose()(handle);
+    unwind_forget_all();
+    return result;
+}

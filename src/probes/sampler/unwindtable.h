@@ -1,0 +1,26 @@
+/*
+ * Unwind tables: from a program counter to the row that holds there. unwinder.h says from where this is.
+ */
+#ifndef MPIT_PROBES_UNWINDTABLE_H
+#define MPIT_PROBES_UNWINDTABLE_H
+
+#include "sampler/unwinder.h"
+
+#include <stddef.h>
+
+/* Bytes that are read one after the other; `at` is NULL when more was asked for than there is. */
+struct bytes {
+    const uint8_t *at, *end;
+};
+
+uint64_t bytes_number(struct bytes *bytes, size_t size); /* little endian */
+int64_t bytes_signed(struct bytes *bytes, size_t size);
+uint64_t bytes_uleb(struct bytes *bytes);
+int64_t bytes_sleb(struct bytes *bytes);
+
+enum unwind_result { UNWIND_FOUND, UNWIND_NONE, UNWIND_SIGNAL_FRAME };
+
+/* Makes unwinder->row what holds at `pc`; uses `initial` and `states`. NONE: no table leads out of there. */
+enum unwind_result unwind_row_find(struct unwinder *unwinder, uint64_t pc);
+
+#endif

@@ -1,0 +1,491 @@
+#define _GNU_SOURCE
+#include "thread/log.h"
+
+#include "base/cancel.h"
+#include "fabric/fabric.h"
+#include "counters/counters.h"
+#include "handles/moment.h"
+#include "thread/raising.h"
+#include "settings/tracing.h"
+#include "umq/umq.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__thread struct log *thread_log __attribute__((tls_model("initial-exec")));
+bool recorder_on;
+uint8_t call_modes[CALL_COUNT];
+bool counters_wanted;
+uint64_t (*log_call_begins)(struct log *log);
+void (*log_call_returned)(struct log *log, unsigned kind, uint64_t now);
+void (*log_call_ended)(struct log *log, const struct event *call);
+void (*log_counting_ends)(struct log *log);
+void (*log_turned)(struct log *log);
+void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
+
+static struct log *idle_logs; /* of threads that have ended; under logs_lock */
+static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t thread_end_key;
+
+/* So many threads have a stream of events each, which is a location of the trace; those that come later go on with the
+ * stream of one that has ended, since each stream has a buffer. */
+enum { STREAMS_MOST = 64 };
+
+/* What the call kept that was left by a jump, or with its thread. It is no call around the next one. */
+static void call_forget(struct log *log)
+{
+    RELAXED_STORE(&log->below, false);
+    RELAXED_STORE(&log->innermost, 0);
+    __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
+    stall_forget(log);
+    fabric_forget(log);
+    log->freeing = NULL;
+    log->freeing_handle = 0;
+    log->freeing_object = (struct accessed){0};
+}
+
+/* A thread ends. Its tallies stay, and a later thread gets its log. The thread may have ended inside of a call: the log
+ * forgets that call. Cancellation is off here: a cancel could lose the log, and what the thread returns. */
+static void thread_end(void *value)
+{
+    struct log *log = value;
+    int cancel = cancel_hold();
+    if (log_thread_ending)
+        log_thread_ending();
+    if (log->counting)
+        log_counting_ends(log);
+    thread_log = NULL;
+    book_thread_state = NULL;
+    uint64_t now = clock_now();
+    moment_thread_end(&log->own, now);
+    __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
+    log->entered = 0;
+    if (log->innermost && !log->below && log->chunk)
+        backlog_repair(log);
+    fabric_flush(log);
+    call_forget(log);
+    log->scratch_lent = 0;
+    __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&logs_lock);
+    log->next = idle_logs;
+    idle_logs = log;
+    pthread_mutex_unlock(&logs_lock);
+    cancel_release(cancel);
+}
+
+static bool key_made;
+
+static void key_make(void)
+{
+    key_made = pthread_key_create(&thread_end_key, thread_end) == 0;
+}
+
+static bool stream_may_begin(void)
+{
+    return __atomic_load_n(&book.run.header->traced, __ATOMIC_ACQUIRE) != TRACED_NOT &&
+           __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED) < STREAMS_MOST && run_has_room(&book.run);
+}
+
+static struct log *log_take_idle(void)
+{
+    pthread_mutex_lock(&logs_lock);
+    struct log *log = stream_may_begin() ? NULL : idle_logs;
+    if (log)
+        idle_logs = log->next;
+    pthread_mutex_unlock(&logs_lock);
+    if (log) {
+        moment_thread_return(&log->own);
+        log->own.record->tid = (int32_t)syscall(SYS_gettid);
+        __atomic_store_n(&log->own.record->end_ticks, 0, __ATOMIC_RELAXED);
+    }
+    return log;
+}
+
+static struct log *log_make(void)
+{
+    struct log *log = calloc(1, sizeof *log);
+    if (!log || !book_ledger_open(&log->own, (int)syscall(SYS_gettid))) {
+        free(log);
+        return NULL;
+    }
+    log->state = &log->own.record->state;
+    accessed_open(&log->window);
+    accessed_open(&log->file);
+    log->sampling = 1;
+    log->stall.patience = PATIENCE_LEAST;
+    log->stall.left = PATIENCE_LEAST;
+    log->sample_random = (uint64_t)log->own.index * 2 + UINT64_C(0x9e3779b97f4a7c15);
+    log_turn(log);
+    return log;
+}
+
+struct log *log_attach(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static __thread bool attaching, refused;
+    if (refused || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
+        return NULL;
+    if (attaching) {
+        run_lost(&book.run, LOSS_REENTERED, 1);
+        return NULL;
+    }
+    attaching = true; /* an allocator that calls MPI must not come back here */
+    pthread_once(&once, key_make);
+    struct log *log = log_take_idle();
+    if (!log)
+        log = log_make();
+    if (log) {
+        pthread_setspecific(thread_end_key, log);
+        book_thread_state = log->state;
+        thread_log = log;
+        if (log_thread_begun)
+            log_thread_begun();
+    } else {
+        refused = true; /* counted; memory does not come back */
+    }
+    attaching = false;
+    return log;
+}
+
+void *log_map(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED)
+        return memory;
+    run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    return NULL;
+}
+
+/* `capacity` is what was asked for, without what is spare. */
+static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t capacity)
+{
+    log->chunk = chunk;
+    backlog_begin(log);
+    moment_buffer_make(&log->own, capacity);
+    __atomic_store_n(&log->own.buffer, chunk, __ATOMIC_RELEASE);
+}
+
+/* Where nothing else can be had: events are counted and fall into this place. */
+static void buffer_set_none(struct log *log)
+{
+    log->bufferless = true;
+    __atomic_store_n(&log->own.buffer, NULL, __ATOMIC_RELEASE);
+    log->cursor = &log->nowhere;
+    log->limit = &log->nowhere + 1;
+}
+
+void log_turn(struct log *log)
+{
+    if (log->chunk) {
+        backlog_turn(log);
+        return;
+    }
+    bool traced = knob_load(KNOB_TRACE) != 0;
+    uint64_t capacity = traced ? TRACE_BUFFER_EVENTS : knob_load(KNOB_FLIGHT_EVENTS);
+    struct chunk_header *ring = NULL;
+    /* one that could not be had is not asked for again, but once for each time that the trace is switched on */
+    bool asked = log->bufferless && (!traced || log->backlog.failed == tracing_number());
+    if (traced)
+        log->backlog.failed = tracing_number();
+    if (capacity && !asked)
+        ring = run_ring_open(&book.run, log->own.index, (uint32_t)(capacity + (traced ? 0 : RING_SPARE)));
+    if (!ring) {
+        buffer_set_none(log);
+        return;
+    }
+    log->backlog.failed = 0;
+    log->bufferless = false;
+    buffer_set(log, ring, capacity);
+}
+
+void *log_scratch(struct log *log, size_t bytes)
+{
+    if (bytes <= log->scratch_bytes)
+        return log->scratch;
+    size_t size = 4096;
+    while (size < bytes && size < SCRATCH_KEPT)
+        size *= 2;
+    if (size < bytes)
+        size = (bytes + 4095) / 4096 * 4096;
+    void *memory = log_map(size);
+    if (!memory)
+        return NULL;
+    log_scratch_release(log);
+    log->scratch = memory;
+    log->scratch_bytes = size;
+    __atomic_fetch_add(&book.run.passing_bytes, size, __ATOMIC_RELAXED);
+    return memory;
+}
+
+void log_scratch_release(struct log *log)
+{
+    if (log->scratch)
+        munmap(log->scratch, log->scratch_bytes);
+    __atomic_fetch_sub(&book.run.passing_bytes, log->scratch_bytes, __ATOMIC_RELAXED);
+    log->scratch = NULL;
+    log->scratch_bytes = 0;
+}
+
+static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_out)
+{
+    union {
+        struct event_extension extension;
+        struct event event;
+    } more = {.extension = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out}};
+    log_commit(log, &more.event);
+}
+
+/* A handler on a stack of its own lies anywhere. */
+static bool on_signal_stack(void)
+{
+    stack_t stack;
+    return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
+
+/* The stack grows downwards: what is really called from inside lies below. */
+bool log_may_nest(struct log *log, uintptr_t here)
+{
+    if (here >= log->innermost && !on_signal_stack()) {
+        if (!log->below && log->chunk)
+            backlog_repair(log);
+        call_forget(log);
+        return true;
+    }
+    if (!log->below)
+        run_lost(&book.run, LOSS_REENTERED, 1);
+    return log->below;
+}
+
+/* A callback of mpit's own events runs behind its call's event: then there is none around. */
+void probe_nest(struct probe *probe, struct log *log)
+{
+    if (log->state->call == CALL_NONE) {
+        stall_call_begin(&log->stall);
+        return;
+    }
+    moment_nest(&log->own, log->state->since);
+    probe->outer = *log->state;
+}
+
+/* A number below n, of a xorshift generator: calls must not be drawn in step with the program's loops. */
+static uint64_t sample_draw(struct log *log, uint64_t n)
+{
+    uint64_t x = log->sample_random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    log->sample_random = x;
+    return (uint64_t)(((unsigned __int128)x * n) >> 64);
+}
+
+/* How often the time of the call that begins counts. Of each lot of N calls one is timed, whichever is drawn. */
+static uint64_t sample_next(struct log *log)
+{
+    uint64_t n = RELAXED_LOAD(&knob_sampling), drawn;
+    if (log->sampling != n) {
+        drawn = n ? sample_draw(log, n) : 0;
+        log->sampling = n;
+        log->sample_wait = n ? drawn + 1 : UINT64_MAX;
+        log->sample_rest = n ? n - 1 - drawn : 0;
+    }
+    if (n == 1)
+        return 1;
+    if (n == 0 || --log->sample_wait)
+        return 0;
+    drawn = sample_draw(log, n);
+    log->sample_wait = log->sample_rest + drawn + 1;
+    log->sample_rest = n - 1 - drawn;
+    return n;
+}
+
+void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+{
+    struct log *log = probe->log;
+    probe->begin = probe->weight = 0;
+    probe->outer.call = CALL_NONE;
+    if (probe->mode & MODE_QUIET)
+        return; /* whoever calls is where it was */
+    if (probe->outer_here)
+        probe_nest(probe, log);
+    else
+        stall_call_begin(&log->stall);
+    bool counted = (probe->mode & MODE_COUNTERS) && probe->outer.call == CALL_NONE;
+    uint64_t begin = counted ? log_call_begins(log) : 0;
+    probe->weight = sample_next(log);
+    if (probe->weight)
+        probe->begin = counted ? begin : clock_now();
+    state_set(log->state, kind, comm, peer, probe->begin);
+}
+
+void probe_leave_mode(const struct probe *probe, struct view *view, int result, struct event event, uint64_t bytes_out)
+{
+    uint64_t duration = 0;
+    if (probe->mode & MODE_QUIET)
+        return;
+    event.begin = cell_load(&probe->log->own.tally.end); /* the last time that is known */
+    if (probe->weight) {
+        event.begin = probe->begin;
+        duration = clock_now() - probe->begin;
+    }
+    event.kind |= log_failed(probe->log, result);
+    enum fold_shape shape = (enum fold_shape)call_table[event_kind(&event)].fold;
+    bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
+    probe_leave_rare(probe, bound ? view : NULL, event, duration, bytes_out);
+}
+
+void log_end_now(struct log *log)
+{
+    uint64_t now = clock_now();
+    if (log->state->call != CALL_NONE)
+        moment_inner_end(&log->own, now);
+    cell_store(&log->own.tally.end, now);
+}
+
+void log_passed(struct log *log, enum call kind, int requests)
+{
+    struct event event = {.begin = clock_now(), .kind = EVENT_PASSED, .peer = requests};
+    if (log->state->call != CALL_NONE) {
+        event.kind |= EVENT_NESTED;
+        moment_inner_end(&log->own, event.begin);
+    }
+    fold_passed(&log->own.tally, &event);
+    log_commit(log, &event);
+    log->raised_count = 0; /* as raise_call does */
+    log->raised_by = kind;
+}
+
+/* What was below the call. */
+static void below_commit(struct log *log, struct view *view, const struct fabric_records *below)
+{
+    struct comm_tally *comm = view ? &view->tally : NULL;
+    fold_fabric_call(&log->own.tally, comm, &below->fabric);
+    log_commit(log, &below->fabric);
+    if (!below->transfers.kind || !comm)
+        return;
+    fold_transfers(comm, &below->transfers);
+    log_commit(log, &below->transfers);
+}
+
+/* More records stand behind its event, or tables are changed behind it. Then who does that calls raise_finish. */
+static bool call_goes_on(enum fold_shape shape)
+{
+    return shape == FOLD_COMPLETION || shape == FOLD_START || shape == FOLD_SENDRECV || shape == FOLD_COMM ||
+           shape == FOLD_RMA || shape == FOLD_IO;
+}
+
+void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
+                      uint64_t bytes_out)
+{
+    struct log *log = probe->log;
+    const struct thread_state *outer = &probe->outer;
+    const struct call_description *call = &call_table[event_kind(&event)];
+    struct event_extension more = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out};
+    bool counted = log->counting && outer->call == CALL_NONE;
+    if (counted)
+        log_call_returned(log, event_kind(&event), event.begin + duration);
+    event.comm = view ? (uint16_t)view->slot : 0;
+    if (outer->call != CALL_NONE) {
+        event.kind |= EVENT_NESTED;
+        moment_inner_end(&log->own, event.begin + duration);
+    }
+    bool message = call->fold == FOLD_SEND || call->fold == FOLD_RECV || call->fold == FOLD_SENDRECV;
+    if (message && duration > RELAXED_LOAD(&knob_timeout_ticks))
+        event.kind |= EVENT_TIMEOUT;
+    event.duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE;
+    if (duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX)
+        event.kind |= EVENT_WIDE;
+    else if (call->fold == FOLD_COLL)
+        event.tag = (int32_t)bytes_out;
+    if (RELAXED_LOAD(&knob_attendants))
+        umq_watches_look((enum fold_shape)call->fold, &event);
+    struct event stalled;
+    bool stall = log->stall.times && outer->call == CALL_NONE && stall_end(log, probe, &event, duration, &stalled);
+    if (stall)
+        fold_stall_time(log->own.tally.cells, &stalled);
+    struct fabric_records below = {.fabric = {.kind = 0}};
+    if (log->fabric && outer->call == CALL_NONE)
+        fabric_call_end(log, &event, duration, &below);
+    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
+    if (object_cells_wanted() && view && (call->fold == FOLD_RMA || call->fold == FOLD_IO))
+        object_cells_add(call->fold == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &event, duration * probe_weight(probe));
+    log_commit(log, &event);
+    if (event.kind & EVENT_WIDE)
+        extension_commit(log, duration, bytes_out);
+    if (stall) {
+        fold_stall_share(&log->own.tally, view ? &view->tally : NULL, &stalled);
+        log_commit(log, &stalled);
+    }
+    if (below.fabric.kind)
+        below_commit(log, view, &below);
+    if (counted)
+        log_call_ended(log, &event);
+    if (RELAXED_LOAD(&listeners)) {
+        raise_call(log, view, &event, duration, bytes_out);
+        if (stall)
+            raise_stall(log, view, &stalled);
+    }
+    if (outer->call != CALL_NONE) {
+        state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
+    } else {
+        __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
+    }
+    if (!call_goes_on((enum fold_shape)call->fold))
+        raise_finish(log);
+}
+
+HOT void record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
+{
+    struct event_extension more = {.kind = RECORD_EXTENSION, .bytes_out = bytes_out};
+    event->comm = view ? (uint16_t)view->slot : 0;
+    bool collective = event_kind(event) == RECORD_COLL_DONE;
+    if (collective && bytes_out > INT32_MAX)
+        event->kind |= EVENT_WIDE;
+    else if (collective)
+        event->tag = (int32_t)bytes_out;
+    if (view)
+        fold_record(&log->own.tally, &view->tally, event, &more);
+    if (event_kind(event) == RECORD_IO_DONE && object_cells_wanted())
+        object_cells_add(OBJECT_FILE, event, 0);
+    log_commit(log, event);
+    if (event->kind & EVENT_WIDE)
+        extension_commit(log, 0, bytes_out);
+}
+
+static __attribute__((noinline)) void record_heard(struct log *log, struct view *view, struct event *event,
+                                                   uint64_t bytes_out)
+{
+    record(log, view, event, bytes_out);
+    if (view)
+        raise_record(log, view, event, bytes_out);
+    if (event_kind(event) == RECORD_RECEIVE) /* the last of its call */
+        raise_finish(log);
+}
+
+void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out)
+{
+    if (__builtin_expect(RELAXED_LOAD(&listeners) != 0, 0))
+        record_heard(log, view, event, bytes_out);
+    else
+        record(log, view, event, bytes_out);
+}
+
+/* The child of a fork shares the parent's mapping: it must not write there. */
+static void fork_child(void)
+{
+    __atomic_store_n(&recorder_on, false, __ATOMIC_RELAXED);
+    book.run.detached = true;
+    thread_log = NULL;
+    book_thread_state = NULL;
+    if (key_made)
+        pthread_setspecific(thread_end_key, NULL); /* the end of this thread is not the parent's */
+    if (log_forked)
+        log_forked();
+}
+
+void log_fork_prepare(void)
+{
+    pthread_atfork(NULL, NULL, fork_child);
+}

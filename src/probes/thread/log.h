@@ -1,0 +1,443 @@
+/*
+ * A thread's log: where its wrappers emit events. The hot path is in this file.
+ *
+ *   thread_log ──> log ── own ──> cells of the thread, its ledger in the book  (aggregate/registry/book.h)
+ *                   │ ├── cache[handle] ──> view ──> cells of the thread for a communicator
+ *                   │ └── cursor .. limit ──> place for the next event in the run file
+ *                   └──── state ──> what the thread is doing, in the run file
+ *
+ * Who may run with whom: a log belongs to its thread. `state`, the cells and the events are read by anyone at any time.
+ *
+ * A signal handler of the program may interrupt the recorder and call MPI. The log has a mark for that:
+ *
+ *     innermost == 0                outside of MPI
+ *     innermost != 0, not below     in the recorder: a call that finds this passes, and is counted as lost (reentered)
+ *     innermost != 0, below         in the library: what callbacks and signal handlers call is recorded as nested
+ */
+#ifndef MPIT_PROBES_LOG_H
+#define MPIT_PROBES_LOG_H
+
+#include "thread/backlog.h"
+#include "registry/book.h"
+#include "clock/clock.h"
+#include "handles/instance.h"
+#include "settings/knobs.h"
+#include "base/linkage.h"
+#include "native.h"
+#include "handles/objectcells.h"
+#include "progress/stall.h"
+
+enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
+
+struct fabric;
+
+/* What a split operation on a file was asked to transfer. */
+enum { SPLITS_KEPT = 4 };
+struct split_asked {
+    uint64_t handle, bytes;
+};
+
+struct log {
+    struct ledger own;
+    struct thread_state *state;
+    struct event *cursor, *limit;
+    MPI_Datatype type; /* the last predefined one, and its size */
+    uint32_t type_bytes;
+    struct chunk_header *chunk; /* the buffer, a ring */
+    bool bufferless;            /* there is no memory for one, or none is wanted */
+    struct log *next;           /* in the list of logs that wait for a new thread */
+    struct request *spare;      /* requests to use again (request.h) */
+    uint32_t spare_count;
+    struct request *displaced; /* whose end will not be seen, as the call that is being left has shown */
+    struct event unkept[2];    /* what that call has posted without memory to keep it */
+    uint32_t unkept_count;
+    void *scratch; /* arrays of completion calls */
+    size_t scratch_bytes;
+    uintptr_t innermost;           /* how far down the stack the innermost call's wrapper reaches; 0: in no call */
+    bool below;                    /* that call is in the library, and not in the recorder */
+    uintptr_t entered;             /* where a wrapper was called whose call begins in a function of its own; 0: there */
+    uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked (0: no */
+    uint64_t told_events;          /* clock was read); how many records there were behind it */
+    struct view *freeing;          /* the communicator that a call is freeing: callbacks may still use it */
+    struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
+    uint32_t raised_count, raised_room;
+    enum call raised_by;
+    int error;                         /* what the last call that failed returned */
+    uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */
+    uint64_t sample_wait;              /* calls until the next one that is, this one included; UINT64_MAX: none is */
+    uint64_t sample_rest;              /* calls behind that one which belong to its lot */
+    uint64_t sample_random;            /* state of the draw */
+    uint32_t scratch_lent;             /* calls that are not recorded, whose arrays lie in the scratch */
+    struct accessed_last window, file; /* of the thread's last calls on one */
+    struct stall stall;                /* how the call that it is in gets on */
+    struct fabric *fabric;             /* what it does below MPI; NULL: nothing that was watched */
+    struct event nowhere;              /* the buffer of a log that has none */
+    struct counting *counting;         /* its counters (counters.c); NULL: they are not read */
+    struct backlog backlog;            /* of the buffer: what is on its way into the trace */
+    /* seldom looked at: what stands above stays together */
+    uint64_t freeing_handle;                /* the window or file that a call is freeing, */
+    struct accessed freeing_object;         /* which the book has forgotten by then */
+    struct split_asked splits[SPLITS_KEPT]; /* the thread's last ones that have not ended */
+};
+
+/*
+ * How the calls of a kind are recorded, if not as usual. A wrapper looks once, when it begins, so that a switch by
+ * another thread concerns whole calls; written by the switchboard.
+ */
+enum call_mode {
+    MODE_QUIET = 1,    /* not at all: only what is needed later goes on (requests, communicators, windows, files) */
+    MODE_UNTIMED = 2,  /* one of several is timed, or none */
+    MODE_COUNTERS = 4, /* counters are read around it (counters.h) */
+};
+
+extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
+/* Somebody asks for counters: calls have MODE_COUNTERS. */
+extern LIBRARY_LOCAL bool counters_wanted;
+/* An outermost call begins (gives the time when it does), and its event is written; NULL: nobody reads counters. */
+extern LIBRARY_LOCAL uint64_t (*log_call_begins)(struct log *log);
+extern LIBRARY_LOCAL void (*log_call_ended)(struct log *log, const struct event *call);
+/* A thread ends that reads them. */
+extern LIBRARY_LOCAL void (*log_counting_ends)(struct log *log);
+
+extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
+extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Finalize, not in a forked child */
+
+/* The calling thread's log; NULL when nothing is recorded. */
+struct log *log_attach(void);
+/* Called when a buffer begins again; NULL: nobody. */
+extern LIBRARY_LOCAL void (*log_turned)(struct log *log);
+/* A thread calls MPI for the first time, and ends; and this is the child of a fork. NULL: nobody. */
+extern LIBRARY_LOCAL void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
+/* A piece of the event buffer is full (or that was never there): goes on to the next. */
+void log_turn(struct log *log);
+/* Pages of this process alone; NULL: counted. */
+void *log_map(size_t bytes);
+/* Memory for `bytes` that lasts until the next call or the trim; NULL without memory. It is as large as the program's
+ * own arrays, and no part of what mpit_buffer_limit_bytes bounds. */
+void *log_scratch(struct log *log, size_t bytes);
+enum { SCRATCH_KEPT = 1 << 20 };
+void log_scratch_release(struct log *log);
+/* At the end of the call: gives back what is large. */
+static inline void log_scratch_trim(struct log *log)
+{
+    if (__builtin_expect(log->scratch_bytes > SCRATCH_KEPT, 0))
+        log_scratch_release(log);
+}
+void log_fork_prepare(void);
+
+#define HOT static inline __attribute__((always_inline))
+
+/* A log that outlives MPI_Finalize on another thread goes on in memory that nobody reads; a forked child has none. */
+HOT struct log *log_get(void)
+{
+    struct log *log = thread_log;
+    return __builtin_expect(log != NULL, 1) ? log : log_attach();
+}
+
+/*
+ * Counts records that are complete: the release pairs with the acquire in event_cursor_open. (On x86 every store is
+ * one; the compiler keeps the order of volatile accesses, which those of event_store are.)
+ */
+HOT void events_count(struct thread_cells *cells, uint64_t records)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("addq %1, %0" : "+m"(cells->events) : "er"(records) : "cc");
+#else
+    __atomic_store_n(&cells->events, cell_load(&cells->events) + records, __ATOMIC_RELEASE);
+#endif
+}
+
+/* Field by field: a copy of the whole would be put together on the stack first. */
+HOT void event_store(struct event *place, const struct event *event)
+{
+    RELAXED_STORE(&place->begin, event->begin);
+    RELAXED_STORE(&place->duration, event->duration);
+    RELAXED_STORE(&place->kind, event->kind);
+    RELAXED_STORE(&place->comm, event->comm);
+    RELAXED_STORE(&place->peer, event->peer);
+    RELAXED_STORE(&place->tag, event->tag);
+    RELAXED_STORE(&place->bytes, event->bytes);
+}
+
+/* Puts a record into the buffer and counts it. */
+HOT void log_commit(struct log *log, const struct event *event)
+{
+    struct event *place = log->cursor, *next = place + 1;
+    event_store(place, event);
+    log->cursor = next;
+    events_count(log->own.tally.cells, 1);
+    if (__builtin_expect(next == log->limit, 0))
+        log_turn(log);
+}
+
+/* The same for two that belong together. */
+HOT void log_commit_two(struct log *log, const struct event *first, const struct event *second)
+{
+    if (__builtin_expect(log->limit - log->cursor < 3, 0)) {
+        log_commit(log, first);
+        log_commit(log, second);
+        return;
+    }
+    event_store(&log->cursor[0], first);
+    event_store(&log->cursor[1], second);
+    log->cursor += 2;
+    events_count(log->own.tally.cells, 2);
+}
+
+/* Bytes of data in `count` elements. */
+HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
+{
+    uint32_t size = log->type_bytes;
+    if (__builtin_expect(log->type != type, 0)) {
+        if (!abi_type_size(type, &size))
+            return native_bytes_slow(count, type);
+        log->type = type;
+        log->type_bytes = size;
+    }
+    return count > 0 ? (uint64_t)count * size : 0;
+}
+
+/* A call in progress, on the wrapper's stack. */
+struct probe {
+    struct log *log;
+    uint64_t begin;
+    struct thread_state outer; /* of the call around this one; .call = 0 when there is none */
+    uintptr_t outer_here;      /* where on the stack that call is; 0: there is none */
+    uint64_t weight;           /* in MODE_UNTIMED: how often its time counts; 0 = it is not timed, and begin is 0 */
+    uint8_t mode;              /* enum call_mode */
+};
+
+/*
+ * The stack tells a call inside of another one (from a callback) from a call behind one that was left by a jump: what
+ * is really called from inside begins below the lowest place that the outer wrapper used; what the same function of the
+ * program calls next begins above it.
+ */
+HOT uintptr_t stack_lowest(void)
+{
+    uintptr_t here;
+#if defined(__x86_64__)
+    __asm__ volatile("movq %%rsp, %0" : "=r"(here));
+#else
+    char mark;
+    here = (uintptr_t)&mark;
+    __asm__("" : "+r"(here)); /* a number, and no address that outlives its object */
+#endif
+    return here;
+}
+
+/* Where the wrapper that this is a part of was called. */
+HOT uintptr_t stack_entered(void)
+{
+    return (uintptr_t)__builtin_dwarf_cfa();
+}
+
+/* In a wrapper, in front of what begins its call in a function of its own. */
+HOT void wrapper_entered(void)
+{
+    struct log *log = thread_log;
+    if (log && !log->entered) /* else that wrapper was entered already, and leaves for its general body */
+        log->entered = stack_entered();
+}
+
+/* Neither the compiler nor a signal handler sees accesses to the log on the other side. */
+HOT void log_fence(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+/* The thread's call leaves the recorder: for the program, or (`outer`) for the call around it. */
+HOT void log_out(struct log *log, uintptr_t outer)
+{
+    log_fence();
+    RELAXED_STORE(&log->innermost, outer);
+    if (outer)
+        RELAXED_STORE(&log->below, true);
+}
+
+/* The call of the library: what is called meanwhile finds the log whole. */
+HOT void log_below(struct log *log)
+{
+    log_fence();
+    RELAXED_STORE(&log->below, true);
+}
+
+HOT void log_back(struct log *log)
+{
+    RELAXED_STORE(&log->below, false);
+    log_fence();
+}
+
+#define BELOW(log_, call)                                                                                              \
+    ({                                                                                                                 \
+        struct log *below_log = (log_);                                                                                \
+        log_below(below_log);                                                                                          \
+        __typeof__(call) below_result = (call);                                                                        \
+        log_back(below_log);                                                                                           \
+        below_result;                                                                                                  \
+    })
+
+/* The thread is in a call. False: in the recorder's part of it, which a signal handler has interrupted; counted. If the
+ * call was left by a jump (longjmp or an exception out of a callback or a handler), it is forgotten: then the thread is
+ * in none. `here`: where the wrapper was called. */
+bool log_may_nest(struct log *log, uintptr_t here);
+
+/* Enters the recorder at `here`. *outer: for log_out. False: see log_may_nest. */
+HOT bool log_in(struct log *log, uintptr_t here, uintptr_t *outer)
+{
+    if (__builtin_expect(log->innermost != 0, 0) && !log_may_nest(log, here))
+        return false;
+    *outer = log->innermost;
+    RELAXED_STORE(&log->below, false);
+    RELAXED_STORE(&log->innermost, stack_lowest());
+    log_fence();
+    return true;
+}
+
+/* There is a call around this one: the probe keeps its state. */
+void probe_nest(struct probe *probe, struct log *log);
+
+HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int32_t peer, uint64_t since)
+{
+    RELAXED_STORE(&state->since, since);
+    RELAXED_STORE(&state->comm, comm);
+    RELAXED_STORE(&state->peer, peer);
+    RELAXED_STORE(&state->call, call);
+}
+
+/* Enters a call that has a mode. */
+void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer);
+
+HOT bool probe_is_quiet(const struct probe *probe)
+{
+    return __builtin_expect(probe->mode & MODE_QUIET, 0);
+}
+
+/* How often the transfer time of a message counts that this call posts or moves. */
+HOT uint64_t probe_weight(const struct probe *probe)
+{
+    return __builtin_expect(probe->mode == 0, 1) ? 1 : probe->weight;
+}
+
+/* Enters the recorder with a call: its log is whole until probe_close, but for the call of the library. False: nothing
+ * is recorded. */
+HOT bool probe_open(struct probe *probe)
+{
+    struct log *log = log_get();
+    probe->log = log;
+    if (__builtin_expect(log == NULL, 0))
+        return false;
+    uintptr_t here = log->entered ? log->entered : stack_entered();
+    log->entered = 0;
+    if (__builtin_expect(log_in(log, here, &probe->outer_here), 1))
+        return true;
+    probe->log = NULL;
+    return false;
+}
+
+/* The call is recorded, and leaves the recorder. */
+HOT void probe_close(const struct probe *probe)
+{
+    log_out(probe->log, probe->outer_here);
+}
+
+/* Behind probe_open: no event, only the thread's state. */
+HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+{
+    struct log *log = probe->log;
+    probe->mode = RELAXED_LOAD(&call_modes[kind]);
+    if (__builtin_expect(probe->mode != 0, 0)) {
+        probe_begin_mode(probe, kind, comm, peer);
+        return;
+    }
+    probe->outer.call = CALL_NONE;
+    if (__builtin_expect(probe->outer_here != 0, 0))
+        probe_nest(probe, log);
+    else
+        stall_call_begin(&log->stall);
+    probe->begin = clock_now();
+    state_set(log->state, kind, comm, peer, probe->begin);
+}
+
+/* Both, for a call on no communicator. */
+HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+{
+    if (!probe_open(probe))
+        return false;
+    probe_begin(probe, kind, comm, peer);
+    return true;
+}
+
+/* The same for the rare cases, out of line: a call that failed, inside of another, on a communicator that is not known,
+ * of more than a second, or with more bytes than the event has room for. */
+void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
+                      uint64_t bytes_out);
+
+/* The same for one that has a mode: it reads the clock only where the call is timed. */
+void probe_leave_mode(const struct probe *probe, struct view *view, int result, struct event event, uint64_t bytes_out);
+
+/* EVENT_FAILED, or 0. */
+static inline uint16_t log_failed(struct log *log, int result)
+{
+    if (result == MPI_SUCCESS)
+        return 0;
+    log->error = result;
+    return EVENT_FAILED;
+}
+
+/* Leaves a call: completes its event, folds it, keeps it. `result` is what the call returned. */
+HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
+                     struct event event, uint64_t bytes_out)
+{
+    struct log *log = probe->log;
+    bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
+    bool objects = shape == FOLD_RMA || shape == FOLD_IO;
+    if (__builtin_expect(probe->mode != 0, 0)) {
+        probe_leave_mode(probe, view, result, event, bytes_out);
+        return;
+    }
+    uint64_t duration = clock_now() - probe->begin;
+    event.begin = probe->begin;
+    if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
+                             duration >= RELAXED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks) ||
+                             log->stall.times || (shape == FOLD_COLL && bytes_out > INT32_MAX),
+                         0)) {
+        event.kind |= log_failed(log, result);
+        probe_leave_rare(probe, view, event, duration, bytes_out);
+        return;
+    }
+    event.comm = bound ? (uint16_t)view->slot : 0;
+    event.duration = (uint32_t)duration;
+    if (shape == FOLD_COLL)
+        event.tag = (int32_t)bytes_out;
+    fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL, 1);
+    log_commit(log, &event);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+}
+
+/* A completion call that is not recorded has completed `requests` that are: their records follow. */
+void log_passed(struct log *log, enum call kind, int requests);
+/* The records that follow a call which is not timed need to know when it ended. */
+void log_end_now(struct log *log);
+
+/* Folds and keeps a record behind a call. */
+void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out);
+
+/* The same for a record of one kind, whose fold the caller names: so that the others fall away. */
+#define LOG_RECORD(log, view, event, bytes_out, folded)                                                                \
+    do {                                                                                                               \
+        if (__builtin_expect(RELAXED_LOAD(&listeners) != 0 || !(view), 0)) {                                           \
+            __typeof__(*(event)) rare_event = *(event); /* else it would have to be in memory for all of them */       \
+            log_record(log, view, &rare_event, bytes_out);                                                             \
+            break;                                                                                                     \
+        }                                                                                                              \
+        (event)->comm = (uint16_t)(view)->slot;                                                                        \
+        folded;                                                                                                        \
+        log_commit(log, event);                                                                                        \
+    } while (0)
+
+HOT uint16_t size_flag(uint64_t bytes)
+{
+    return bytes >= knob_load(KNOB_LARGE_MESSAGE_BYTES) ? EVENT_LARGE : 0;
+}
+
+#endif

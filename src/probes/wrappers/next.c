@@ -1,0 +1,36 @@
+#include "wrappers/next.h"
+
+#include "gate.h"
+#include "wrappers/profiled.h"
+#include "wrappers/switchboard.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct next next;
+
+void next_find(const char *wanted)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    native_find();
+#define NEXT_FIND(name) __atomic_store_n(&next.name, (__typeof__(next.name))native_symbol(#name), __ATOMIC_RELEASE);
+    NEXT_CALLS(NEXT_FIND)
+#undef NEXT_FIND
+    profiled_find();
+    pthread_mutex_unlock(&lock);
+    if (wanted && !native_symbol(wanted)) {
+        native_say("mpit: the program calls %s, which no library in the process defines", wanted);
+        abort(); /* there is no call to pass this one on to */
+    }
+}
+
+void next_pass(void)
+{
+    profiled_pass();
+    switchboard_pass();
+#define NEXT_PASS(name) GATE_PASS(name);
+    NEXT_CALLS(NEXT_PASS)
+#undef NEXT_PASS
+    GATE_PASS(MPI_Pcontrol);
+}

@@ -1,0 +1,126 @@
+#include "wrappers/pcontrol.h"
+
+#include "gate.h"
+#include "instruments/instrument.h"
+#include "thread/log.h"
+#include "wrappers/next.h"
+#include "recorder/recorder.h"
+#include "wrappers/switchboard.h"
+
+#include <mpi.h>
+#include <pthread.h>
+
+/* What is called behind, by the two entries; NULL: not found yet, or there is none. */
+void *pcontrol_next HIDDEN, *pcontrol_next_profiled HIDDEN;
+void pcontrol_called(int level) HIDDEN;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under the lock: a stretch without recording begins or ends. */
+static void stretch_turn(bool on)
+{
+    struct run_header *header = book.run.header;
+    uint64_t now = clock_now(), since = __atomic_load_n(&header->off_since, __ATOMIC_RELAXED);
+    struct log *log = log_get();
+    if (on && since) {
+        __atomic_store_n(&header->off_ticks, header->off_ticks + (now - since), __ATOMIC_RELAXED);
+        __atomic_store_n(&header->off_since, 0, __ATOMIC_RELEASE);
+    } else if (!on && !since) {
+        __atomic_store_n(&header->off_since, now, __ATOMIC_RELEASE);
+        __atomic_store_n(&header->off_count, header->off_count + 1, __ATOMIC_RELAXED);
+    }
+    uintptr_t outer;
+    if (log && log_in(log, stack_entered(), &outer)) {
+        struct event event = {.begin = now, .kind = EVENT_SWITCHED, .peer = on};
+        if (log->state->call != CALL_NONE)
+            event.kind |= EVENT_NESTED;
+        log_commit(log, &event);
+        log_out(log, outer);
+    }
+}
+
+void pcontrol_begin(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!switchboard_records())
+        stretch_turn(false);
+    pthread_mutex_unlock(&lock);
+}
+
+void pcontrol_called(int level)
+{
+    bool on = level > 0;
+    if (!pcontrol_next)
+        next_find(NULL);
+    if (level < 0)
+        return;
+    pthread_mutex_lock(&lock);
+    bool running = __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
+    if (on != switchboard_records()) {
+        /* what is recorded lies between the two marks */
+        if (running && !on)
+            stretch_turn(on);
+        switchboard_record(on);
+        if (running && on)
+            stretch_turn(on);
+    }
+    if (running && level > 1)
+        instrument_publish();
+    pthread_mutex_unlock(&lock);
+}
+
+/* Where there is nothing behind. */
+static int nothing(int level)
+{
+    (void)level;
+    return MPI_SUCCESS;
+}
+
+void pcontrol_find(void)
+{
+    void *next = native_symbol("MPI_Pcontrol"), *profiled = native_symbol("PMPI_Pcontrol");
+    __atomic_store_n(&pcontrol_next, next ? next : (void *)nothing, __ATOMIC_RELEASE);
+    __atomic_store_n(&pcontrol_next_profiled, profiled ? profiled : (void *)nothing, __ATOMIC_RELEASE);
+}
+
+/*
+ * A function with any arguments cannot be passed on in C: what arguments may lie in is saved around pcontrol_called,
+ * and the call goes on as it came. PMPI_Pcontrol is seen as well, since Fortran and tools in front come by there; a
+ * call that is seen twice switches to where it is.
+ */
+#if defined(__x86_64__)
+#define PCONTROL_PASS(entry, next)                                                                                     \
+    __asm__(                                                                                                           \
+        ".pushsection .text\n\t.p2align 4\n\t.hidden " entry "\n\t.globl " entry "\n\t.type " entry                    \
+        ", @function\n" entry ":\n\t"                                                                                  \
+        ".cfi_startproc\n\t"                                                                                           \
+        "pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\tpushq %r8\n\tpushq %r9\n\tpushq %rax\n\t"             \
+        "subq $128, %rsp\n\t.cfi_def_cfa_offset 192\n\t"                                                               \
+        "movups %xmm0, (%rsp)\n\tmovups %xmm1, 16(%rsp)\n\tmovups %xmm2, 32(%rsp)\n\tmovups %xmm3, 48(%rsp)\n\t"       \
+        "movups %xmm4, 64(%rsp)\n\tmovups %xmm5, 80(%rsp)\n\tmovups %xmm6, 96(%rsp)\n\tmovups %xmm7, 112(%rsp)\n\t"    \
+        "call pcontrol_called\n\t"                                                                                     \
+        "movups (%rsp), %xmm0\n\tmovups 16(%rsp), %xmm1\n\tmovups 32(%rsp), %xmm2\n\tmovups 48(%rsp), %xmm3\n\t"       \
+        "movups 64(%rsp), %xmm4\n\tmovups 80(%rsp), %xmm5\n\tmovups 96(%rsp), %xmm6\n\tmovups 112(%rsp), %xmm7\n\t"    \
+        "addq $128, %rsp\n\t"                                                                                          \
+        "popq %rax\n\tpopq %r9\n\tpopq %r8\n\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"                    \
+        ".cfi_def_cfa_offset 8\n\t"                                                                                    \
+        "jmp *" next "(%rip)\n\t.cfi_endproc\n\t.size " entry ", .-" entry "\n\t.popsection")
+#elif defined(__aarch64__)
+#define PCONTROL_PASS(entry, next)                                                                                     \
+    __asm__(".pushsection .text\n\t.p2align 4\n\t.hidden " entry "\n\t.globl " entry "\n\t.type " entry                \
+            ", %function\n" entry ":\n\t"                                                                              \
+            "stp x29, x30, [sp, #-208]!\n\tmov x29, sp\n\t"                                                            \
+            "stp x0, x1, [sp, #16]\n\tstp x2, x3, [sp, #32]\n\tstp x4, x5, [sp, #48]\n\tstp x6, x7, [sp, #64]\n\t"     \
+            "stp q0, q1, [sp, #80]\n\tstp q2, q3, [sp, #112]\n\tstp q4, q5, [sp, #144]\n\tstp q6, q7, [sp, #176]\n\t"  \
+            "bl pcontrol_called\n\t"                                                                                   \
+            "ldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n\tldp x4, x5, [sp, #48]\n\tldp x6, x7, [sp, #64]\n\t"     \
+            "ldp q0, q1, [sp, #80]\n\tldp q2, q3, [sp, #112]\n\tldp q4, q5, [sp, #144]\n\tldp q6, q7, [sp, #176]\n\t"  \
+            "ldp x29, x30, [sp], #208\n\t"                                                                             \
+            "adrp x16, " next "\n\tldr x16, [x16, :lo12:" next "]\n\tbr x16\n\t"                                       \
+            ".size " entry ", .-" entry "\n\t.popsection")
+#endif
+
+PCONTROL_PASS("mpit_impl_MPI_Pcontrol", "pcontrol_next");
+PCONTROL_PASS("mpit_impl_PMPI_Pcontrol", "pcontrol_next_profiled");
+GATE(MPI_Pcontrol);
+GATE(PMPI_Pcontrol);

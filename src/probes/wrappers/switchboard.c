@@ -1,0 +1,122 @@
+#include "wrappers/switchboard.h"
+
+#include "registry/book.h"
+#include "recorder/clocks.h"
+#include "settings/filter.h"
+#include "settings/knobs.h"
+#include "thread/log.h"
+
+#include <string.h>
+
+static bool left_out[CALL_COUNT];
+static bool opened, closed, passed, silent; /* silent: MPI_Pcontrol(0) */
+
+static unsigned mode_of(enum call kind)
+{
+    bool process = call_table[kind].class == CLASS_PROCESS; /* a run's begin and end are recorded whatever happens */
+    unsigned mode = 0;
+    bool local = call_table[kind].local && !knob_load(KNOB_RECORD_LOCAL_CALLS);
+    if (left_out[kind] || local || (__atomic_load_n(&silent, __ATOMIC_SEQ_CST) && !process))
+        mode |= MODE_QUIET;
+    if (__atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST) != 1 && !process)
+        mode |= MODE_UNTIMED;
+    if (__atomic_load_n(&counters_wanted, __ATOMIC_SEQ_CST))
+        mode |= MODE_COUNTERS;
+    return mode;
+}
+
+/* NULL: past us. */
+static void *body_of(const struct wrapped *w, const struct bodies *bodies, unsigned mode)
+{
+    if (w->local && (!knob_load(KNOB_RECORD_LOCAL_CALLS) || __atomic_load_n(&closed, __ATOMIC_SEQ_CST)))
+        return NULL;
+    if (w->kind == CALL_MPI_Barrier && clocks_follow())
+        return bodies->general; /* recorded or not, all processes count the same barriers */
+    if (mode & MODE_QUIET)
+        return w->keeps ? bodies->general : NULL;
+    if (mode & MODE_COUNTERS)
+        return bodies->general;
+    return mode & MODE_UNTIMED ? bodies->counted : bodies->timed;
+}
+
+static void way_set(void **way, void *where)
+{
+    if (where)
+        __atomic_store_n(way, where, __ATOMIC_RELEASE);
+}
+
+static void wrapped_set(size_t i)
+{
+    const struct wrapped *w = &wrapped[i];
+    unsigned mode = mode_of(w->kind);
+    void *body = body_of(w, &w->bodies, mode), *fortran = body_of(w, &wrapped_fortran[i], mode);
+    /* before the next definitions are known the wrapper finds them */
+    way_set(w->bodies.way, body ? body : __atomic_load_n(w->next, __ATOMIC_ACQUIRE));
+    way_set(wrapped_fortran[i].way, fortran);
+    bool passes = !body || w->way == PROFILED_PASS;
+    if (w->way != PROFILED_LEFT)
+        way_set(w->gate_profiled, passes ? w->profiled : w->way == PROFILED_WRAPPER ? body : w->route);
+}
+
+static void switches_set(void)
+{
+    if (__atomic_load_n(&passed, __ATOMIC_SEQ_CST))
+        return;
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++)
+        __atomic_store_n(&call_modes[kind], (uint8_t)mode_of((enum call)kind), __ATOMIC_RELEASE);
+    for (size_t i = 0; i < wrapped_count; i++)
+        wrapped_set(i);
+    struct run_header *header = book.run.header;
+    uint64_t sampling = __atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST);
+    if (!opened || book.run.detached || __atomic_load_n(&header->sampling, __ATOMIC_RELAXED) == sampling)
+        return;
+    __atomic_store_n(&header->sampling, sampling, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->sampling_changed, 1, __ATOMIC_RELAXED);
+}
+
+/* Again when somebody has come in meanwhile: who is last sees what all have changed. Signal handlers come by, too. */
+void switchboard_set(void)
+{
+    static unsigned version;
+    unsigned before;
+    __atomic_add_fetch(&version, 1, __ATOMIC_SEQ_CST);
+    do {
+        before = __atomic_load_n(&version, __ATOMIC_SEQ_CST);
+        switches_set();
+    } while (__atomic_load_n(&version, __ATOMIC_SEQ_CST) != before);
+}
+
+void switchboard_open(void)
+{
+    char problem[KNOB_PROBLEM_BYTES];
+    struct run_header *header = book.run.header;
+    knob_read_text(KNOB_FILTER, header->filter);
+    if (filter_read(header->filter, left_out, problem, sizeof problem) != 0)
+        memset(left_out, 0, sizeof left_out); /* it was checked before it was taken over */
+    header->sampling = __atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST);
+    opened = true;
+    __atomic_store_n(&knobs_changed, switchboard_set, __ATOMIC_RELEASE);
+    switchboard_set();
+}
+
+void switchboard_close(bool over)
+{
+    __atomic_store_n(&closed, over, __ATOMIC_SEQ_CST);
+    switchboard_set();
+}
+
+void switchboard_pass(void)
+{
+    __atomic_store_n(&passed, true, __ATOMIC_SEQ_CST);
+}
+
+bool switchboard_records(void)
+{
+    return !__atomic_load_n(&silent, __ATOMIC_SEQ_CST);
+}
+
+void switchboard_record(bool on)
+{
+    __atomic_store_n(&silent, !on, __ATOMIC_SEQ_CST);
+    switchboard_set();
+}

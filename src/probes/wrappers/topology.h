@@ -1,0 +1,29 @@
+/*
+ * The neighbours of this process in a topology, as a neighbourhood collective sees them: how many blocks it gets and
+ * puts in, and which of them are nobody's (the edge of a Cartesian grid that is not periodic).
+ *
+ * MPI is asked once a communicator, at its first neighbourhood collective; the answer stays with the communicator until
+ * its place is used again. Threads that ask at once agree on one answer.
+ */
+#ifndef MPIT_PROBES_TOPOLOGY_H
+#define MPIT_PROBES_TOPOLOGY_H
+
+#include "registry/book.h"
+#include "native.h"
+
+struct topology {
+    int32_t sources, destinations; /* blocks of the buffers, one a neighbour */
+    int32_t senders, receivers;    /* of these: processes */
+    bool edged;                    /* some are MPI_PROC_NULL: */
+    bool nobody[];                 /* which, of sources and destinations alike */
+};
+
+const struct topology *topology_learn(struct comm *comm, MPI_Comm handle);
+
+static inline const struct topology *topology_of(struct comm *comm, MPI_Comm handle)
+{
+    const struct topology *known = __atomic_load_n(&comm->topology, __ATOMIC_ACQUIRE); /* pairs with topology_learn */
+    return known ? known : topology_learn(comm, handle);
+}
+
+#endif

@@ -1,0 +1,585 @@
+/* Run files made by hand -> analysis_open: every figure to the nanosecond (a tick is one; time 0 is tick BEGIN). */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+#include "calls.h"
+#include "jobfixture.h"
+
+#include <string.h>
+
+static struct run_reader readers[RANKS_MAX];
+static struct analysis analysis;
+static struct selection selection;
+
+static void ranks_make(int count)
+{
+    selection = (struct selection){0};
+    for (int r = 0; r < count; r++)
+        rank_make(r, count);
+}
+
+/* All ranks finalize, the last one last, and are analysed. */
+static void analyse(int count)
+{
+    for (int r = 0; r < count; r++) {
+        PUT_IN(0, r, 50000 + (uint64_t)r * 100, 10, CALL_MPI_Finalize, .peer = PEER_NONE);
+        rank_end(r, RUN_FINALIZED);
+    }
+    for (int r = 0; r < count; r++)
+        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
+    if (analysis_open(&analysis, readers, (size_t)count, &selection) != 0)
+        fail_msg("%s", analysis.report.error);
+}
+
+static void release(int count)
+{
+    matching_release(&analysis.matching);
+    gatherings_release(&analysis.gatherings);
+    assert_int_equal(analysis.paths.count, 0); /* nobody has kept one */
+    analysis_release(&analysis);
+    for (int r = 0; r < count; r++)
+        run_reader_close(&readers[r]);
+}
+
+static uint64_t sum_of(const struct keytable *table, enum wait_pattern pattern, unsigned function, int rank)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < table->capacity; i++)
+        for (struct keyed *keyed = table->buckets[i]; keyed; keyed = keyed->next)
+            if (keyed->key[0] >> 32 == ((uint64_t)pattern << 16 | function) && keyed->key[1] == (uint64_t)rank)
+                ns += ((struct analysis_sum *)keyed)->amount;
+    return ns;
+}
+
+static uint64_t waited(enum wait_pattern pattern, unsigned function, int rank)
+{
+    return sum_of(&analysis.waits, pattern, function, rank);
+}
+
+static uint64_t caused(enum wait_pattern pattern, unsigned function, int rank)
+{
+    return sum_of(&analysis.causes, pattern, function, rank);
+}
+
+static uint64_t on_path(int rank, unsigned function)
+{
+    for (size_t i = 0; i < analysis.path_count; i++)
+        if (analysis.path[i].key == path_key(rank, function))
+            return analysis.path[i].ns;
+    return 0;
+}
+
+static uint64_t unmatched_all(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < UNMATCHED_REASONS; i++)
+        sum += analysis.unmatched[i];
+    return sum;
+}
+
+static void late_sender_is_on_the_path(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 20000, 10000, CALL_MPI_Recv, .peer = 1, .tag = 7, .bytes = 5);
+    PUT(0, 31000, 500, CALL_MPI_Recv, .peer = 1, .tag = 7, .bytes = 6); /* was sent long before */
+    PUT(1, 27000, 2000, CALL_MPI_Send, .peer = 0, .tag = 7, .bytes = 5);
+    PUT(1, 29500, 100, CALL_MPI_Send, .peer = 0, .tag = 7, .bytes = 6);
+    PUT(1, 30000, 30, CALL_MPI_Send, .peer = 1, .tag = 1, .bytes = 9);
+    PUT(1, 30100, 30, CALL_MPI_Recv, .peer = 1, .tag = 1, .bytes = 9);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 3);
+    assert_int_equal(analysis.matching.uneven, 0);
+    assert_int_equal(unmatched_all(), 0);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 7000);
+    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Recv, 1), 7000);
+    assert_int_equal(analysis.waits.count, 1);
+    /* it ends where the last one enters MPI_Finalize, which is rank 1 and has waited for nobody */
+    assert_true(analysis.has_path);
+    assert_int_equal(analysis.path_rank, 1);
+    assert_int_equal(analysis.path_ns, 50100 - 1001);
+    assert_int_equal(on_path(1, CALL_MPI_Send), 2130);
+    assert_int_equal(on_path(0, CALL_NONE), 0);
+    release(2);
+}
+
+/* 2 computes, 1 waits for it, 0 for 1; then 0 is the last. */
+static void path_goes_from_rank_to_rank(void **state)
+{
+    (void)state;
+    ranks_make(3);
+    PUT(2, 11000, 100, CALL_MPI_Send, .peer = 1, .tag = 1);
+    PUT(1, 5000, 7000, CALL_MPI_Recv, .peer = 2, .tag = 1);
+    PUT(1, 15000, 200, CALL_MPI_Send, .peer = 0, .tag = 1);
+    PUT(0, 6000, 9500, CALL_MPI_Recv, .peer = 1, .tag = 1);
+    PUT(0, 49000, 4000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    PUT(1, 47000, 6000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    PUT(2, 48000, 5000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse(3);
+    /* rank 0 up to its barrier at 49000, which all leave at 53000; before 15000 rank 1, before 11000 rank 2 */
+    assert_int_equal(on_path(2, CALL_NONE), 11000 - 1002);
+    assert_int_equal(on_path(1, CALL_MPI_Recv), 1000);
+    assert_int_equal(on_path(1, CALL_NONE), 3000);
+    assert_int_equal(on_path(0, CALL_MPI_Recv), 500);
+    assert_int_equal(on_path(0, CALL_NONE), 49000 - 15500);
+    uint64_t barrier = on_path(0, CALL_MPI_Barrier) + on_path(1, CALL_MPI_Barrier) + on_path(2, CALL_MPI_Barrier);
+    assert_int_equal(barrier, 4000);
+    assert_int_equal(analysis.path_ns, 53000 - 1002);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 1), 2000);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 2), 1000);
+    assert_int_equal(caused(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 3000);
+    assert_int_equal(analysis.worst_count, 1);
+    assert_int_equal(analysis.worst[0].waited_ns, 3000);
+    assert_int_equal(analysis.worst[0].last_rank, 0);
+    assert_int_equal(analysis.worst[0].at_ns, 46000);
+    release(3);
+}
+
+/* The younger receive completes first; the message that it got is all the same the second. */
+static void order_is_that_of_posting(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    PUT(0, 2100, 900, CALL_MPI_Waitany, .peer = 1, .tag = 2);
+    PUT(0, 2010, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 5, .bytes = 22);
+    PUT(0, 3100, 100, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 5, .bytes = 11);
+    PUT(1, 2150, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 11);
+    PUT(1, 2950, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 22);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 2);
+    assert_int_equal(analysis.matching.uneven, 0);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Waitany, 0), 850);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Wait, 0), 0);
+    release(2);
+}
+
+/* While a receive from anybody is open that is older, nobody can tell; later it can be matched. */
+static void receive_from_anybody_decides_late(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = TAG_ANY);
+    PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    PUT(0, 2100, 900, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2010, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 5, .bytes = 22);
+    PUT(0, 3100, 100, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 5, .bytes = 11);
+    PUT(1, 2150, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 11);
+    PUT(1, 2950, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 22);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 2);
+    assert_int_equal(analysis.matching.uneven, 0);
+    assert_int_equal(analysis.decided, 1);
+    assert_int_equal(unmatched_all(), 0);
+    release(2);
+}
+
+static void cancelled_receive_gets_nothing(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = 5);
+    PUT(0, 2100, 10, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_CANCELLED, .peer = 1, .tag = 1);
+    PUT(0, 2010, CALL_MPI_Irecv, RECORD_CANCELLED, .peer = PEER_ANY, .tag = 1);
+    PUT(0, 3000, 300, CALL_MPI_Recv, .peer = 1, .tag = 5, .bytes = 3);
+    PUT(1, 3100, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 3);
+    PUT(0, 4000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 9); /* never completes */
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 1);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
+    assert_int_equal(analysis.open_receives, 1);
+    assert_int_equal(unmatched_all(), 0);
+    release(2);
+}
+
+/* A receive that was freed takes its message all the same; of one from anybody nobody knows which. */
+static void freed_receive_takes_its_message(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    PUT(0, 2100, 10, CALL_MPI_Request_free, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_FREED, .peer = 1, .tag = 1);
+    PUT(0, 3000, 300, CALL_MPI_Recv, .peer = 1, .tag = 5, .bytes = 2);
+    PUT(0, 4000, 5, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = 6);
+    PUT(0, 4100, 10, CALL_MPI_Request_free, .tag = 1);
+    PUT(0, 4000, CALL_MPI_Irecv, RECORD_FREED, .peer = PEER_ANY, .tag = 1);
+    PUT(0, 5000, 300, CALL_MPI_Recv, .peer = 1, .tag = 6, .bytes = 2);
+    PUT(1, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 1);
+    PUT(1, 3100, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 2);
+    PUT(1, 4200, 10, CALL_MPI_Send, .peer = 0, .tag = 6, .bytes = 1);
+    PUT(1, 5100, 10, CALL_MPI_Send, .peer = 0, .tag = 6, .bytes = 2);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 2);
+    assert_int_equal(analysis.matching.uneven, 0);
+    assert_int_equal(analysis.matching.unseen, 1);
+    assert_int_equal(analysis.decided, 1);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
+    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_UNTOLD], 1);
+    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_UNTOLD], 2);
+    assert_int_equal(unmatched_all(), 3);
+    release(2);
+}
+
+static void late_receiver_holds_up_the_sender(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 3000, CALL_MPI_Ssend, .peer = 1, .tag = 5);
+    PUT(1, 4000, 1100, CALL_MPI_Recv, .peer = 0, .tag = 5);
+    PUT(0, 6000, 50, CALL_MPI_Send, .peer = 1, .tag = 5); /* returned before */
+    PUT(1, 7000, 50, CALL_MPI_Recv, .peer = 0, .tag = 5);
+    PUT(0, 8000, 500, CALL_MPI_Bsend, .peer = 1, .tag = 5); /* never waits */
+    PUT(1, 8100, 600, CALL_MPI_Recv, .peer = 0, .tag = 5);
+    analyse(2);
+    assert_int_equal(waited(WAIT_LATE_RECEIVER, CALL_MPI_Ssend, 0), 2000);
+    assert_int_equal(caused(WAIT_LATE_RECEIVER, CALL_MPI_Ssend, 1), 2000);
+    assert_int_equal(analysis.waits.count, 1);
+    release(2);
+}
+
+/* Of several requests the last one counts, whatever it is; a probe is charged when its message is received. */
+static void waitall_waits_for_the_last(void **state)
+{
+    (void)state;
+    ranks_make(3);
+    PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = 2, .tag = 5);
+    PUT(0, 2100, 900, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 5);
+    PUT(0, 2010, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 2, .tag = 5);
+    PUT(0, 10000, 900, CALL_MPI_Probe, .peer = PEER_ANY, .tag = 6);
+    PUT(0, 10950, 10, CALL_MPI_Recv, .peer = 2, .tag = 6);
+    PUT(1, 2800, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
+    PUT(2, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
+    PUT(2, 10700, 10, CALL_MPI_Send, .peer = 0, .tag = 6);
+    analyse(3);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Waitall, 0), 700);
+    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Waitall, 1), 700);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Probe, 0), 700);
+    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Probe, 2), 700);
+    assert_int_equal(analysis.waits.count, 2);
+    release(3);
+}
+
+static void probe_leads_the_path_to_the_sender(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 10000, 900, CALL_MPI_Probe, .peer = 1, .tag = TAG_ANY);
+    PUT(0, 11000, 10, CALL_MPI_Recv, .peer = 1, .tag = 6);
+    PUT(0, 51000, 10, CALL_MPI_Barrier, .peer = PEER_NONE);
+    PUT(1, 10700, 10, CALL_MPI_Send, .peer = 0, .tag = 6);
+    PUT(1, 49000, 2010, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse(2);
+    assert_int_equal(on_path(1, CALL_NONE), 10700 - 1001);
+    assert_int_equal(on_path(0, CALL_MPI_Probe), 200);
+    assert_int_equal(on_path(0, CALL_NONE), 100 + 51000 - 11010);
+    assert_int_equal(analysis.path_ns, 51010 - 1001);
+    release(2);
+}
+
+static void collectives_wait_as_their_kind_does(void **state)
+{
+    static const uint64_t enter[] = {2000, 2300, 2100};
+    (void)state;
+    ranks_make(3);
+    for (int r = 0; r < 3; r++) {
+        PUT(r, enter[r], 1000, CALL_MPI_Bcast, .peer = 1);
+        PUT(r, enter[r] + 2000, 1000, CALL_MPI_Reduce, .peer = 0);
+        PUT(r, enter[r] + 4000, 1000, CALL_MPI_Scan, .peer = PEER_NONE);
+        PUT(r, enter[r] + 6000, 1000, CALL_MPI_Allreduce, .peer = PEER_NONE);
+        PUT(r, enter[r] + 8000, 10, CALL_MPI_Ibarrier, .peer = PEER_NONE);
+        PUT(r, enter[r] + 8050, 1000, CALL_MPI_Wait, .peer = 1, .tag = 1);
+        PUT(r, enter[r] + 8000, CALL_MPI_Ibarrier, RECORD_COLL_DONE, .peer = PEER_NONE);
+        PUT(r, enter[r] + 10000, 10, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
+    }
+    analyse(3);
+    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 0), 300);
+    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 1), 0);
+    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 2), 200);
+    assert_int_equal(waited(WAIT_EARLY_REDUCE, CALL_MPI_Reduce, 0), 300);
+    assert_int_equal(waited(WAIT_EARLY_REDUCE, CALL_MPI_Reduce, 2), 0);
+    assert_int_equal(waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 0), 0);
+    assert_int_equal(waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 1), 0);
+    assert_int_equal(waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 2), 200);
+    assert_int_equal(waited(WAIT_AT_NXN, CALL_MPI_Allreduce, 0), 300);
+    assert_int_equal(caused(WAIT_AT_NXN, CALL_MPI_Allreduce, 1), 500);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 0), 250);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 2), 150);
+    assert_int_equal(analysis.neighbours, 3);
+    assert_int_equal(analysis.left_early, 0);
+    assert_int_equal(analysis.operations.count, 6);
+    assert_int_equal(analysis.lasts.count, 6);
+    release(3);
+}
+
+/* What began in a call of its own is matched where it completes; partitioned messages are no ordinary ones. */
+static void persistent_and_partitioned_messages_match(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 10, CALL_MPI_Startall, .peer = 2, .tag = 2);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_POSTED, .peer = 1, .tag = 5, .bytes = 8);
+    PUT(0, 2000, CALL_MPI_Precv_init, RECORD_RECV_POSTED, .peer = 1, .tag = 5, .bytes = 4);
+    PUT(0, 2100, 500, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+    PUT(0, 2000, CALL_MPI_Precv_init, RECORD_RECV_DONE, .peer = 1, .tag = 5, .bytes = 4);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 1, .tag = 5, .bytes = 8);
+    PUT(1, 2200, 10, CALL_MPI_Start, .peer = 1, .tag = 1);
+    PUT(1, 2200, CALL_MPI_Psend_init, RECORD_SEND_POSTED, .peer = 0, .tag = 5, .bytes = 4);
+    PUT(1, 2300, 10, CALL_MPI_Start, .peer = 1, .tag = 1);
+    PUT(1, 2300, CALL_MPI_Send_init, RECORD_SEND_POSTED, .peer = 0, .tag = 5, .bytes = 8);
+    PUT(1, 2400, 10, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+    PUT(1, 2200, CALL_MPI_Psend_init, RECORD_SEND_DONE, .peer = 0, .tag = 5, .bytes = 4);
+    PUT(1, 2300, CALL_MPI_Send_init, RECORD_SEND_DONE, .peer = 0, .tag = 5, .bytes = 8);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 2);
+    assert_int_equal(analysis.matching.uneven, 0);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Waitall, 0), 200);
+    assert_int_equal(analysis.matrix.count, 1);
+    release(2);
+}
+
+static void what_has_one_end_is_counted_with_its_reason(void **state)
+{
+    (void)state;
+    ranks_make(3); /* and rank 3 has no file */
+    for (int r = 0; r < 3; r++)
+        job.ranks[r].run.header->world_size = 4;
+    for (int r = 0; r < 3; r++)
+        comm_make(r, (struct comm_record){.slot = 3, .size = 4, .rank = r, .created_ticks = 1, .name = "all"});
+    PUT_IN(3, 0, 2000, 10, CALL_MPI_Send, .peer = 3, .tag = 1);
+    PUT_IN(3, 0, 2100, 10, CALL_MPI_Recv, .peer = 3, .tag = 1);
+    PUT_IN(3, 0, 2200, 10, CALL_MPI_Send, .peer = 1, .tag = 1);
+    PUT_IN(3, 0, 2300, 10, CALL_MPI_Recv, .peer = 1, .tag = 1);
+    PUT_IN(3, 0, 2400, 10, CALL_MPI_Send, .peer = 2, .tag = 1);
+    PUT_IN(3, 0, 2500, 10, CALL_MPI_Recv, .peer = 2, .tag = 1);
+    PUT_IN(3, 0, 2600, 10, CALL_MPI_Send, .peer = 17, .tag = 1);
+    rank_end(2, RUN_RUNNING);
+    for (int r = 0; r < 2; r++)
+        rank_end(r, RUN_FINALIZED);
+    for (int r = 0; r < 3; r++)
+        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
+    assert_int_equal(analysis_open(&analysis, readers, 3, &selection), 0);
+    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_NO_FILE], 1);
+    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_NO_FILE], 1);
+    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_NOT_RECEIVED], 1);
+    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_NOT_SENT], 1);
+    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_CRASHED], 1);
+    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_CRASHED], 1);
+    assert_int_equal(unmatched_all(), 6);
+    assert_int_equal(analysis.unplaced, 1);
+    assert_int_equal(analysis.matching.matched, 0);
+    assert_false(analysis.has_path);
+    release(3);
+}
+
+/* Everybody waits for the other group, and ranks are those of the other group. */
+static void inter_communicator_waits_for_the_other_group(void **state)
+{
+    static const uint64_t enter[] = {2500, 2000, 2900};
+    (void)state;
+    ranks_make(3);
+    for (int r = 0; r < 3; r++) {
+        comm_make(r, (struct comm_record){.slot = 3,
+                                          .parent = WORLD,
+                                          .size = r == 0 ? 1 : 2,
+                                          .rank = r == 2,
+                                          .remote_size = r == 0 ? 2 : 1,
+                                          .flags = COMM_INTER,
+                                          .name = "inter"});
+        PUT_IN(3, r, enter[r], 1000, CALL_MPI_Barrier, .peer = PEER_NONE);
+        /* rank 2 is the root, for rank 0; rank 1 has no part in it */
+        PUT_IN(3, r, enter[r] + 3000, 1000, CALL_MPI_Bcast, .peer = r == 0 ? 1 : r == 1 ? PEER_PROC_NULL : PEER_ROOT);
+    }
+    PUT_IN(3, 0, 8000, 500, CALL_MPI_Recv, .peer = 1, .tag = 1, .bytes = 4);
+    PUT_IN(3, 2, 8100, 20, CALL_MPI_Send, .peer = 0, .tag = 1, .bytes = 4);
+    analyse(3);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 400);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 1), 500);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 2), 0);
+    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 0), 400);
+    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 1), 0);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
+    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 100);
+    assert_int_equal(analysis.left_early, 0);
+    release(3);
+}
+
+static void at_one_time_begins_come_first(void **state)
+{
+    (void)state;
+    ranks_make(3);
+    for (int r = 0; r < 3; r++) /* the last one comes when the first one leaves */
+        PUT(r, 2000 + (uint64_t)r * 500, 1000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    PUT(2, 7000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 5);
+    PUT(0, 8000, 10, CALL_MPI_Send, .peer = 2, .tag = 5);
+    analyse(3);
+    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 1000);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 1000);
+    assert_int_equal(analysis.left_early, 0);
+    assert_int_equal(analysis.decided, 1);
+    release(3);
+}
+
+/* Clocks that differ: matched, but nothing is made of the times. */
+static void message_from_the_future_is_told(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    PUT(0, 2000, 100, CALL_MPI_Recv, .peer = 1, .tag = 5);
+    PUT(1, 5000, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 1);
+    assert_int_equal(analysis.matching.early, 1);
+    assert_int_equal(analysis.matching.early_most_ns, 2900);
+    assert_int_equal(analysis.waits.count, 0);
+    assert_false(analysis.has_path);
+    release(2);
+}
+
+static void selection_leaves_out_waits_and_not_matches(void **state)
+{
+    char problem[SELECT_PROBLEM_BYTES];
+    (void)state;
+    ranks_make(2);
+    selection_ranks(&selection, "1", problem);
+    selection_window(&selection, ":5us", problem);
+    PUT(0, 2000, 1000, CALL_MPI_Recv, .peer = 1, .tag = 5);
+    PUT(1, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
+    PUT(1, 3000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 5);
+    PUT(0, 3500, 10, CALL_MPI_Send, .peer = 1, .tag = 5);
+    PUT(1, 7000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 5);
+    PUT(0, 7500, 10, CALL_MPI_Send, .peer = 1, .tag = 5);
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 3);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 0);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 1), 500);
+    assert_int_equal(analysis.matrix.count, 1);
+    release(2);
+    selection_release(&selection);
+}
+
+/* What is under way stays in memory, and no more. */
+static void memory_does_not_grow_with_the_trace(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    for (uint64_t i = 0; i < 900; i++) {
+        uint64_t at = 2000 + i * 50;
+        PUT((int)(i % 2), at, 20, CALL_MPI_Recv, .peer = (int)((i + 1) % 2), .tag = (int32_t)i);
+        PUT((int)((i + 1) % 2), at + 10, 5, CALL_MPI_Send, .peer = (int)(i % 2), .tag = (int32_t)i);
+    }
+    analyse(2);
+    assert_int_equal(analysis.matching.matched, 900);
+    assert_int_equal(analysis.matching.channels.count, 0);
+    assert_true(analysis.matching.channels.capacity <= 64);
+    assert_true(analysis.paths.count <= 4);
+    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 4500);
+    release(2);
+}
+
+/* Old receives that are open, of which only the second contests: nobody is asked again before that one is done. */
+static void undecided_receives_wait_for_one(void **state)
+{
+    (void)state;
+    enum { RECEIVES = 2000 };
+    struct matching matching = {0};
+    struct receive *old[2], *young[RECEIVES];
+    const struct envelope channel = {.comm = 1, .tag = 7}, other = {.comm = 1, .source = FROM_ANY, .tag = 5},
+                          contests = {.comm = 1, .tag = OF_ANY_TAG},
+                          anybody = {.comm = 1, .source = FROM_ANY, .tag = 7};
+    old[0] = matching_post(&matching, other, (struct moment){0});
+    old[1] = matching_post(&matching, contests, (struct moment){0});
+    for (int i = 0; i < RECEIVES; i++)
+        young[i] = matching_post(&matching, anybody, (struct moment){0});
+    for (int i = 0; i <= RECEIVES; i++)
+        message_drop(&matching, matching_send(&matching, channel, 8, (struct moment){.ns = (uint64_t)i}));
+    for (int i = 0; i < RECEIVES; i++)
+        matching_done(&matching, young[i], 0, 7, 8, 10000);
+    assert_int_equal(matching.matched, 0);
+    assert_int_equal(matching.asked, 0);
+    matching_done(&matching, old[1], 0, 7, 8, 10000);
+    assert_int_equal(matching.matched, RECEIVES + 1);
+    assert_int_equal(matching.asked, RECEIVES);
+    assert_int_equal(old[1]->begun.ns, 0);
+    for (int i = 0; i < RECEIVES; i++) {
+        assert_int_equal(young[i]->begun.ns, i + 1);
+        receive_drop(&matching, young[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        receive_drop(&matching, old[i]);
+    assert_int_equal(matching.channels.count, 0);
+    matching_release(&matching);
+}
+
+/* As many open receives that contest as there are undecided ones: nobody is asked again for each that leaves. */
+static void undecided_receives_are_asked_seldom(void **state)
+{
+    (void)state;
+    enum { RECEIVES = 500, FIRST_LAST = 1, ANY_TAG = 2, MANY_TAGS = 4, WAYS = 8 };
+    for (int way = 0; way < WAYS; way++) {
+        struct matching matching = {0};
+        struct receive *all[2 * RECEIVES];
+        for (int i = 0; i < 2 * RECEIVES; i++) {
+            int tag = (way & MANY_TAGS) ? i % RECEIVES : 7;
+            struct envelope channel = {.comm = 1, .source = 1, .tag = tag}, asked = channel;
+            if (i < RECEIVES)
+                asked.source = FROM_ANY;
+            if (i < RECEIVES && (way & ANY_TAG))
+                asked.tag = OF_ANY_TAG;
+            all[i] = matching_post(&matching, asked, (struct moment){0});
+            message_drop(&matching, matching_send(&matching, channel, 8, (struct moment){.ns = (uint64_t)i}));
+        }
+        for (int i = 0; i < 2 * RECEIVES; i++) {
+            int left = i - RECEIVES, which = left < 0 ? i + RECEIVES : (way & FIRST_LAST) ? RECEIVES - 1 - left : left;
+            matching_done(&matching, all[which], 1, (way & MANY_TAGS) ? which % RECEIVES : 7, 8, 10000);
+            assert_true(left >= 0 || matching.matched == 0);
+        }
+        assert_int_equal(matching.matched, 2 * RECEIVES);
+        assert_in_range(matching.asked, RECEIVES, 2 * 2 * RECEIVES);
+        for (int i = 0; i < 2 * RECEIVES; i++) {
+            assert_int_equal(all[i]->begun.ns, i);
+            receive_drop(&matching, all[i]);
+        }
+        assert_int_equal(matching.channels.count + matching.openings.count, 0);
+        matching_release(&matching);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
+    const struct CMUnitTest tests[] = {
+        TEST(late_sender_is_on_the_path),
+        TEST(path_goes_from_rank_to_rank),
+        TEST(order_is_that_of_posting),
+        TEST(receive_from_anybody_decides_late),
+        TEST(cancelled_receive_gets_nothing),
+        TEST(freed_receive_takes_its_message),
+        TEST(late_receiver_holds_up_the_sender),
+        TEST(waitall_waits_for_the_last),
+        TEST(probe_leads_the_path_to_the_sender),
+        TEST(collectives_wait_as_their_kind_does),
+        TEST(persistent_and_partitioned_messages_match),
+        TEST(what_has_one_end_is_counted_with_its_reason),
+        TEST(at_one_time_begins_come_first),
+        TEST(inter_communicator_waits_for_the_other_group),
+        TEST(message_from_the_future_is_told),
+        TEST(selection_leaves_out_waits_and_not_matches),
+        TEST(memory_does_not_grow_with_the_trace),
+        TEST(undecided_receives_wait_for_one),
+        TEST(undecided_receives_are_asked_seldom),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

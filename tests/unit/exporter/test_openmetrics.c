@@ -1,0 +1,239 @@
+/* Metrics as text: what Prometheus and OpenMetrics ask of it, and the choice between the two formats. */
+#include "exporter/httpserver.h"
+#include "exporter/openmetrics.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *written(const struct exposition *exposition, enum metric_format format)
+{
+    struct text text = {0};
+    assert_true(exposition_write(exposition, format, &text));
+    return text.bytes ? text.bytes : strdup("");
+}
+
+static void assert_written(struct exposition *exposition, enum metric_format format, const char *expected)
+{
+    char *text = written(exposition, format);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void counter_has_its_suffix_in_both_formats(void **state)
+{
+    struct exposition all = {0};
+    struct text labels = {0};
+    (void)state;
+    labels_add(&labels, "rank", "3");
+    struct metric_family *family = exposition_family(&all, "sent_bytes", METRIC_COUNTER, "bytes", "Sent \"so\".");
+    family_add(family, &labels, UINT64_MAX);
+    family_add(family, NULL, 0);
+    assert_written(&all, FORMAT_OPENMETRICS,
+                   "# TYPE sent_bytes counter\n# UNIT sent_bytes bytes\n# HELP sent_bytes Sent \\\"so\\\".\n"
+                   "sent_bytes_total{rank=\"3\"} 18446744073709551615\nsent_bytes_total 0\n# EOF\n");
+    assert_written(&all, FORMAT_TEXT,
+                   "# TYPE sent_bytes_total counter\n# HELP sent_bytes_total Sent \"so\".\n"
+                   "sent_bytes_total{rank=\"3\"} 18446744073709551615\nsent_bytes_total 0\n");
+    text_free(&labels);
+    exposition_free(&all);
+}
+
+static void information_is_a_gauge_of_1_in_text(void **state)
+{
+    struct exposition all = {0};
+    struct text labels = {0};
+    (void)state;
+    labels_add(&labels, "a", "b");
+    family_add(exposition_family(&all, "job", METRIC_INFO, "", "h"), &labels, 1);
+    family_add(exposition_family(&all, "odd", METRIC_UNKNOWN, "", "h"), NULL, 2);
+    assert_written(
+        &all, FORMAT_OPENMETRICS,
+        "# TYPE job info\n# HELP job h\njob_info{a=\"b\"} 1\n# TYPE odd unknown\n# HELP odd h\nodd 2\n# EOF\n");
+    assert_written(&all, FORMAT_TEXT,
+                   "# TYPE job_info gauge\n# HELP job_info h\njob_info{a=\"b\"} 1\n# TYPE odd untyped\n# HELP odd h\n"
+                   "odd 2\n");
+    text_free(&labels);
+    exposition_free(&all);
+}
+
+static void samples_of_a_family_stand_together(void **state)
+{
+    struct exposition all = {0};
+    (void)state;
+    family_add(exposition_family(&all, "a", METRIC_GAUGE, "", "h"), NULL, 1);
+    family_add(exposition_family(&all, "b", METRIC_GAUGE, "", "h"), NULL, 2);
+    family_add(exposition_family(&all, "a", METRIC_GAUGE, "", "h"), NULL, 3);
+    exposition_family(&all, "empty", METRIC_GAUGE, "", "h");
+    assert_written(&all, FORMAT_TEXT, "# TYPE a gauge\n# HELP a h\na 1\na 3\n# TYPE b gauge\n# HELP b h\nb 2\n");
+    exposition_free(&all);
+}
+
+static void nothing_is_an_end_alone(void **state)
+{
+    struct exposition all = {0};
+    (void)state;
+    assert_written(&all, FORMAT_OPENMETRICS, "# EOF\n");
+    assert_written(&all, FORMAT_TEXT, "");
+}
+
+static void label_value_is_escaped_and_utf8(void **state)
+{
+    static const struct {
+        const char *value, *shown;
+    } cases[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"a\"b", "a\\\"b"},
+        {"a\\b", "a\\\\b"},
+        {"a\nb", "a\\nb"},
+        {"\\n", "\\\\n"},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"\xff", "\xef\xbf\xbd"},                                                 /* no character begins so */
+        {"\x80x", "\xef\xbf\xbdx"},                                               /* nor so */
+        {"\xc3", "\xef\xbf\xbd"},                                                 /* cut off */
+        {"\xc3\"", "\xef\xbf\xbd\\\""},                                           /* the quote is one */
+        {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* cut off later */
+        {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* a NUL in two bytes */
+        {"\xe0\x80\xaf", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* a slash in three */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* half a surrogate pair */
+        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* behind the last */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct text labels = {0}, expected = {0};
+        labels_add(&labels, "l", cases[i].value);
+        text_add(&expected, "l=\"%s\"", cases[i].shown);
+        assert_string_equal(labels.bytes, expected.bytes);
+        text_free(&labels);
+        text_free(&expected);
+    }
+}
+
+static void times_are_exact_seconds(void **state)
+{
+    struct exposition all = {0};
+    (void)state;
+    struct metric_family *family = exposition_family(&all, "t_seconds", METRIC_GAUGE, "seconds", "h");
+    family_add_seconds(family, NULL, 1);
+    family_add_seconds(family, NULL, 12345678901234567890u);
+    family_add_number(family, NULL, 0.25);
+    family_add_number(family, NULL, 1795595667.25); /* a time of these years */
+    family_add_number(family, NULL, INFINITY);
+    family_add_number(family, NULL, -INFINITY);
+    family_add_number(family, NULL, NAN);
+    assert_written(
+        &all, FORMAT_TEXT,
+        "# TYPE t_seconds gauge\n# HELP t_seconds h\nt_seconds 0.000000001\nt_seconds 12345678901.234567890\n"
+        "t_seconds 0.25\nt_seconds 1795595667.25\nt_seconds +Inf\nt_seconds -Inf\nt_seconds NaN\n");
+    exposition_free(&all);
+}
+
+static void histogram_is_cumulative_with_fewer_buckets(void **state)
+{
+    static const uint64_t counts[] = {1, 2, 4, 8, 16}, limits[] = {0, 1, 3, 7, UINT64_MAX};
+    static const unsigned edges[] = {0, 2, 4};
+    struct histogram histogram = {counts, limits, 5, edges, 3, 99, true};
+    struct exposition all = {0};
+    struct text labels = {0};
+    (void)state;
+    labels_add(&labels, "a", "b");
+    assert_int_equal(histogram_samples(&histogram), 5);
+    family_add_histogram(exposition_family(&all, "h", METRIC_HISTOGRAM, "", "h"), &labels, &histogram);
+    histogram.has_sum = false;
+    assert_int_equal(histogram_samples(&histogram), 3);
+    family_add_histogram(exposition_family(&all, "i", METRIC_HISTOGRAM, "", "h"), NULL, &histogram);
+    assert_int_equal(all.families[0]->samples, 5);
+    assert_written(&all, FORMAT_TEXT,
+                   "# TYPE h histogram\n# HELP h h\nh_bucket{a=\"b\",le=\"0.0\"} 1\nh_bucket{a=\"b\",le=\"3.0\"} 7\n"
+                   "h_bucket{a=\"b\",le=\"+Inf\"} 31\nh_count{a=\"b\"} 31\nh_sum{a=\"b\"} 99\n"
+                   "# TYPE i histogram\n# HELP i h\ni_bucket{le=\"0.0\"} 1\ni_bucket{le=\"3.0\"} 7\n"
+                   "i_bucket{le=\"+Inf\"} 31\n");
+    text_free(&labels);
+    exposition_free(&all);
+}
+
+static void format_is_what_the_client_likes_better(void **state)
+{
+    static const struct {
+        const char *accept;
+        enum metric_format format;
+    } cases[] = {
+        {NULL, FORMAT_TEXT},
+        {"", FORMAT_TEXT},
+        {"*/*", FORMAT_TEXT},
+        {"text/html", FORMAT_TEXT},
+        {"application/openmetrics-text", FORMAT_OPENMETRICS},
+        {"application/openmetrics-text; version=1.0.0", FORMAT_OPENMETRICS},
+        {"Application/OpenMetrics-Text;Version=\"1.0.0\";charset=utf-8", FORMAT_OPENMETRICS},
+        {"application/openmetrics-text;version=0.0.1", FORMAT_TEXT},
+        {"application/openmetrics-text;version=2.0.0", FORMAT_TEXT},
+        {"application/openmetrics-textual", FORMAT_TEXT},
+        /* Prometheus 2.4x */
+        {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+         "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+         FORMAT_OPENMETRICS},
+        /* Prometheus 2.5 to 2.3x */
+        {"application/openmetrics-text; version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", FORMAT_TEXT},
+        {"text/plain, application/openmetrics-text;q=0.9", FORMAT_TEXT},
+        {"text/plain;q=0.3 , application/openmetrics-text ; q=0.4", FORMAT_OPENMETRICS},
+        {"text/plain;version=0.0.4;q=0.6, application/openmetrics-text;q=0.599", FORMAT_TEXT},
+        {"application/openmetrics-text;q=0", FORMAT_TEXT},
+        {"application/openmetrics-text;q=0.0, text/plain;q=0", FORMAT_TEXT},
+        {"application/openmetrics-text;q=", FORMAT_TEXT},
+        {"application/openmetrics-text;q=x", FORMAT_TEXT},
+        {",,;;q,,=\"", FORMAT_TEXT},
+        {"text/plain;x=\"a,application/openmetrics-text", FORMAT_TEXT},
+        {"text/x;y=\"\\\",\", application/openmetrics-text", FORMAT_OPENMETRICS},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (format_negotiate(cases[i].accept) != cases[i].format)
+            fail_msg("Accept: %s", cases[i].accept);
+    assert_non_null(strstr(format_content_type(FORMAT_OPENMETRICS), "version=1.0.0"));
+    assert_non_null(strstr(format_content_type(FORMAT_TEXT), "version=0.0.4"));
+}
+
+static void address_is_a_host_and_a_port(void **state)
+{
+    static const char *const wrong[] = {"",         ":80",         "host",      "host:",   "host:x",  "1.2.3.4:65536",
+                                        "::1:80",   "[::1]",       "[]:80",     "[::1:80", "host:-1", "http://host:80",
+                                        "host:80 ", "host:999999", "[::1]]:80", "a b:80"};
+    char host[ADDRESS_TEXT_BYTES], port[8], long_host[300];
+    (void)state;
+    assert_true(http_address_split("127.0.0.1:9", host, port));
+    assert_string_equal(host, "127.0.0.1");
+    assert_string_equal(port, "9");
+    assert_true(http_address_split("[::1]:65535", host, port));
+    assert_string_equal(host, "::1");
+    assert_true(http_address_split("0", host, port));
+    assert_string_equal(host, "127.0.0.1");
+    assert_string_equal(port, "0");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (http_address_split(wrong[i], host, port))
+            fail_msg("'%s' is no address", wrong[i]);
+    memset(long_host, 'a', sizeof long_host);
+    strcpy(long_host + 250, ":80");
+    assert_false(http_address_split(long_host, host, port));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counter_has_its_suffix_in_both_formats),
+        cmocka_unit_test(information_is_a_gauge_of_1_in_text),
+        cmocka_unit_test(samples_of_a_family_stand_together),
+        cmocka_unit_test(nothing_is_an_end_alone),
+        cmocka_unit_test(label_value_is_escaped_and_utf8),
+        cmocka_unit_test(times_are_exact_seconds),
+        cmocka_unit_test(histogram_is_cumulative_with_fewer_buckets),
+        cmocka_unit_test(format_is_what_the_client_likes_better),
+        cmocka_unit_test(address_is_a_host_and_a_port),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+/* What happens below MPI: events by hand -> fold -> cells; lines of providers in a summary; providers in a run file. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "registry/book.h"
+#include "figures/fold.h"
+#include "readerfixture.h"
+#include "summary/summaryfabric.h"
+
+#include <string.h>
+
+static struct thread_cells thread;
+static struct comm_cells cells;
+static struct shared_cells shared;
+static struct fabric_cells fabric;
+static struct fabric_call_cells calls;
+static struct level_cells pending, pending_all;
+static struct tally tally;
+static struct comm_tally comm;
+
+static int cells_clear(void **state)
+{
+    (void)state;
+    memset(&thread, 0, sizeof thread);
+    memset(&cells, 0, sizeof cells);
+    memset(&shared, 0, sizeof shared);
+    memset(&fabric, 0, sizeof fabric);
+    memset(&calls, 0, sizeof calls);
+    memset(&pending, 0, sizeof pending);
+    memset(&pending_all, 0, sizeof pending_all);
+    tally = (struct tally){.cells = &thread,
+                           .message_weight = 1,
+                           .fabric = {.cells = &fabric, .pending = &pending, .pending_all = &pending_all},
+                           .fabric_calls = &calls};
+    comm = (struct comm_tally){.cells = &cells, .shared = &shared};
+    return 0;
+}
+
+#define FOLD_EVENT(...) fold(&tally, &comm, &(struct event){__VA_ARGS__}, NULL)
+#define FOLD_ALONE(...) fold(&tally, NULL, &(struct event){__VA_ARGS__}, NULL)
+
+static void operation_counts_by_kind_and_function(void **state)
+{
+    (void)state;
+    FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_PENDING, .peer = 1, .tag = CALLED_FI_TSEND, .bytes = 100);
+    FOLD_ALONE(.duration = 20, .kind = EVENT_FABRIC, .peer = 1, .tag = CALLED_FI_INJECT, .bytes = 8);
+    FOLD_ALONE(.duration = 5, .kind = EVENT_FABRIC | EVENT_PENDING, .peer = 1, .tag = CALLED_FI_SENDV, .bytes = 7);
+    assert_int_equal(fabric.kind[FABRIC_SEND].count, 2);
+    assert_int_equal(fabric.kind[FABRIC_SEND].bytes, 107);
+    assert_int_equal(fabric.kind[FABRIC_INJECT].count, 1);
+    assert_int_equal(fabric.function[CALLED_FI_TSEND].count, 1);
+    assert_int_equal(fabric.function[CALLED_FI_SENDV].bytes, 7);
+    assert_int_equal(fabric.time, 35);
+    assert_int_equal(fabric.started, 2);
+    assert_int_equal(pending.now, 2);
+    assert_int_equal(pending_all.high, 2);
+    FOLD_ALONE(.duration = 2, .kind = EVENT_FABRIC_DONE, .peer = 1, .tag = 1);
+    assert_int_equal(fabric.completed, 2);
+    assert_int_equal(fabric.errors, 1);
+    assert_int_equal(pending.now, 0);
+    assert_int_equal(pending.high, 2);
+}
+
+static void refused_operation_is_none(void **state)
+{
+    (void)state;
+    FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_FAILED, .peer = 1, .tag = CALLED_FI_SEND, .bytes = 100);
+    FOLD_ALONE(.duration = 3, .kind = EVENT_FABRIC_AGAIN, .peer = 1, .tag = CALLED_FI_SEND, .bytes = 40);
+    assert_int_equal(fabric.kind[FABRIC_SEND].count, 0);
+    assert_int_equal(fabric.kind[FABRIC_SEND].bytes, 0);
+    assert_int_equal(fabric.errors, 1);
+    assert_int_equal(fabric.again, 3);
+    assert_int_equal(fabric.time, 50);
+    assert_int_equal(pending.now, 0);
+}
+
+static void time_inside_of_a_poll_is_the_polls(void **state)
+{
+    (void)state;
+    FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_NESTED, .peer = 1, .tag = CALLED_UCP_TAG_SEND_NBX);
+    FOLD_ALONE(.duration = 4, .kind = EVENT_FABRIC_POLLS, .peer = 1, .tag = 3, .bytes = 200);
+    assert_int_equal(fabric.time, 200);
+    assert_int_equal(fabric.poll_time, 200);
+    assert_int_equal(fabric.polls, 4);
+    assert_int_equal(fabric.empty_polls, 3);
+    assert_int_equal(fabric.function[CALLED_UCP_TAG_SEND_NBX].time, 10);
+}
+
+static void time_below_belongs_to_call_and_communicator(void **state)
+{
+    (void)state;
+    FOLD_EVENT(.begin = 100, .duration = 50, .kind = CALL_MPI_Bcast, .comm = 1);
+    FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Bcast, .kind = RECORD_FABRIC, .comm = 1, .tag = 2, .bytes = 30);
+    FOLD_EVENT(.begin = 110, .duration = CALL_MPI_Bcast, .kind = RECORD_TRANSFERS, .comm = 1, .tag = 3, .bytes = 25);
+    assert_int_equal(calls.time[CALL_MPI_Bcast], 30);
+    assert_int_equal(calls.other, 2);
+    assert_int_equal(cells.fabric_time, 30);
+    assert_int_equal(cells.transfers, 3);
+    assert_int_equal(cells.transfer_span, 25);
+}
+
+/* With a stall behind the same call, and without. */
+static void requests_share_the_time_below(void **state)
+{
+    (void)state;
+    for (int stalled = 0; stalled < 2; stalled++) {
+        struct comm_cells before = cells;
+        FOLD_ALONE(.begin = 100, .duration = 50, .kind = CALL_MPI_Waitall, .peer = 2, .tag = 2);
+        if (stalled)
+            FOLD_ALONE(.begin = 100, .duration = CALL_MPI_Waitall, .kind = RECORD_STALL, .peer = 2, .bytes = 21);
+        FOLD_ALONE(.begin = 100, .duration = CALL_MPI_Waitall, .kind = RECORD_FABRIC, .peer = 2, .bytes = 31);
+        FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = -1);
+        assert_int_equal(cells.fabric_time - before.fabric_time, 16);
+        assert_int_equal(cells.stall_time - before.stall_time, stalled ? 11 : 0);
+        FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = -1);
+        assert_int_equal(cells.fabric_time - before.fabric_time, 31);
+        assert_int_equal(cells.stall_time - before.stall_time, stalled ? 21 : 0);
+    }
+    struct comm_cells before = cells;
+    FOLD_ALONE(.begin = 100, .duration = 50, .kind = CALL_MPI_Waitall, .peer = 1, .tag = 1);
+    FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = -1);
+    assert_int_equal(cells.fabric_time, before.fabric_time);
+    assert_int_equal(cells.stall_time, before.stall_time);
+}
+
+/* A summary with providers of these names, each with so many polls. */
+static void summary_of(struct summary *summary, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        static struct summary one;
+        memset(&one, 0, sizeof one);
+        strcpy(one.providers[0].name, names[i]);
+        one.providers[0].polls = i + 1;
+        one.providers[0].ranks = 1;
+        one.providers[0].pending_high = 10 - i;
+        one.providers[0].functions[CALLED_FI_SEND].count = 1;
+        summary_fabric_merge(summary, &one);
+    }
+}
+
+static void providers_are_merged_by_name(void **state)
+{
+    (void)state;
+    static struct summary summary;
+    memset(&summary, 0, sizeof summary);
+    summary_of(&summary, (const char *const[]){"ucx", "net", "ucx"}, 3);
+    assert_string_equal(summary.providers[0].name, "net");
+    assert_int_equal(summary.providers[0].polls, 2);
+    assert_string_equal(summary.providers[1].name, "ucx");
+    assert_int_equal(summary.providers[1].polls, 4);
+    assert_int_equal(summary.providers[1].ranks, 2);
+    assert_int_equal(summary.providers[1].pending_high, 10);
+    assert_int_equal(summary.providers[1].functions[CALLED_FI_SEND].count, 2);
+    assert_string_equal(summary.providers[2].name, "");
+}
+
+static void providers_over_the_limit_share_a_line(void **state)
+{
+    (void)state;
+    static struct summary summary;
+    uint64_t polls = 0;
+    memset(&summary, 0, sizeof summary);
+    summary_of(&summary, (const char *const[]){"a", "b", "c", "d", "e", "f"}, 6);
+    assert_string_equal(summary.providers[0].name, "a");
+    assert_string_equal(summary.providers[SUMMARY_PROVIDERS_MAX - 1].name, "others");
+    for (unsigned i = 0; i < SUMMARY_PROVIDERS_MAX; i++)
+        polls += summary.providers[i].polls;
+    assert_int_equal(polls, 1 + 2 + 3 + 4 + 5 + 6);
+}
+
+/* What a tool reads by MPI_T is what providers have under way, all together. */
+static void level_is_read_of_all_providers(void **state)
+{
+    (void)state;
+    struct level_cells one = {.now = 7}, two = {.now = 5};
+    const struct variable *level = variables, *end = variables + variable_count;
+    while (level < end &&
+           (strcmp(level->record.name, "mpit_fabric_pending") != 0 || level->record.class != VARIABLE_LEVEL))
+        level++;
+    assert_true(level < end);
+    assert_int_equal(book_sample(level, NULL, 0), 0);
+    book.pending[1] = &one;
+    book.pending[FABRIC_PROVIDERS_MOST] = &two;
+    assert_int_equal(book_sample(level, NULL, 0), 12);
+    book.pending[1] = book.pending[FABRIC_PROVIDERS_MOST] = NULL;
+}
+
+/* A tally block of the file becomes one of a provider. */
+static void provider_record_is_checked(void **state)
+{
+    (void)state;
+    header()->first_provider = 8; /* in the middle of the header */
+    ERROR_CHECK("provider");
+    header()->first_provider = bytes;
+    ERROR_CHECK("provider");
+    header()->first_provider = 0;
+    struct tally_block *block = object(header()->first_block);
+    uint32_t kind = block->kind;
+    block->kind = BLOCK_FABRIC;
+    block->page = 1;
+    ERROR_CHECK("no provider");
+    block->kind = BLOCK_FABRIC_LEVEL;
+    ERROR_CHECK("no provider");
+    block->kind = kind;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(operation_counts_by_kind_and_function, cells_clear),
+        cmocka_unit_test_setup(refused_operation_is_none, cells_clear),
+        cmocka_unit_test_setup(time_inside_of_a_poll_is_the_polls, cells_clear),
+        cmocka_unit_test_setup(time_below_belongs_to_call_and_communicator, cells_clear),
+        cmocka_unit_test_setup(requests_share_the_time_below, cells_clear),
+        cmocka_unit_test(providers_are_merged_by_name),
+        cmocka_unit_test(providers_over_the_limit_share_a_line),
+        cmocka_unit_test(level_is_read_of_all_providers),
+        cmocka_unit_test_setup_teardown(provider_record_is_checked, file_setup, file_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,775 @@
+/* Slots of freed communicators: used again, by whom not, and what becomes of figures and names. One book serves all. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "registry/book.h"
+#include "registry/commmap.h"
+#include "registry/commreuse.h"
+#include "registry/commsum.h"
+#include "effort.h"
+#include "instruments/instrument.h"
+#include "ledgerfixture.h"
+#include "reader/reader.h"
+#include "runfixture.h"
+#include "handles/livevariables.h"
+#include "settings/tracing.h"
+#include "figures/variables.h"
+
+#include <mpit/instrument.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char directory[64];
+static uint64_t handle_last = 0x1000;
+static struct ledger *ledger;
+static struct comm *world;
+static uint64_t sent; /* on all communicators */
+
+static int book_setup(void **state)
+{
+    (void)state;
+    struct run_problem problem;
+    clock_open();
+    fixture_directory_make(directory);
+    if (run_open(&book.run, directory, UINT64_C(4) << 30, 0, &problem) != 0 || book.run.fd < 0 || book_open() != 0)
+        return -1;
+    tracing_begin(true);
+    ledger = ledger_make(1);
+    world = book_comm_add(&(struct comm_facts){.handle = 1, .size = 100, .name = "WORLD"});
+    return ledger && world ? 0 : -1;
+}
+
+static int book_teardown(void **state)
+{
+    (void)state;
+    run_close(&book.run, RUN_FINALIZED, false);
+    fixture_directory_remove(directory);
+    return 0;
+}
+
+static struct comm *comm_named(const char *name, int32_t size)
+{
+    struct comm *comm = book_comm_add(&(struct comm_facts){
+        .handle = handle_last += 0x40, .parent = world->slot, .size = size, .name = name, .since = clock_now()});
+    assert_non_null(comm);
+    return comm;
+}
+
+static struct comm *comm_numbered(unsigned number)
+{
+    char name[64];
+    snprintf(name, sizeof name, "WORLD/dup#%u", number);
+    return comm_named(name, 100);
+}
+
+static void send_from(struct ledger *from, struct comm *comm, int32_t peer)
+{
+    struct view *view = view_of(from, comm);
+    struct event event = {
+        .begin = clock_now(), .kind = CALL_MPI_Send, .comm = (uint16_t)comm->slot, .peer = peer, .bytes = 8};
+    view_page_select(view, peer);
+    fold(&from->tally, &view->tally, &event, NULL);
+}
+
+static void send(struct comm *comm, int32_t peer)
+{
+    send_from(ledger, comm, peer);
+    sent++;
+}
+
+static void comm_free(struct comm *comm)
+{
+    book_comm_retire(comm);
+    book_comm_release(comm);
+}
+
+static void cycles(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct comm *comm = comm_numbered(i);
+        send(comm, (int32_t)(i % PEERS_PER_PAGE)); /* one page for each slot */
+        comm_free(comm);
+    }
+}
+
+static uint64_t value_of(const char *name, enum variable_class class, const struct comm *comm)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < variable_count; i++)
+        if (variables[i].record.class == class && strcmp(variables[i].record.name, name) == 0)
+            book_values(&variables[i], comm, &value, 1);
+    return value;
+}
+
+static uint64_t sends_of(const struct comm *comm)
+{
+    return value_of("mpit_send_count", VARIABLE_COUNTER, comm);
+}
+
+static uint64_t sends_of_all(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t slot = 1; slot < book.comm_count; slot++)
+        sum += sends_of(book.comms[slot]);
+    return sum;
+}
+
+static const struct comm *comm_called(const char *name)
+{
+    for (uint32_t slot = 1; slot < book.comm_count; slot++)
+        if (strcmp(book.comms[slot]->name, name) == 0)
+            return book.comms[slot];
+    return NULL;
+}
+
+static void many_cycles_take_what_few_take(void **state)
+{
+    (void)state;
+    cycles(COMMS_KEPT + 10);
+    uint32_t slots = book.comm_count;
+    uint64_t memory = book.run.memory_bytes;
+    cycles(4000);
+    assert_int_equal(book.comm_count, slots);
+    assert_int_equal(book.run.memory_bytes, memory);
+    assert_true(slots < COMMS_KEPT + 10);
+    assert_int_equal(sends_of_all(), sent);
+    const struct comm *sum = comm_called("WORLD/dup#*");
+    assert_non_null(sum);
+    assert_int_equal(sum->record->flags, COMM_SUM);
+    assert_int_equal(sum->record->merged + COMMS_KEPT + 1, COMMS_KEPT + 10 + 4000);
+    assert_int_equal(sends_of(sum), sum->record->merged);
+    assert_int_equal(value_of("mpit_message_bytes", VARIABLE_HIGHWATERMARK, sum), 8);
+}
+
+static void figures_of_the_next_one_begin_at_nothing(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_numbered(7);
+    assert_int_equal(sends_of(comm), 0);
+    assert_int_equal(comm->creations, 0);
+    assert_string_equal(comm->record->label, "");
+    for (int peer = 0; peer < 100; peer++)
+        send(comm, peer);
+    book_comm_label(comm, "seven", 5);
+    comm->creations = 5;
+    comm_free(comm);
+    cycles(2 * COMMS_KEPT);
+    assert_int_equal(sends_of_all(), sent);
+    for (uint32_t slot = 1; slot < book.comm_count; slot++)
+        if (strcmp(book.comms[slot]->name, "WORLD/dup#*") != 0) {
+            assert_true(sends_of(book.comms[slot]) <= 1);
+            assert_string_equal(book.comms[slot]->record->label, "");
+        }
+}
+
+/* Cycles as long as would be enough, and looks whether it is still there. */
+static bool is_left_alone(const struct comm *comm, uint64_t sends)
+{
+    char name[COMM_NAME_BYTES];
+    memcpy(name, comm->name, sizeof name);
+    cycles(4 * COMMS_KEPT);
+    return strcmp(comm->name, name) == 0 && comm->freed && sends_of(comm) == sends;
+}
+
+static void who_is_referred_to_is_left_alone(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_named("WORLD/held#1", 100);
+    send(comm, 1);
+    comm_hold(comm); /* a window */
+    comm_bind(comm); /* a handle */
+    comm_free(comm);
+    assert_true(is_left_alone(comm, 1));
+    comm_let_go(comm);
+    assert_true(is_left_alone(comm, 1));
+    comm_unbind(comm);
+    assert_false(is_left_alone(comm, 1));
+    assert_int_equal(sends_of(comm_called("WORLD/held#*")), 1);
+}
+
+static struct comm *pending;
+static unsigned looked;
+
+static void visit_pending(void (*found)(struct comm *comm))
+{
+    looked++;
+    if (pending)
+        found(pending);
+}
+
+static void who_is_pending_or_entered_is_left_alone(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_named("WORLD/late#1", 100);
+    struct ledger *other = ledger_make(2);
+    pending = comm;
+    comm_pending_visit = visit_pending;
+    comm_free(comm);
+    assert_true(is_left_alone(comm, 0));
+    other->record->state = (struct thread_state){.call = CALL_MPI_Recv, .comm = comm->slot};
+    pending = NULL;
+    assert_true(is_left_alone(comm, 0));
+    send_from(other, comm, 1); /* it returns */
+    sent++;
+    other->record->state.call = CALL_NONE;
+    assert_false(is_left_alone(comm, 1));
+    assert_int_equal(sends_of_all(), sent);
+    comm_pending_visit = NULL;
+}
+
+/* One look at the requests is enough for all that were freed before. */
+static void few_looks_are_taken(void **state)
+{
+    (void)state;
+    unsigned before = looked;
+    pending = NULL;
+    comm_pending_visit = visit_pending;
+    for (int i = 0; i < 4 * COMMS_KEPT; i++) {
+        struct comm *comm = comm_named("WORLD/look#1", 100);
+        comm_free(comm);
+    }
+    assert_in_range(looked - before, 1, 8);
+    comm_pending_visit = NULL;
+}
+
+static void parents_outlive_their_children(void **state)
+{
+    (void)state;
+    struct comm *parent = comm_named("WORLD/parent#1", 100);
+    struct comm *child = book_comm_add(&(struct comm_facts){
+        .handle = handle_last += 0x40, .parent = parent->slot, .size = 1, .name = "child", .since = clock_now()});
+    assert_ptr_equal(child->up, parent);
+    comm_free(parent);
+    assert_true(is_left_alone(parent, 0));
+    comm_free(child);
+    assert_false(is_left_alone(parent, 0));
+}
+
+/* Else an event could belong to either. */
+static void slot_of_one_that_is_younger_than_the_call_is_not_taken(void **state)
+{
+    (void)state;
+    uint64_t early = clock_now();
+    for (int i = 0; i < 3; i++)
+        cycles(COMMS_KEPT);
+    uint32_t slots = book.comm_count;
+    struct comm *comm = book_comm_add(
+        &(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = "early", .since = early});
+    assert_int_equal(comm->slot, slots);
+    comm = book_comm_add(&(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = "unknown"});
+    assert_int_equal(comm->slot, slots + 1);
+}
+
+static void refused_end_changes_nothing(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_numbered(1);
+    book_comm_retire(comm);
+    book_comm_restore(comm);
+    cycles(4 * COMMS_KEPT);
+    assert_ptr_equal(book_comm_find(comm->handle), comm);
+    comm_free(comm);
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------------
+ */
+
+static void every_event_finds_its_name(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000 };
+    static uint64_t ticks[NAMES];
+    static uint32_t slots[NAMES];
+    struct run_reader reader;
+    for (unsigned i = 0; i < NAMES; i++) {
+        struct comm *comm = comm_numbered(1000000 + i);
+        book_comm_label(comm, "a label", 7);
+        ticks[i] = clock_now();
+        slots[i] = comm->slot;
+        comm_free(comm);
+    }
+    if (run_reader_open(&reader, book.run.path) != 0)
+        fail_msg("%s", reader.error);
+    for (unsigned i = 0; i < NAMES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "WORLD/dup#%u", 1000000 + i);
+        uint32_t number = run_reader_comm_at(&reader, slots[i], ticks[i]);
+        assert_int_not_equal(number, 0);
+        assert_string_equal(reader.comms[number]->name, name);
+        assert_string_equal(reader.comms[number]->label, "a label");
+        assert_int_equal(reader.comms[number]->parent, world->slot);
+    }
+    assert_int_equal(run_reader_comm_at(&reader, 0, ticks[0]), 0);
+    assert_int_equal(run_reader_comm_at(&reader, 65535, ticks[0]), 0);
+    run_reader_close(&reader);
+}
+
+/* Of a finished run nobody overwrites the ring any more: the oldest in it counts, too. */
+static void finished_runs_name_all_of_the_ring(void **state)
+{
+    (void)state;
+    enum { STEPS = 1100 };
+    static uint64_t ticks[STEPS];
+    static uint32_t slots[STEPS];
+    char path[128];
+    snprintf(path, sizeof path, "%s/finished", directory);
+    unsigned full = 0;
+    for (unsigned i = 0; i < STEPS; i++) {
+        struct comm *comm = comm_numbered(2000000 + i);
+        ticks[i] = clock_now();
+        slots[i] = comm->slot;
+        comm_free(comm);
+        struct run_reader reader;
+        assert_int_equal(run_reader_open(&reader, book.run.path), 0);
+        const struct comm_past *past = (const void *)(reader.base + reader.header.past);
+        if (past->count - past->kept < past->capacity) {
+            run_reader_close(&reader);
+            continue;
+        }
+        full++;
+        size_t bytes = reader.bytes;
+        char *copy = malloc(bytes);
+        memcpy(copy, reader.base, bytes);
+        run_reader_close(&reader);
+        ((struct run_header *)(void *)copy)->phase = RUN_FINALIZED;
+        FILE *file = fopen(path, "wb");
+        assert_non_null(file);
+        assert_int_equal(fwrite(copy, 1, bytes, file), bytes);
+        assert_int_equal(fclose(file), 0);
+        free(copy);
+        if (run_reader_open(&reader, path) != 0)
+            fail_msg("%s", reader.error);
+        for (unsigned k = 0; k <= i; k++)
+            if (run_reader_comm_at(&reader, slots[k], ticks[k]) == 0)
+                fail_msg("communicator %u of %u has no name", k, i);
+        run_reader_close(&reader);
+    }
+    assert_true(full > 0);
+    unlink(path);
+}
+
+/* A matched message lets go of its communicator, and the request that stands for it takes hold of it. */
+static void freed_one_that_is_held_once_more_waits_once(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_numbered(3000000);
+    comm_hold(comm);
+    comm_free(comm);
+    uint32_t waiting = book.freed_count;
+    comm_let_go(comm);
+    assert_int_equal(book.freed_count, waiting + 1);
+    comm_hold(comm);
+    assert_true(is_left_alone(comm, 0));
+    comm_let_go(comm);
+    assert_int_equal(book.freed_count, waiting + 1);
+}
+
+static void damaged_past_is_an_error_or_a_reading(void **state)
+{
+    (void)state;
+    struct run_reader reader;
+    char path[128];
+    snprintf(path, sizeof path, "%s/damaged", directory);
+    assert_int_equal(run_reader_open(&reader, book.run.path), 0);
+    size_t bytes = reader.bytes, past = reader.header.past, count = 0;
+    char *copy = malloc(bytes);
+    memcpy(copy, reader.base, bytes);
+    size_t chunks[4096];
+    for (size_t i = 0; i < reader.chunk_count && count < 4096; i++)
+        if (reader.chunks[i]->kind == CHUNK_COMMS)
+            chunks[count++] = (size_t)((const char *)reader.chunks[i] - reader.base);
+    run_reader_close(&reader);
+    assert_true(count > 10 && past);
+    srand(3);
+    unsigned errors = 0, readings = 0;
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(pwrite(fd, copy, bytes, 0), (ssize_t)bytes);
+    for (unsigned i = 0; i < 300; i++) {
+        size_t from = i % 3 ? chunks[(size_t)rand() % count] : past;
+        size_t at = from + (size_t)rand() % (i % 5 ? 4096 : 128);
+        char changed = (char)(copy[at] ^ (1 + rand() % 255));
+        assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
+        if (run_reader_open(&reader, path) == 0) {
+            for (uint32_t slot = 0; slot < reader.slot_count; slot += 7)
+                assert_true(run_reader_comm_at(&reader, slot, (uint64_t)rand() << 20) < reader.comm_count);
+            run_reader_close(&reader);
+            readings++;
+        } else {
+            assert_true(reader.error[0]);
+            errors++;
+        }
+        assert_int_equal(pwrite(fd, &copy[at], 1, (off_t)at), 1);
+    }
+    assert_true(errors > 20 && readings > 20);
+    close(fd);
+    unlink(path);
+    free(copy);
+}
+
+/* A window has taken the extremes out of the thread's cells: that says nothing of what is counted by size. */
+static void messages_whose_extremes_are_closed_go_to_the_sum(void **state)
+{
+    (void)state;
+    struct comm *comm = comm_named("WORLD/closed#1", 100);
+    send(comm, 3);
+    struct comm_cells *cells = view_of(ledger, comm)->tally.cells;
+    comm->shared->closed[EXTREME_MESSAGE_LOW] = cells->message_low;
+    comm->shared->closed[EXTREME_MESSAGE_HIGH] = cells->message_high;
+    cells->message_low = LOW_NEUTRAL;
+    cells->message_high = 0;
+    comm_free(comm);
+    cycles(2 * COMMS_KEPT);
+    const struct comm *sum = comm_called("WORLD/closed#*");
+    assert_non_null(sum);
+    assert_int_equal(sends_of(sum), 1);
+    assert_int_equal(sends_of_all(), sent);
+}
+
+/* Handles that share a place of a map, or of a thread's cache, are told apart there. */
+static void only_the_handle_that_is_freed_is_forgotten(void **state)
+{
+    (void)state;
+    static struct comm_map *map;
+    struct comm *other = comm_named("WORLD/other#1", 100);
+    for (uint64_t handle = 1; handle <= 100; handle++)
+        assert_int_equal(comm_map_set(&map, handle, handle % 2 ? world : other), 0);
+    for (uint64_t handle = 1; handle <= 100; handle++)
+        comm_map_remove(map, handle, world);
+    for (uint64_t handle = 1; handle <= 100; handle++)
+        assert_ptr_equal(comm_map_find(&map, handle), handle % 2 ? NULL : other);
+    for (unsigned i = 0; i < COMM_CACHE_PLACES; i++)
+        ledger->cache[i] = (struct comm_cache_entry){0};
+    struct view *view = view_of(ledger, other);
+    *ledger_cache(ledger, other->handle) = (struct comm_cache_entry){other->handle, view};
+    ledger->last = (struct comm_cache_entry){other->handle, view};
+    comm_free(other);
+    assert_int_equal(ledger->last.handle, 0);
+    for (unsigned i = 0; i < COMM_CACHE_PLACES; i++)
+        assert_int_equal(ledger->cache[i].handle, 0);
+}
+
+static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
+{
+    (void)state;
+    static struct comm_map *map; /* there is no end to one */
+    uint64_t lasting = 0x7000000, replaced = 1;
+    assert_int_equal(comm_map_set(&map, lasting, world), 0);
+    for (uint64_t i = 1; i <= 40000; i++) {
+        const struct comm_map *before = map;
+        assert_int_equal(comm_map_set(&map, i * 16, world), 0);
+        if (i > 8)
+            assert_int_equal(comm_map_set(&map, (i - 8) * 16, NULL), 0);
+        replaced += map != before;
+        assert_ptr_equal(comm_map_find(&map, i * 16), world);
+        assert_ptr_equal(comm_map_find(&map, lasting), world);
+        if (i > 8)
+            assert_null(comm_map_find(&map, (i - 8) * 16));
+    }
+    assert_int_equal(replaced, 1); /* the first one */
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------
+ */
+
+enum { THREADS = 4, ROUNDS = EFFORT(3000, 150) };
+
+static void *make_and_free(void *argument)
+{
+    struct ledger *own = ledger_make(1);
+    uint64_t handle = ((uint64_t)(uintptr_t)argument + 1) << 40;
+    for (int i = 0; i < ROUNDS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "WORLD/thread#%d", i);
+        struct comm *comm = book_comm_add(&(struct comm_facts){
+            .handle = handle += 64, .parent = world->slot, .size = 100, .name = name, .since = clock_now()});
+        send_from(own, comm, i % 100);
+        if (i % 3 == 0)
+            comm_hold(comm);
+        comm_free(comm);
+        if (i % 3 == 0) {
+            send_from(own, comm, 1);
+            comm_let_go(comm);
+        }
+    }
+    return NULL;
+}
+
+static void threads_lose_nothing_between_them(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    book.concurrent = true;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, make_and_free, (void *)(uintptr_t)i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    book.concurrent = false;
+    sent += THREADS * (ROUNDS + ROUNDS / 3);
+    assert_int_equal(sends_of_all(), sent);
+    assert_true(book.comm_count < 3 * COMMS_KEPT);
+}
+
+/* ---- totals -------------------------------------------------------------------------------------------------------
+ */
+
+static const struct variable *total_called(const char *name)
+{
+    for (size_t i = 0; i < live_variable_count(); i++)
+        if (strcmp(variable_name(live_variable_at(i)), name) == 0)
+            return live_variable_at(i);
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+static const struct variable *part_of(const struct variable *total)
+{
+    for (size_t i = 0; i < variable_count; i++) {
+        size_t length = strlen(variables[i].record.name);
+        if (variables[i].record.class == total->record.class &&
+            strncmp(variables[i].record.name, variable_name(total), length) == 0 &&
+            strcmp(variable_name(total) + length, "_total") == 0)
+            return &variables[i];
+    }
+    fail_msg("%s is the total of nothing", variable_name(total));
+    return NULL;
+}
+
+static void totals_are_the_sums_over_all_communicators(void **state)
+{
+    (void)state;
+    unsigned compared = 0;
+    cycles(2 * COMMS_KEPT);
+    assert_int_equal(book_sample(total_called("mpit_send_count_total"), NULL, 0), sent);
+    for (size_t i = 0; i < live_variable_count(); i++) {
+        const struct variable *total = live_variable_at(i), *part = total->total ? part_of(total) : NULL;
+        if (!part)
+            continue;
+        assert_false(total->record.bound);
+        for (size_t slot = 0; slot < part->record.count; slot++) {
+            uint64_t sum = 0;
+            for (uint32_t c = 1; c < book.comm_count; c++)
+                sum += book_sample(part, book.comms[c], slot);
+            assert_int_equal(book_sample(total, NULL, slot), sum);
+            compared += sum != 0;
+        }
+    }
+    assert_true(compared > 5);
+}
+
+static const struct variable *watched;
+static uint64_t seen_in_handler, reads_in_handler;
+static bool readers_stop;
+
+/* `*seen`: what the reader saw before; a total never falls. */
+static void total_look(const struct variable *total, uint64_t *seen)
+{
+    uint64_t now = book_sample(total, NULL, 0);
+    if (now < *seen)
+        abort();
+    *seen = now;
+}
+
+static void look_in_handler(int number)
+{
+    (void)number;
+    total_look(watched, &seen_in_handler);
+    reads_in_handler++;
+}
+
+static void *look_on(void *argument)
+{
+    uint64_t seen = 0, *reads = argument;
+    for (; !__atomic_load_n(&readers_stop, __ATOMIC_ACQUIRE); ++*reads)
+        total_look(watched, &seen);
+    return NULL;
+}
+
+static void *interrupt(void *argument)
+{
+    pthread_t *whom = argument;
+    while (!__atomic_load_n(&readers_stop, __ATOMIC_ACQUIRE)) {
+        pthread_kill(*whom, SIGUSR1);
+        usleep(100);
+    }
+    return NULL;
+}
+
+/* Slots move all the time: readers in other threads and in handlers never see cells twice, or not at all. */
+static void totals_are_exact_while_slots_move(void **state)
+{
+    (void)state;
+    pthread_t self = pthread_self(), threads[2];
+    uint64_t reads = 0;
+    watched = total_called("mpit_send_count_total");
+    book_totals_want();
+    signal(SIGUSR1, look_in_handler);
+    readers_stop = false;
+    pthread_create(&threads[0], NULL, look_on, &reads);
+    pthread_create(&threads[1], NULL, interrupt, &self);
+    for (int i = 0; i < 200 && (i < 5 || __atomic_load_n(&reads_in_handler, __ATOMIC_RELAXED) < 300); i++)
+        cycles(EFFORT(2000, 200));
+    __atomic_store_n(&readers_stop, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    signal(SIGUSR1, SIG_DFL);
+    assert_true(reads > 10 && reads_in_handler > 10);
+    assert_int_equal(book_sample(watched, NULL, 0), sent);
+}
+
+/* ---- instruments --------------------------------------------------------------------------------------------------
+ */
+
+static const struct mpit_interface table = {.update = instrument_update, .extreme = instrument_extreme};
+
+static size_t instances_of(const struct instrument *instrument)
+{
+    size_t count = 0;
+    for (const struct instrument_instance *i = instrument->instances; i; i = i->next)
+        count++;
+    return count;
+}
+
+/* What is bound to freed communicators gives their places back, and goes to the sum. */
+static void bound_instruments_do_not_keep_slots(void **state)
+{
+    (void)state;
+    static struct mpit_variable things = MPIT_VARIABLE_INITIAL(
+        "things", MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_COMM, 0, NULL, "");
+    static struct mpit_variable height = MPIT_VARIABLE_INITIAL("height", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED, 1,
+                                                               MPIT_BIND_COMM, MPIT_WITH_WATERMARKS, NULL, "");
+    static struct mpit_variable real =
+        MPIT_VARIABLE_INITIAL("real", MPIT_CLASS_AGGREGATE, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_COMM, 0, NULL, "");
+    struct mpit_variable *all[] = {&things, &height, &real};
+    char error[INSTRUMENT_ERROR_BYTES];
+    enum { CYCLES = 5000 };
+    uint32_t slots = 0;
+    instrument_interface_table = &table;
+    instrument_run_begin();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(instrument_variable_register(all[i], "libtest.so", error), MPIT_OK);
+    for (unsigned i = 0; i < CYCLES; i++) {
+        struct comm *comm = comm_named("WORLD/bound#1", 100);
+        for (int k = 0; k < 3; k++) {
+            struct instrument_instance *instance = instrument_instance(all[k]->entry, comm);
+            assert_non_null(instance);
+            assert_ptr_equal(instance->comm, comm);
+            assert_int_equal(instrument_value(instance, all[k]->class_, 0), 0);
+            assert_ptr_equal(instance, instrument_instance(all[k]->entry, comm));
+            if (k == 2)
+                mpit_cell_add_double(instance->cells, 0.5);
+            else
+                mpit_cell_add(instance->cells, 1 + i % 3);
+            if (k == 1)
+                mpit_cell_level_subtract(instance->cells, 1 + i % 3);
+        }
+        comm_free(comm);
+        if (i == 3 * COMMS_KEPT)
+            slots = book.comm_count;
+    }
+    assert_int_equal(book.comm_count, slots);
+    const struct comm *sum = comm_called("WORLD/bound#*");
+    assert_non_null(sum);
+    uint64_t counted = 0;
+    double reals = 0;
+    for (const struct instrument_instance *i = ((struct instrument *)things.entry)->instances; i; i = i->next)
+        counted += instrument_value(i, MPIT_CLASS_COUNTER, 0);
+    for (const struct instrument_instance *i = ((struct instrument *)real.entry)->instances; i; i = i->next)
+        reals += mpit_instrument_real(instrument_value(i, MPIT_CLASS_AGGREGATE, 0));
+    assert_int_equal(counted, 2 * CYCLES - 1); /* 1 + 2 + 3 + ... + 1 + 2 */
+    assert_true(reals == CYCLES * 0.5);
+    assert_true(instances_of(things.entry) < 2 * COMMS_KEPT);
+    const struct instrument_instance *heights = instrument_instance(height.entry, sum);
+    assert_int_equal(instrument_value(heights, MPIT_CLASS_HIGHWATERMARK, 0), 3);
+    assert_int_equal(instrument_value(heights, MPIT_CLASS_LEVEL, 0), 0);
+}
+
+static struct comm *comm_wide(const char *name, int32_t size)
+{
+    return book_comm_add(
+        &(struct comm_facts){.handle = handle_last += 0x40, .size = size, .name = name, .since = clock_now()});
+}
+
+/* The sum is as wide as the widest of its room: 16,384 to 32,767 ranks. */
+static void sum_has_the_peers_of_the_widest(void **state)
+{
+    (void)state;
+    enum { NARROW = 16400, WIDE = 32000 };
+    static uint64_t counts[WIDE];
+    const struct variable *variable = variables;
+    while (strcmp(variable->record.name, "mpit_peer_send_count") != 0)
+        variable++;
+    for (int32_t i = 0; i < COMMS_KEPT + 40; i++) {
+        struct comm *comm = comm_wide("WIDE/dup#1", i < 20 ? NARROW : WIDE);
+        send(comm, i < 20 ? NARROW - 1 : WIDE - 1);
+        comm_free(comm);
+    }
+    const struct comm *sum = comm_called("WIDE/dup#*");
+    assert_non_null(sum);
+    assert_int_equal(book_value_count(variable, sum), WIDE);
+    book_values(variable, sum, counts, WIDE);
+    assert_int_equal(counts[NARROW - 1], 20);
+    assert_int_equal(counts[NARROW - 1] + counts[WIDE - 1], sum->record->merged);
+    assert_true(sum->record->merged > 30);
+}
+
+/* The last one: the memory is gone, and what was freed is all that there is. */
+static void without_memory_those_that_are_kept_are_used(void **state)
+{
+    (void)state;
+    uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM], no_memory = book.run.header->lost[LOSS_NO_MEMORY];
+    book.run.memory_limit = book.run.memory_bytes;
+    unsigned made = 0;
+    for (char name[64]; made < 5000; made++) {
+        snprintf(name, sizeof name, "WORLD/dup#%u", made);
+        if (!book_comm_add(
+                &(struct comm_facts){.handle = handle_last += 0x40, .size = 100, .name = name, .since = clock_now()}))
+            break;
+        assert_int_equal(book.run.header->lost[LOSS_NO_MEMORY], no_memory); /* there was a place */
+    }
+    assert_true(made >= COMMS_KEPT);
+    assert_int_equal(book.run.header->lost[LOSS_UNKNOWN_COMM], lost + 1);
+    while (comm_wide("WIDE/dup#1", 32000)) /* those that another test has freed */
+        continue;
+    assert_int_equal(sends_of_all(), sent);
+    assert_true(book_is_full());
+}
+
+/* test_commreuse [PATTERN]: only those whose names match */
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_cycles_take_what_few_take),
+        cmocka_unit_test(figures_of_the_next_one_begin_at_nothing),
+        cmocka_unit_test(who_is_referred_to_is_left_alone),
+        cmocka_unit_test(who_is_pending_or_entered_is_left_alone),
+        cmocka_unit_test(few_looks_are_taken),
+        cmocka_unit_test(parents_outlive_their_children),
+        cmocka_unit_test(slot_of_one_that_is_younger_than_the_call_is_not_taken),
+        cmocka_unit_test(refused_end_changes_nothing),
+        cmocka_unit_test(every_event_finds_its_name),
+        cmocka_unit_test(finished_runs_name_all_of_the_ring),
+        cmocka_unit_test(freed_one_that_is_held_once_more_waits_once),
+        cmocka_unit_test(damaged_past_is_an_error_or_a_reading),
+        cmocka_unit_test(messages_whose_extremes_are_closed_go_to_the_sum),
+        cmocka_unit_test(only_the_handle_that_is_freed_is_forgotten),
+        cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
+        cmocka_unit_test(threads_lose_nothing_between_them),
+        cmocka_unit_test(totals_are_the_sums_over_all_communicators),
+        cmocka_unit_test(totals_are_exact_while_slots_move),
+        cmocka_unit_test(bound_instruments_do_not_keep_slots),
+        cmocka_unit_test(sum_has_the_peers_of_the_widest),
+        cmocka_unit_test(without_memory_those_that_are_kept_are_used),
+    };
+    return cmocka_run_group_tests(tests, book_setup, book_teardown);
+}

@@ -1,0 +1,257 @@
+#include "analysis/analysis.h"
+
+#include "analysis/analysis_lanes.h"
+#include "archive/otf2_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct pattern_text pattern_texts[WAIT_PATTERNS] = {
+    [WAIT_LATE_SENDER] = {"Late Sender", "late_sender"},
+    [WAIT_LATE_RECEIVER] = {"Late Receiver", "late_receiver"},
+    [WAIT_AT_BARRIER] = {"Wait at Barrier", "wait_at_barrier"},
+    [WAIT_AT_NXN] = {"Wait at NxN", "wait_at_nxn"},
+    [WAIT_LATE_BROADCAST] = {"Late Broadcast", "late_broadcast"},
+    [WAIT_EARLY_REDUCE] = {"Early Reduce", "early_reduce"},
+    [WAIT_EARLY_SCAN] = {"Early Scan", "early_scan"},
+    [WAIT_AT_CREATION] = {"Wait at Communicator Creation", "wait_at_creation"},
+};
+
+const struct unmatched_text unmatched_texts[UNMATCHED_REASONS] = {
+    [UNMATCHED_SEND_NO_FILE] = {"sent to a rank that has no run file", "sent_no_file"},
+    [UNMATCHED_SEND_CRASHED] = {"sent to a rank that did not come to its end", "sent_crashed"},
+    [UNMATCHED_SEND_GAP] = {"sent to a rank whose trace has a gap", "sent_gap"},
+    [UNMATCHED_SEND_UNTOLD] = {"sent where it is not known what a receive from anybody got", "sent_untold"},
+    [UNMATCHED_SEND_NOT_RECEIVED] = {"sent, and not received before the end", "sent_not_received"},
+    [UNMATCHED_RECV_NO_FILE] = {"received from a rank that has no run file", "received_no_file"},
+    [UNMATCHED_RECV_CRASHED] = {"received from a rank that did not come to its end", "received_crashed"},
+    [UNMATCHED_RECV_GAP] = {"received from a rank whose trace has a gap", "received_gap"},
+    [UNMATCHED_RECV_UNTOLD] = {"received where it is not known what a receive from anybody got", "received_untold"},
+    [UNMATCHED_RECV_NOT_SENT] = {"received, and no send of it is in the trace", "received_not_sent"},
+};
+
+bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,
+                      uint64_t begin_ns, uint64_t end_ns)
+{
+    const struct selection *selection = analysis->selection;
+    const struct trace_comm *found = &analysis->comms.list[comm];
+    return selection_has_rank(selection, rank) && selection_has_function(selection, function) &&
+           selection_has_time(selection, (int64_t)begin_ns, (int64_t)end_ns) &&
+           selection_has_comm(selection, found->name, found->label);
+}
+
+void analysis_sum(struct analysis *analysis, struct keytable *table, uint64_t first, uint64_t second, uint64_t count,
+                  uint64_t amount)
+{
+    struct analysis_sum *sum = keytable_make(table, first, second, sizeof *sum);
+    if (!sum) {
+        analysis->no_memory = true;
+        return;
+    }
+    sum->count += count;
+    sum->amount += amount;
+}
+
+static void worst_keep(struct analysis *analysis, const struct gathering *gathering, const struct arrival *last)
+{
+    size_t place = analysis->worst_count;
+    while (place && analysis->worst[place - 1].waited_ns < gathering->waited_ns)
+        place--;
+    if (place == WORST_KEPT || gathering->waited_ns == 0)
+        return;
+    size_t kept = analysis->worst_count < WORST_KEPT ? analysis->worst_count : WORST_KEPT - 1;
+    memmove(&analysis->worst[place + 1], &analysis->worst[place], (kept - place) * sizeof *analysis->worst);
+    analysis->worst[place] = (struct worst_operation){gathering->first_ns, last->moment.ns,     gathering->waited_ns,
+                                                      gathering->comm,     gathering->function, last->world_rank};
+    analysis->worst_count = kept + 1;
+}
+
+void analysis_operation(struct analysis *analysis, const struct gathering *gathering)
+{
+    const struct arrival *last = gathering_last(gathering);
+    const struct trace_comm *comm = &analysis->comms.list[gathering->comm];
+    if (!selection_has_function(analysis->selection, gathering->function) ||
+        !selection_has_comm(analysis->selection, comm->name, comm->label) ||
+        !selection_has_time(analysis->selection, (int64_t)gathering->first_ns, (int64_t)last->moment.ns))
+        return;
+    uint64_t key = (uint64_t)gathering->function << 32 | gathering->comm;
+    struct operation_sum *sum = keytable_make(&analysis->operations, key, 0, sizeof *sum);
+    if (!sum) {
+        analysis->no_memory = true;
+        return;
+    }
+    sum->count++;
+    sum->waited_ns += gathering->waited_ns;
+    if (!gathering_is_complete(gathering) || gathering->mixed)
+        return;
+    sum->whole++;
+    if (!selection_has_rank(analysis->selection, last->world_rank))
+        return;
+    analysis_sum(analysis, &analysis->lasts, key, (uint64_t)last->world_rank, 1, gathering->waited_ns);
+    worst_keep(analysis, gathering, last);
+}
+
+/* ---- what is left at the end ------------------------------------------------------------------------------------- */
+
+struct rest {
+    struct analysis *analysis;
+    const struct analysis_lanes *lanes;
+};
+
+static bool is_untold(const struct rest *rest, const struct envelope *envelope)
+{
+    const struct analysis_process *process = &rest->lanes->processes[envelope->dest];
+    const struct trace_job *job = &rest->analysis->job;
+    const struct run_reader *run = job->ranks[envelope->dest].run;
+    for (uint32_t number = 0; run && number < run->comm_count; number++)
+        if (process->untold[number] &&
+            trace_comm_find(&rest->analysis->comms, job, envelope->dest, number) == envelope->comm)
+            return true;
+    return false;
+}
+
+static void rest_count(void *data, const struct message *message, const struct receive *receive)
+{
+    const struct rest *rest = data;
+    struct analysis *analysis = rest->analysis;
+    const struct envelope *envelope = message ? &message->envelope : &receive->envelope;
+    if (receive && receive->state != RECEIVE_DONE) {
+        analysis->open_receives++;
+        return;
+    }
+    int32_t partner = message ? envelope->dest : envelope->source;
+    enum unmatched_reason reason = is_untold(rest, envelope)              ? UNMATCHED_SEND_UNTOLD
+                                   : !analysis->job.ranks[partner].run    ? UNMATCHED_SEND_NO_FILE
+                                   : rest->lanes->processes[partner].torn ? UNMATCHED_SEND_GAP
+                                   : !analysis->job.ranks[partner].ended  ? UNMATCHED_SEND_CRASHED
+                                                                          : UNMATCHED_SEND_NOT_RECEIVED;
+    analysis->unmatched[message ? reason : reason + (UNMATCHED_RECV_NO_FILE - UNMATCHED_SEND_NO_FILE)]++;
+}
+
+static void operations_rest(struct analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->gatherings.open.capacity; i++)
+        for (struct keyed *keyed = analysis->gatherings.open.buckets[i]; keyed; keyed = keyed->next)
+            analysis_operation(analysis, (const struct gathering *)keyed);
+}
+
+/* ---- the critical path ------------------------------------------------------------------------------------------- */
+
+static const char *path_obstacle(const struct analysis *analysis, const struct analysis_lanes *lanes)
+{
+    if (!analysis->has_messages || !analysis->has_collectives)
+        return "messages or collectives are not in the trace";
+    if (analysis->untimed)
+        return "there are calls that were not timed";
+    for (int32_t r = 0; r < analysis->job.size; r++) {
+        if (!analysis->job.ranks[r].run)
+            return "there are ranks without a run file";
+        if (lanes->processes[r].torn)
+            return "the trace of a rank has a gap";
+    }
+    if (analysis->matching.early)
+        return analysis->job.line.clock_count > 1
+                   ? "messages arrive before they are sent: the clocks differ too much"
+                   : "messages arrive before they are sent: they are not paired as they met";
+    return NULL;
+}
+
+static void path_find(struct analysis *analysis, const struct analysis_lanes *lanes)
+{
+    const struct analysis_lane *end = NULL;
+    analysis->no_path = path_obstacle(analysis, lanes);
+    for (size_t i = 0; i < lanes->count; i++)
+        if (lanes->list[i].started && (!end || lanes->list[i].cursor_ns > end->cursor_ns))
+            end = &lanes->list[i];
+    if (!end && !analysis->no_path)
+        analysis->no_path = "there are no calls";
+    if (analysis->no_path)
+        return;
+    analysis->path = path_shares(&analysis->paths, end->path, &analysis->path_count);
+    for (size_t i = 0; i < analysis->path_count; i++)
+        analysis->path_ns += analysis->path[i].ns;
+    analysis->path_rank = end->process->world_rank;
+    analysis->has_path = true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static void doubts_tell(struct analysis *analysis, const struct analysis_lanes *lanes)
+{
+    struct otf2_report *report = &analysis->report;
+    for (int32_t r = 0; r < analysis->job.size; r++) {
+        const struct trace_rank *rank = &analysis->job.ranks[r];
+        if (!rank->run)
+            continue;
+        if (lanes->processes[r].torn)
+            report_warning(report,
+                           "rank %d: records of its trace are missing; from there on neither its messages nor the "
+                           "collectives of its communicators are analysed",
+                           r);
+        else if (!rank->ended)
+            report_warning(report, "rank %d did not come to its end: what it was in then is not in the trace", r);
+        if (rank->run->header.filter[0] && r == 0)
+            report_warning(report, "mpit_filter was \"%.100s\": there are no waits in functions that it left out",
+                           rank->run->header.filter);
+    }
+    if (analysis->untimed)
+        report_warning(report, "%llu calls were not timed (mpit_timing): waits and the critical path cannot be told",
+                       (unsigned long long)analysis->untimed);
+}
+
+static int job_analyse(struct analysis *analysis)
+{
+    struct analysis_lanes lanes = {.analysis = analysis};
+    if (trace_comms_open(&analysis->comms, &analysis->job, &analysis->report) != 0)
+        return -1;
+    analysis->has_messages = !analysis->job.in_part && !analysis->job.no_messages && !analysis->job.no_collectives;
+    analysis->has_collectives = !analysis->job.in_part && !analysis->job.no_collectives;
+    int result = analysis_lanes_run(&lanes, analysis);
+    if (result == 0) {
+        matching_rest(&analysis->matching, &(struct rest){analysis, &lanes}, rest_count);
+        operations_rest(analysis);
+        analysis->has_times = analysis->untimed == 0;
+        path_find(analysis, &lanes);
+        doubts_tell(analysis, &lanes);
+    }
+    analysis_lanes_release(&lanes);
+    bool short_of = analysis->no_memory || analysis->matching.no_memory || analysis->gatherings.no_memory ||
+                    analysis->paths.no_memory;
+    return result != 0 || short_of ? report_no_memory(&analysis->report) : 0;
+}
+
+int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                  const struct selection *selection)
+{
+    return analysis_open_flows(analysis, runs, count, selection, NULL, NULL);
+}
+
+int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                        const struct selection *selection, void (*flow)(void *data, const struct analysis_flow *flow),
+                        void *data)
+{
+    *analysis = (struct analysis){.selection = selection, .flow = flow, .flow_data = data};
+    if (flow) {
+        analysis->matching.late = analysis_flow_tell;
+        analysis->matching.late_data = analysis;
+    }
+    analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
+    if (trace_job_open(&analysis->job, runs, count, &analysis->report) != 0)
+        return -1;
+    return job_analyse(analysis);
+}
+
+void analysis_release(struct analysis *analysis)
+{
+    matching_release(&analysis->matching);
+    gatherings_release(&analysis->gatherings);
+    paths_release(&analysis->paths);
+    keytable_release(&analysis->waits, NULL);
+    keytable_release(&analysis->causes, NULL);
+    keytable_release(&analysis->matrix, NULL);
+    keytable_release(&analysis->operations, NULL);
+    keytable_release(&analysis->lasts, NULL);
+    free(analysis->path);
+    trace_comms_release(&analysis->comms);
+    trace_job_release(&analysis->job);
+}

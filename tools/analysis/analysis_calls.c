@@ -1,0 +1,516 @@
+#include "analysis/analysis_lanes.h"
+#include "archive/jointcalls.h"
+#include "job/pending.h"
+
+#include <stdlib.h>
+
+/* A request that is under way. */
+struct request_object {
+    struct keyed keyed;
+    struct message *sent;
+    struct receive *receive;
+    struct gathering *gathering;
+    struct attendee attendee;
+    unsigned function; /* that posted it */
+};
+
+static const enum gathering_form forms[COLLECTIVE_COUNT] = {
+    [COLLECTIVE_NONE] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_BARRIER] = FORM_BARRIER,
+    [COLLECTIVE_BCAST] = FORM_ONE_TO_ALL,
+    [COLLECTIVE_GATHER] = FORM_ALL_TO_ONE,
+    [COLLECTIVE_GATHERV] = FORM_ALL_TO_ONE,
+    [COLLECTIVE_SCATTER] = FORM_ONE_TO_ALL,
+    [COLLECTIVE_SCATTERV] = FORM_ONE_TO_ALL,
+    [COLLECTIVE_ALLGATHER] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_ALLGATHERV] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_ALLTOALL] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_ALLTOALLV] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_ALLTOALLW] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_ALLREDUCE] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_REDUCE] = FORM_ALL_TO_ONE,
+    [COLLECTIVE_REDUCE_SCATTER] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_REDUCE_SCATTER_BLOCK] = FORM_ALL_TO_ALL,
+    [COLLECTIVE_SCAN] = FORM_PREFIX,
+    [COLLECTIVE_EXSCAN] = FORM_PREFIX,
+    [COLLECTIVE_NEIGHBOR_ALLGATHER] = FORM_UNKNOWN,
+    [COLLECTIVE_NEIGHBOR_ALLGATHERV] = FORM_UNKNOWN,
+    [COLLECTIVE_NEIGHBOR_ALLTOALL] = FORM_UNKNOWN,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLV] = FORM_UNKNOWN,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLW] = FORM_UNKNOWN,
+};
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+static bool place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
+                       const struct event *event, struct place *place)
+{
+    const struct analysis *analysis = lanes->analysis;
+    const struct run_reader *run = analysis->job.ranks[process->world_rank].run;
+    place->number = run_reader_comm(run, event);
+    place->index = trace_comm_find(&analysis->comms, &analysis->job, process->world_rank, place->number);
+    if (place->index == NO_COMM)
+        return false;
+    place->comm = &analysis->comms.list[place->index];
+    place->rank = run->comms[place->number]->rank;
+    place->side = 0;
+    if (place->comm->inter)
+        place->side = place->rank >= place->comm->size || place->comm->members[place->rank] != process->world_rank;
+    return true;
+}
+
+/* The world rank of a peer; -1: there is none. */
+static int32_t peer_world(const struct analysis_process *process, const struct place *place, int32_t peer)
+{
+    const struct trace_comm *comm = place->comm;
+    bool remote = comm->inter && place->side == 0;
+    if (peer < 0 || peer >= (comm->self ? 1 : remote ? comm->remote_size : comm->size))
+        return -1;
+    return comm->self ? process->world_rank : remote ? comm->remote[peer] : comm->members[peer];
+}
+
+/* Can an arrow begin or end at the call that the lane is in? */
+static bool lane_is_shown(const struct analysis *analysis, const struct analysis_lane *lane)
+{
+    const struct run_reader *run = analysis->job.ranks[lane->process->world_rank].run;
+    return analysis->flow && lane->call.event.begin && lane->end_ns > lane->begin_ns && !call_is_mark(&lane->call) &&
+           selection_has_call(analysis->selection, run, &lane->call.event, (int64_t)lane->begin_ns,
+                              (int64_t)lane->end_ns);
+}
+
+static struct moment lane_moment(const struct analysis *analysis, const struct analysis_lane *lane)
+{
+    return (struct moment){lane->begin_ns, path_hold(lane->path), lane->cursor_ns, lane->thread,
+                           lane_is_shown(analysis, lane)};
+}
+
+static bool is_partitioned(unsigned function)
+{
+    return function == CALL_MPI_Psend_init || function == CALL_MPI_Precv_init;
+}
+
+static bool rank_has_gap(const struct analysis_lanes *lanes, int32_t rank)
+{
+    return lanes->processes[rank].torn;
+}
+
+static bool rank_has_file(const struct analysis_lanes *lanes, int32_t rank)
+{
+    return lanes->analysis->job.ranks[rank].run != NULL;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static struct message *message_begin(struct analysis_lanes *lanes, struct analysis_lane *lane,
+                                     const struct event *event, unsigned function)
+{
+    struct analysis *analysis = lanes->analysis;
+    struct analysis_process *process = lane->process;
+    struct place place;
+    if (!analysis->has_messages || event->peer < 0 || (event->kind & EVENT_FAILED))
+        return NULL;
+    int32_t dest = place_find(lanes, process, event, &place) ? peer_world(process, &place, event->peer) : -1;
+    if (dest < 0) {
+        analysis->unplaced++;
+        return NULL;
+    }
+    if (analysis_selects(analysis, process->world_rank, place.index, event_kind(&lane->call.event), lane->begin_ns,
+                         lane->end_ns))
+        analysis_sum(analysis, &analysis->matrix, place.index,
+                     (uint64_t)(uint32_t)process->world_rank << 32 | (uint32_t)dest, 1, event->bytes);
+    if (process->torn)
+        analysis->unanalysed++;
+    else if (!rank_has_file(lanes, dest))
+        analysis->unmatched[UNMATCHED_SEND_NO_FILE]++;
+    else if (rank_has_gap(lanes, dest))
+        analysis->unmatched[UNMATCHED_SEND_GAP]++;
+    else
+        return matching_send(&analysis->matching,
+                             (struct envelope){.comm = place.index,
+                                               .source = process->world_rank,
+                                               .dest = dest,
+                                               .tag = event->tag,
+                                               .partitioned = is_partitioned(function)},
+                             event->bytes, lane_moment(analysis, lane));
+    return NULL;
+}
+
+static struct receive *receive_begin(struct analysis_lanes *lanes, struct analysis_lane *lane,
+                                     const struct event *event, unsigned function)
+{
+    struct analysis *analysis = lanes->analysis;
+    struct analysis_process *process = lane->process;
+    struct place place;
+    bool anybody = event->peer == PEER_ANY;
+    if (!analysis->has_messages || (event->peer < 0 && !anybody) || (event->kind & EVENT_FAILED))
+        return NULL;
+    bool known = place_find(lanes, process, event, &place);
+    int32_t source = known && !anybody ? peer_world(process, &place, event->peer) : FROM_ANY;
+    if (!known || (!anybody && source < 0)) {
+        analysis->unplaced++;
+        return NULL;
+    }
+    struct envelope envelope = {.comm = place.index,
+                                .source = source,
+                                .dest = process->world_rank,
+                                .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag,
+                                .partitioned = is_partitioned(function)};
+    probe_settle(analysis, lane, &envelope);
+    if (process->torn)
+        analysis->unanalysed++;
+    else if (process->untold[place.number])
+        analysis->unmatched[UNMATCHED_RECV_UNTOLD]++;
+    else if (!anybody && !rank_has_file(lanes, source))
+        analysis->unmatched[UNMATCHED_RECV_NO_FILE]++;
+    else if (!anybody && rank_has_gap(lanes, source))
+        analysis->unmatched[UNMATCHED_RECV_GAP]++;
+    else
+        return matching_post(&analysis->matching, envelope, lane_moment(analysis, lane));
+    return NULL;
+}
+
+/* ---- collectives ------------------------------------------------------------------------------------------------- */
+
+static struct gathering *operation_begin(struct analysis_lanes *lanes, struct analysis_lane *lane,
+                                         const struct event *event, unsigned function, struct attendee *who)
+{
+    struct analysis *analysis = lanes->analysis;
+    struct analysis_process *process = lane->process;
+    struct place place;
+    unsigned op = call_table[function].op;
+    if (!analysis->has_collectives || (event->kind & EVENT_FAILED) || !place_find(lanes, process, event, &place))
+        return NULL;
+    const struct trace_comm *comm = place.comm;
+    uint64_t *count = op ? process->operations : process->creations;
+    uint64_t number = count[place.number]++ << 1 | (op == COLLECTIVE_NONE);
+    if (comm->self || comm->size + comm->remote_size == 1)
+        return NULL;
+    bool known = keytable_find(&analysis->gatherings.open, place.index, number) != NULL;
+    if (process->torn || (lanes->broken[place.index] && !known)) {
+        analysis->unanalysed++;
+        return NULL;
+    }
+    *who = (struct attendee){
+        .world_rank = process->world_rank, .rank = place.rank, .side = place.side, .root = event->peer == PEER_ROOT};
+    if (!comm->inter)
+        who->root = event->peer == place.rank;
+    else
+        who->bystander = event->peer == PEER_PROC_NULL;
+    struct gathering like = {.comm = place.index,
+                             .function = function,
+                             .operation = op ? op : COLLECTIVE_COUNT + function,
+                             .form = forms[op],
+                             .inter = comm->inter,
+                             .size = {comm->size, comm->inter ? comm->remote_size : 0}};
+    struct moment moment = lane_moment(analysis, lane);
+    struct gathering *gathering = gathering_enter(&analysis->gatherings, &like, number, who, moment);
+    path_drop(&analysis->paths, moment.path);
+    return gathering;
+}
+
+static void operation_end(struct analysis *analysis, struct gathering *gathering)
+{
+    if (!gathering_leave(gathering))
+        return;
+    analysis_operation(analysis, gathering);
+    gathering_release(&analysis->gatherings, gathering);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static void request_post(struct analysis_lanes *lanes, struct analysis_lane *lane, enum request_class class,
+                         const struct event *post, unsigned function)
+{
+    struct analysis_process *process = lane->process;
+    struct request_object *object = calloc(1, sizeof *object);
+    uint64_t id = object ? trace_requests_add(&process->requests, class, post) : 0;
+    if (!id || keytable_put(&process->objects, &object->keyed, id, 0) != 0) {
+        lanes->analysis->no_memory = true;
+        free(object);
+        return;
+    }
+    object->function = function;
+    if (class == REQUEST_IS_SEND)
+        object->sent = message_begin(lanes, lane, post, function);
+    else if (class == REQUEST_IS_RECV)
+        object->receive = receive_begin(lanes, lane, post, function);
+    else
+        object->gathering = operation_begin(lanes, lane, post, function, &object->attendee);
+}
+
+/* The request that the record ends, to be freed; NULL: it was not seen posted. */
+static struct request_object *request_take(struct analysis_process *process, enum request_class class,
+                                           const struct event *event)
+{
+    uint64_t id = trace_requests_take(&process->requests, class, event);
+    struct request_object *object = id ? keytable_find(&process->objects, id, 0) : NULL;
+    if (object)
+        keytable_take(&process->objects, &object->keyed);
+    return object;
+}
+
+static void object_drop(struct analysis *analysis, struct request_object *object)
+{
+    message_drop(&analysis->matching, object->sent);
+    receive_drop(&analysis->matching, object->receive);
+    free(object);
+}
+
+void analysis_process_release(struct analysis *analysis, struct analysis_process *process)
+{
+    for (size_t i = 0; i < process->objects.capacity; i++)
+        while (process->objects.buckets[i]) {
+            struct keyed *keyed = process->objects.buckets[i];
+            process->objects.buckets[i] = keyed->next;
+            object_drop(analysis, (struct request_object *)keyed);
+        }
+    free(process->objects.buckets);
+    trace_requests_release(&process->requests);
+    free(process->operations);
+    free(process->creations);
+    free(process->untold);
+}
+
+/* ---- begin of a call --------------------------------------------------------------------------------------------- */
+
+static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    struct analysis *analysis = lanes->analysis;
+    const struct trace_rank *rank = &analysis->job.ranks[lane->process->world_rank];
+    const struct analysis_lane *first = lane->process->first;
+    lane->started = true;
+    if (first != lane && first->started) {
+        lane->path = path_hold(first->path); /* a thread of the process that the first one has led to here */
+        lane->cursor_ns = first->cursor_ns;
+    } else {
+        lane->path = path_begin(&analysis->paths);
+        lane->cursor_ns = trace_time(&analysis->job, rank, rank->run->header.begin_ticks);
+    }
+}
+
+/* A gap is behind this process: what its communicators do from here on cannot be counted. */
+static void process_tear(struct analysis_lanes *lanes, const struct analysis_process *process)
+{
+    const struct analysis *analysis = lanes->analysis;
+    const struct run_reader *run = analysis->job.ranks[process->world_rank].run;
+    for (uint32_t number = 0; number < run->comm_count; number++) {
+        uint32_t comm = trace_comm_find(&analysis->comms, &analysis->job, process->world_rank, number);
+        if (comm != NO_COMM)
+            lanes->broken[comm] = true;
+    }
+}
+
+static void parts_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    for (size_t i = 0; i < lane->call.part_count; i++) {
+        const struct event *event = &lane->call.parts[i].event;
+        unsigned function = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
+        int class = request_class_posted(event);
+        if (class >= 0)
+            request_post(lanes, lane, (enum request_class) class, event, function);
+        else if (event_kind(event) == RECORD_RECEIVE)
+            lane->receive = receive_begin(lanes, lane, event, function);
+    }
+}
+
+void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    const struct event *event = &lane->call.event;
+    unsigned kind = event_kind(event);
+    if (lane->process->torn && !lane->process->told) {
+        process_tear(lanes, lane->process);
+        lane->process->told = true;
+    }
+    if (!lane->started)
+        lane_start(lanes, lane);
+    path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
+    lane->finalized = lane->finalized || kind == CALL_MPI_Finalize;
+    switch (call_shape(&lane->call)) {
+    case FOLD_SEND:
+    case FOLD_SENDRECV:
+        lane->sent = message_begin(lanes, lane, event, kind);
+        break;
+    case FOLD_RECV:
+        lane->receive = receive_begin(lanes, lane, event, kind);
+        break;
+    case FOLD_POST_SEND:
+        request_post(lanes, lane, REQUEST_IS_SEND, event, kind);
+        break;
+    case FOLD_POST_RECV:
+        request_post(lanes, lane, REQUEST_IS_RECV, event, kind);
+        break;
+    case FOLD_POST_COLL:
+        request_post(lanes, lane, REQUEST_IS_COLL, event, kind);
+        break;
+    case FOLD_COLL:
+        lane->gathering = operation_begin(lanes, lane, event, kind, &lane->attendee);
+        break;
+    case FOLD_COMM:
+        if (call_makes_comm(kind))
+            lane->gathering = operation_begin(lanes, lane, event, kind, &lane->attendee);
+        break;
+    default:
+        break;
+    }
+    parts_begin(lanes, lane);
+}
+
+/* ---- end of a call ----------------------------------------------------------------------------------------------- */
+
+/* A send: was it held up until somebody received it? One that copies its data away never is. */
+static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
+                       unsigned function, struct blame *blame)
+{
+    if (!message || function == CALL_MPI_Bsend || function == CALL_MPI_Ibsend || function == CALL_MPI_Bsend_init)
+        return;
+    const struct moment *posted = matching_posted(&lanes->analysis->matching, message);
+    if (posted && posted->ns < lane->end_ns)
+        blame_offer(blame, WAIT_LATE_RECEIVER, message->envelope.comm,
+                    &(struct arrival){*posted, message->envelope.dest}, NULL);
+}
+
+void analysis_flow_tell(void *data, const struct receive *receive)
+{
+    const struct analysis *analysis = data;
+    if (receive->begun.shown && receive->done_shown)
+        analysis->flow(analysis->flow_data, &(struct analysis_flow){.begun_ns = receive->begun.ns,
+                                                                    .got_ns = receive->got_ns,
+                                                                    .done_ns = receive->done_ns,
+                                                                    .bytes = receive->bytes,
+                                                                    .source = receive->envelope.source,
+                                                                    .dest = receive->envelope.dest,
+                                                                    .source_thread = receive->begun.thread,
+                                                                    .dest_thread = receive->done_thread});
+}
+
+static void received_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, struct receive *receive,
+                           const struct event *event, struct blame *blame)
+{
+    struct analysis *analysis = lanes->analysis;
+    struct place place;
+    if (!receive)
+        return;
+    bool unknown = (event->kind & EVENT_FAILED) || event->peer < 0;
+    int32_t source = !unknown && place_find(lanes, lane->process, event, &place)
+                         ? peer_world(lane->process, &place, event->peer)
+                         : -1;
+    if (source < 0) {
+        if (!receive->channel && place_find(lanes, lane->process, event, &place))
+            lane->process->untold[place.number] = true;
+        matching_gone(&analysis->matching, receive, false);
+        return;
+    }
+    receive->got_ns = lane->begin_ns;
+    receive->done_thread = lane->thread;
+    receive->done_shown = lane_is_shown(analysis, lane);
+    matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);
+    receive->late = !receive->matched;
+    if (!receive->matched)
+        return;
+    analysis->decided++;
+    if (receive->done_shown)
+        analysis_flow_tell(analysis, receive);
+    blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm, &(struct arrival){receive->begun, source}, NULL);
+}
+
+static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathering, const struct attendee *who,
+                           struct blame *blame)
+{
+    struct arrival cause;
+    enum cause_known known = gathering_cause(gathering, who, &cause);
+    if (known == CAUSE_UNKNOWN)
+        (*(gathering->form == FORM_UNKNOWN ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
+    if (known == CAUSE_KNOWN)
+        blame_offer(blame, gathering_pattern(gathering), gathering->comm, &cause, gathering);
+}
+
+static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *lane, enum request_class class,
+                            const struct event *event)
+{
+    struct place place;
+    bool cancelled = event_kind(event) == RECORD_CANCELLED;
+    struct request_object *object = request_take(lane->process, class, event);
+    if (!object)
+        return;
+    if (object->receive) {
+        if (!cancelled && !object->receive->channel && place_find(lanes, lane->process, event, &place))
+            lane->process->untold[place.number] = true;
+        matching_gone(&lanes->analysis->matching, object->receive, cancelled);
+    }
+    object_drop(lanes->analysis, object);
+}
+
+/* A gathering that the call leaves is kept until the call's wait is known. */
+static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct event *event,
+                     struct blame *blame)
+{
+    unsigned kind = event_kind(event);
+    int class = request_class_ended(event);
+    if (class < 0)
+        return;
+    if (kind == RECORD_CANCELLED || kind == RECORD_FREED) {
+        part_unfinished(lanes, lane, (enum request_class) class, event);
+        return;
+    }
+    struct request_object *object = request_take(lane->process, (enum request_class) class, event);
+    if (!object)
+        return;
+    sent_offer(lanes, lane, object->sent, object->function, blame);
+    received_offer(lanes, lane, object->receive, event, blame);
+    if (object->gathering) {
+        gathered_offer(lanes, object->gathering, &object->attendee, blame);
+        lane->left[lane->left_count++] = object->gathering;
+    }
+    object_drop(lanes->analysis, object);
+}
+
+static bool left_reserve(struct analysis_lane *lane)
+{
+    size_t most = lane->call.part_count + 1;
+    if (most <= lane->left_capacity)
+        return true;
+    struct gathering **left = realloc(lane->left, most * sizeof(struct gathering *));
+    if (!left)
+        return false;
+    lane->left = left;
+    lane->left_capacity = most;
+    return true;
+}
+
+void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    struct analysis *analysis = lanes->analysis;
+    unsigned kind = event_kind(&lane->call.event);
+    struct blame blame = {.paths = &analysis->paths, .earliest = kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome};
+    if (!left_reserve(lane)) {
+        analysis->no_memory = true;
+        return;
+    }
+    lane->left_count = 0;
+    sent_offer(lanes, lane, lane->sent, kind, &blame);
+    if (call_shape(&lane->call) == FOLD_RECV)
+        received_offer(lanes, lane, lane->receive, &lane->call.event, &blame);
+    if (lane->gathering) {
+        gathered_offer(lanes, lane->gathering, &lane->attendee, &blame);
+        lane->left[lane->left_count++] = lane->gathering;
+    }
+    for (size_t i = 0; i < lane->call.part_count; i++) {
+        const struct event *event = &lane->call.parts[i].event;
+        if (event_kind(event) == RECORD_RECEIVE)
+            received_offer(lanes, lane, lane->receive, event, &blame);
+        else
+            part_end(lanes, lane, event, &blame);
+    }
+    struct place place;
+    if (call_probes(&lane->call) && place_find(lanes, lane->process, &lane->call.event, &place))
+        probe_remember(analysis, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));
+    wait_settle(analysis, lane, &blame);
+    path_drop(&analysis->paths, blame.cause.moment.path);
+    for (size_t i = 0; i < lane->left_count; i++)
+        operation_end(analysis, lane->left[i]);
+    message_drop(&analysis->matching, lane->sent);
+    receive_drop(&analysis->matching, lane->receive);
+    lane->sent = NULL;
+    lane->receive = NULL;
+    lane->gathering = NULL;
+}

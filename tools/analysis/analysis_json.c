@@ -1,0 +1,281 @@
+#include "analysis/analysis_report.h"
+
+#include "format/label.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All keys of this file are described in share/doc/analyze.md. */
+
+static json_t *number(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+/* Anybody's bytes: JSON wants UTF-8. */
+static json_t *text(const char *bytes)
+{
+    char clean[512];
+    label_clean(clean, sizeof clean, bytes, strlen(bytes));
+    return json_string(clean);
+}
+
+static void member(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value);
+}
+
+static json_t *head_json(const struct analysis *analysis)
+{
+    json_t *object = json_object(), *notes = json_array();
+    for (size_t i = 0; i < analysis->report.warning_count && i < OTF2_WARNINGS_MAX; i++)
+        json_array_append_new(notes, text(analysis->report.warnings[i]));
+    for (int32_t r = 0; r < analysis->job.size; r++)
+        if (analysis->job.ranks[r].run) {
+            char job[32];
+            const struct run_header *header = &analysis->job.ranks[r].run->header;
+            snprintf(job, sizeof job, "%016llx", (unsigned long long)header->job);
+            member(object, "job", json_string(job));
+            member(object, "program", text(header->program));
+            break;
+        }
+    member(object, "world_size", number((uint64_t)analysis->job.size));
+    member(object, "selected", json_boolean(selection_is_given(analysis->selection)));
+    member(object, "notes", notes);
+    return object;
+}
+
+static json_t *comms_json(const struct analysis *analysis)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < analysis->comms.count; i++) {
+        const struct trace_comm *comm = &analysis->comms.list[i];
+        json_t *object = json_object();
+        member(object, "name", text(comm->name));
+        member(object, "label", text(comm->label));
+        member(object, "size", number((uint64_t)(comm->size + (comm->inter ? comm->remote_size : 0))));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *messages_json(const struct analysis *analysis)
+{
+    if (!analysis->has_messages)
+        return json_null();
+    json_t *object = json_object(), *unmatched = json_object();
+    for (int reason = 0; reason < UNMATCHED_REASONS; reason++)
+        member(unmatched, unmatched_texts[reason].key, number(analysis->unmatched[reason]));
+    member(object, "matched", number(analysis->matching.matched));
+    member(object, "unmatched", unmatched);
+    member(object, "open_receives", number(analysis->open_receives));
+    member(object, "unplaced", number(analysis->unplaced));
+    member(object, "uneven", number(analysis->matching.uneven));
+    member(object, "undecided", number(analysis->matching.matched - analysis->matching.unseen - analysis->decided));
+    member(object, "received_before_sent", number(analysis->matching.early));
+    member(object, "received_before_sent_most_ns", number(analysis->matching.early_most_ns));
+    return object;
+}
+
+/* Waits, or causes: one object for each function, communicator and rank. */
+static json_t *waits_json(const struct analysis *analysis, const struct keytable *table)
+{
+    if (!analysis->has_times || (!analysis->has_messages && !analysis->has_collectives))
+        return json_null();
+    json_t *list = json_array();
+    struct keyed **sorted = keytable_sorted(table);
+    for (size_t i = 0; sorted && i < table->count; i++) {
+        const struct analysis_sum *sum = (const struct analysis_sum *)sorted[i];
+        uint64_t key = sum->keyed.key[0];
+        json_t *object = json_object();
+        member(object, "pattern", json_string(pattern_texts[key >> 48].key));
+        member(object, "function", json_string(call_table[key >> 32 & 0xffff].name));
+        member(object, "communicator", number((uint32_t)key));
+        member(object, "rank", number(sum->keyed.key[1]));
+        member(object, "count", number(sum->count));
+        member(object, "time_ns", number(sum->amount));
+        json_array_append_new(list, object);
+    }
+    free(sorted);
+    return list;
+}
+
+static json_t *lasts_json(struct keyed *const *lasts, size_t count, size_t *at, uint64_t key)
+{
+    json_t *list = json_array();
+    while (*at < count && lasts[*at]->key[0] < key)
+        (*at)++;
+    for (; *at < count && lasts[*at]->key[0] == key; (*at)++) {
+        const struct analysis_sum *sum = (const struct analysis_sum *)lasts[*at];
+        json_t *object = json_object();
+        member(object, "rank", number(sum->keyed.key[1]));
+        member(object, "count", number(sum->count));
+        member(object, "time_ns", number(sum->amount));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *collectives_json(const struct analysis *analysis)
+{
+    if (!analysis->has_collectives)
+        return json_null();
+    json_t *list = json_array();
+    struct keyed **sorted = keytable_sorted(&analysis->operations), **lasts = keytable_sorted(&analysis->lasts);
+    size_t at = 0;
+    for (size_t i = 0; sorted && i < analysis->operations.count; i++) {
+        const struct operation_sum *sum = (const struct operation_sum *)sorted[i];
+        uint64_t key = sum->keyed.key[0];
+        json_t *object = json_object();
+        member(object, "function", json_string(call_table[key >> 32].name));
+        member(object, "communicator", number((uint32_t)key));
+        member(object, "count", number(sum->count));
+        member(object, "complete", number(sum->whole));
+        if (analysis->has_times) {
+            member(object, "waited_ns", number(sum->waited_ns));
+            member(object, "last", lasts_json(lasts, lasts ? analysis->lasts.count : 0, &at, key));
+        }
+        json_array_append_new(list, object);
+    }
+    free(sorted);
+    free(lasts);
+    return list;
+}
+
+static json_t *worst_json(const struct analysis *analysis)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; analysis->has_times && i < analysis->worst_count; i++) {
+        const struct worst_operation *worst = &analysis->worst[i];
+        json_t *object = json_object();
+        member(object, "function", json_string(call_table[worst->function].name));
+        member(object, "communicator", number(worst->comm));
+        member(object, "first_ns", number(worst->at_ns));
+        member(object, "last_ns", number(worst->last_ns));
+        member(object, "last_rank", json_integer(worst->last_rank));
+        member(object, "waited_ns", number(worst->waited_ns));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *ranks_json(const struct analysis *analysis)
+{
+    if (!analysis->has_times)
+        return json_null();
+    struct rank_sums *ranks = analysis_ranks(analysis);
+    json_t *list = ranks ? json_array() : NULL;
+    for (int32_t r = 0; list && r < analysis->job.size; r++) {
+        if (!selection_has_rank(analysis->selection, r))
+            continue;
+        json_t *object = json_object();
+        member(object, "rank", json_integer(r));
+        member(object, "waited_ns", number(ranks[r].waited_ns));
+        member(object, "caused_ns", number(ranks[r].caused_ns));
+        if (analysis->has_path) {
+            member(object, "path_computing_ns", number(ranks[r].path_computing_ns));
+            member(object, "path_mpi_ns", number(ranks[r].path_ns - ranks[r].path_computing_ns));
+        }
+        json_array_append_new(list, object);
+    }
+    free(ranks);
+    return list;
+}
+
+static json_t *path_json(const struct analysis *analysis)
+{
+    json_t *object = json_object();
+    if (!analysis->has_path) {
+        member(object, "unknown", json_string(analysis->no_path));
+        return object;
+    }
+    json_t *shares = json_array();
+    for (size_t i = 0; i < analysis->path_count; i++) {
+        unsigned kind = analysis->path[i].key & 0xffff;
+        json_t *share = json_object();
+        member(share, "rank", number(analysis->path[i].key >> 16));
+        member(share, "function", kind == CALL_NONE ? json_null() : json_string(call_table[kind].name));
+        member(share, "time_ns", number(analysis->path[i].ns));
+        json_array_append_new(shares, share);
+    }
+    member(object, "length_ns", number(analysis->path_ns));
+    member(object, "ends_at_rank", json_integer(analysis->path_rank));
+    member(object, "shares", shares);
+    return object;
+}
+
+static json_t *matrix_json(const struct analysis *analysis)
+{
+    if (!analysis->has_messages)
+        return json_null();
+    json_t *list = json_array();
+    struct keyed **sorted = keytable_sorted(&analysis->matrix);
+    for (size_t i = 0; sorted && i < analysis->matrix.count; i++) {
+        const struct analysis_sum *sum = (const struct analysis_sum *)sorted[i];
+        json_t *object = json_object();
+        member(object, "communicator", number(sum->keyed.key[0]));
+        member(object, "from", number(sum->keyed.key[1] >> 32));
+        member(object, "to", number(sum->keyed.key[1] & UINT32_MAX));
+        member(object, "messages", number(sum->count));
+        member(object, "bytes", number(sum->amount));
+        json_array_append_new(list, object);
+    }
+    free(sorted);
+    return list;
+}
+
+/* The waits of all ranks together: sums by the first part of the key, which is what sorts them. */
+static json_t *wait_sums_json(const struct analysis *analysis)
+{
+    if (!analysis->has_times || (!analysis->has_messages && !analysis->has_collectives))
+        return json_null();
+    json_t *list = json_array();
+    struct keyed **sorted = keytable_sorted(&analysis->waits);
+    for (size_t i = 0, end; sorted && i < analysis->waits.count; i = end) {
+        uint64_t key = sorted[i]->key[0], count = 0, amount = 0;
+        for (end = i; end < analysis->waits.count && sorted[end]->key[0] == key; end++) {
+            const struct analysis_sum *sum = (const struct analysis_sum *)sorted[end];
+            count += sum->count;
+            amount += sum->amount;
+        }
+        json_t *object = json_object();
+        member(object, "pattern", json_string(pattern_texts[key >> 48].key));
+        member(object, "function", json_string(call_table[key >> 32 & 0xffff].name));
+        member(object, "communicator", number((uint32_t)key));
+        member(object, "count", number(count));
+        member(object, "time_ns", number(amount));
+        json_array_append_new(list, object);
+    }
+    free(sorted);
+    return list;
+}
+
+static json_t *whole_json(const struct analysis *analysis, bool brief)
+{
+    json_t *object = head_json(analysis);
+    member(object, "communicators", comms_json(analysis));
+    member(object, "messages", messages_json(analysis));
+    member(object, "waits", brief ? wait_sums_json(analysis) : waits_json(analysis, &analysis->waits));
+    if (!brief)
+        member(object, "causes", waits_json(analysis, &analysis->causes));
+    member(object, "left_early", number(analysis->left_early));
+    member(object, "neighbours", number(analysis->neighbours));
+    member(object, "unanalysed", number(analysis->unanalysed));
+    member(object, "ranks", ranks_json(analysis));
+    member(object, "collectives", collectives_json(analysis));
+    member(object, "worst", worst_json(analysis));
+    member(object, "critical_path", path_json(analysis));
+    if (!brief)
+        member(object, "matrix", matrix_json(analysis));
+    return object;
+}
+
+json_t *analysis_json(const struct analysis *analysis)
+{
+    return whole_json(analysis, false);
+}
+
+json_t *analysis_json_brief(const struct analysis *analysis)
+{
+    return whole_json(analysis, true);
+}

@@ -1,0 +1,180 @@
+#include "analysis/analysis_lanes.h"
+
+#include <stdlib.h>
+
+enum { REST_STEPS = 1 << 20 };
+
+static uint64_t lane_time(const struct analysis_lane *lane)
+{
+    return lane->begun ? lane->end_ns : lane->begin_ns;
+}
+
+static bool lane_is_before(const struct analysis_lane *a, const struct analysis_lane *b)
+{
+    if (lane_time(a) != lane_time(b))
+        return lane_time(a) < lane_time(b);
+    if (a->begun != b->begun)
+        return b->begun;
+    return a < b;
+}
+
+static void heap_sink(struct analysis_lanes *lanes, size_t place)
+{
+    struct analysis_lane **heap = lanes->heap;
+    for (size_t child; (child = 2 * place + 1) < lanes->heap_count; place = child) {
+        if (child + 1 < lanes->heap_count && lane_is_before(heap[child + 1], heap[child]))
+            child++;
+        if (!lane_is_before(heap[child], heap[place]))
+            break;
+        struct analysis_lane *lane = heap[place];
+        heap[place] = heap[child];
+        heap[child] = lane;
+    }
+}
+
+/* The lane's next call. Returns 1, 0 at its end, -1 without memory, or when its file has gone. */
+static int lane_advance(struct analysis *analysis, struct analysis_lane *lane)
+{
+    struct analysis_process *process = lane->process;
+    const struct trace_rank *rank = &analysis->job.ranks[process->world_rank];
+    if (trace_run_wake(rank->run, &analysis->report) != 0)
+        return -1;
+    int got = call_stream_next(&lane->stream, &lane->call);
+    lane->begun = false;
+    if (got <= 0) {
+        process->lanes_open--;
+        return got;
+    }
+    if (lane->stream.cursor.missing != lane->missing || lane->stream.orphans)
+        process->torn = true;
+    lane->missing = lane->stream.cursor.missing;
+    if (lane->call.event.begin == 0)
+        analysis->untimed++;
+    lane->begin_ns = trace_time(&analysis->job, rank, lane->call.event.begin);
+    lane->end_ns = trace_time(&analysis->job, rank, lane->call.end);
+    if (lane->end_ns < lane->begin_ns)
+        lane->end_ns = lane->begin_ns;
+    return 1;
+}
+
+static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
+{
+    struct analysis_process *process = &lanes->processes[world_rank];
+    const struct trace_rank *rank = &lanes->analysis->job.ranks[world_rank];
+    process->world_rank = world_rank;
+    if (!rank->run)
+        return 0;
+    size_t comms = rank->run->comm_count + 1;
+    process->operations = calloc(comms, sizeof *process->operations);
+    process->creations = calloc(comms, sizeof *process->creations);
+    process->untold = calloc(comms, sizeof *process->untold);
+    if (!process->operations || !process->creations || !process->untold)
+        return -1;
+    if (trace_run_wake(rank->run, &lanes->analysis->report) != 0)
+        return -1;
+    for (uint32_t thread = 0; thread < rank->run->thread_count; thread++) {
+        if (!rank->run->threads[thread])
+            continue;
+        struct analysis_lane *lane = &lanes->list[lanes->count++];
+        lane->process = process;
+        lane->thread = thread;
+        if (!process->first)
+            process->first = lane;
+        process->lanes_open++;
+        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], false);
+        int got = lane_advance(lanes->analysis, lane);
+        if (got < 0)
+            return -1;
+        if (got)
+            lanes->heap[lanes->heap_count++] = lane;
+    }
+    return 0;
+}
+
+static bool comm_has_absent(const struct trace_job *job, const struct trace_comm *comm)
+{
+    for (int32_t i = 0; comm->members && i < comm->size; i++)
+        if (comm->members[i] < 0 || !job->ranks[comm->members[i]].run)
+            return true;
+    for (int32_t i = 0; comm->remote && i < comm->remote_size; i++)
+        if (!job->ranks[comm->remote[i]].run)
+            return true;
+    return false;
+}
+
+static int lanes_open(struct analysis_lanes *lanes, struct analysis *analysis)
+{
+    const struct trace_job *job = &analysis->job;
+    size_t most = 0;
+    *lanes = (struct analysis_lanes){.analysis = analysis};
+    for (int32_t r = 0; r < job->size; r++)
+        most += job->ranks[r].run ? job->ranks[r].run->thread_count : 0;
+    lanes->processes = calloc((size_t)job->size + 1, sizeof *lanes->processes);
+    lanes->list = calloc(most + 1, sizeof *lanes->list);
+    lanes->heap = calloc(most + 1, sizeof(struct analysis_lane *));
+    lanes->broken = calloc(analysis->comms.count + 1, sizeof *lanes->broken);
+    if (!lanes->processes || !lanes->list || !lanes->heap || !lanes->broken)
+        return -1;
+    for (size_t c = 0; c < analysis->comms.count; c++)
+        lanes->broken[c] = comm_has_absent(job, &analysis->comms.list[c]);
+    for (int32_t r = 0; r < job->size; r++)
+        if (process_open(lanes, r) != 0)
+            return -1;
+    for (size_t place = lanes->heap_count; place-- > 0;)
+        heap_sink(lanes, place);
+    return 0;
+}
+
+/* What was read lies in memory, as long as there is enough of it: a large trace would push out other things. */
+static void files_rest(const struct analysis *analysis)
+{
+    for (int32_t r = 0; r < analysis->job.size; r++)
+        if (analysis->job.ranks[r].run)
+            run_reader_rest(analysis->job.ranks[r].run);
+}
+
+int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
+{
+    if (lanes_open(lanes, analysis) != 0)
+        return -1;
+    for (uint64_t steps = 1; lanes->heap_count; steps++) {
+        if (steps % REST_STEPS == 0)
+            files_rest(analysis);
+        struct analysis_lane *lane = lanes->heap[0];
+        int more = 1;
+        if (!lane->begun) {
+            call_begin(lanes, lane);
+            lane->begun = true;
+        } else {
+            call_end(lanes, lane);
+            more = lane_advance(analysis, lane);
+        }
+        if (more < 0)
+            return -1;
+        if (more == 0)
+            lanes->heap[0] = lanes->heap[--lanes->heap_count];
+        heap_sink(lanes, 0);
+    }
+    return 0;
+}
+
+void analysis_lanes_release(struct analysis_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct analysis_lane *lane = &lanes->list[i];
+        path_drop(&lanes->analysis->paths, lane->path);
+        path_drop(&lanes->analysis->paths, lane->probe.path);
+        message_drop(&lanes->analysis->matching, lane->sent);
+        receive_drop(&lanes->analysis->matching, lane->receive);
+        call_stream_close(&lane->stream);
+        free(lane->call.parts);
+        free(lane->left);
+    }
+    for (int32_t r = 0; lanes->processes && r < lanes->analysis->job.size; r++)
+        analysis_process_release(lanes->analysis, &lanes->processes[r]);
+    free(lanes->processes);
+    free(lanes->list);
+    free(lanes->heap);
+    free(lanes->broken);
+    *lanes = (struct analysis_lanes){0};
+}

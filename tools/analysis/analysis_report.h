@@ -1,0 +1,29 @@
+/*
+ * An analysis as text and as JSON (share/doc/analyze.md).
+ */
+#ifndef MPIT_TOOLS_ANALYSIS_REPORT_H
+#define MPIT_TOOLS_ANALYSIS_REPORT_H
+
+#include "analysis/analysis.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Sums over one of the tables of waits, by rank. */
+struct rank_sums {
+    uint64_t waited_ns, caused_ns; /* all patterns */
+    uint64_t path_ns, path_computing_ns;
+};
+
+/* By rank, to free; NULL without memory. */
+struct rank_sums *analysis_ranks(const struct analysis *analysis);
+
+/* Returns 0, or -1 without memory. */
+int analysis_print(const struct analysis *analysis, FILE *out);
+/* NULL without memory. */
+json_t *analysis_json(const struct analysis *analysis);
+/* The same without what grows with pairs of ranks or with ranks times functions: "waits" are those of all ranks
+ * together, "causes" and "matrix" are missing. */
+json_t *analysis_json_brief(const struct analysis *analysis);
+
+#endif

@@ -1,0 +1,177 @@
+#include "analysis/criticalpath.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SWEEP_LEAST = 1024 };
+
+struct path {
+    struct path *before; /* held; NULL: the beginning */
+    struct path *next, *previous;
+    size_t references;
+    struct path_share *shares; /* by key */
+    size_t count, capacity;
+};
+
+struct path *path_begin(struct paths *paths)
+{
+    struct path *path = calloc(1, sizeof *path);
+    if (!path) {
+        paths->no_memory = true;
+        return NULL;
+    }
+    path->references = 1;
+    path->next = paths->live;
+    if (paths->live)
+        paths->live->previous = path;
+    paths->live = path;
+    paths->count++;
+    return path;
+}
+
+struct path *path_hold(struct path *path)
+{
+    if (path)
+        path->references++;
+    return path;
+}
+
+static void node_free(struct paths *paths, struct path *path)
+{
+    *(path->previous ? &path->previous->next : &paths->live) = path->next;
+    if (path->next)
+        path->next->previous = path->previous;
+    paths->count--;
+    free(path->shares);
+    free(path);
+}
+
+void path_drop(struct paths *paths, struct path *path)
+{
+    while (path && --path->references == 0) {
+        struct path *before = path->before;
+        node_free(paths, path);
+        path = before;
+    }
+}
+
+static size_t share_place(const struct path *path, uint64_t key)
+{
+    size_t low = 0, high = path->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (path->shares[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void share_add(struct paths *paths, struct path *path, uint64_t key, uint64_t ns)
+{
+    size_t place = share_place(path, key);
+    if (place < path->count && path->shares[place].key == key) {
+        path->shares[place].ns += ns;
+        return;
+    }
+    if (path->count == path->capacity) {
+        size_t capacity = path->capacity ? path->capacity * 2 : 4;
+        struct path_share *shares = realloc(path->shares, capacity * sizeof *shares);
+        if (!shares) {
+            paths->no_memory = true;
+            return;
+        }
+        path->shares = shares;
+        path->capacity = capacity;
+    }
+    memmove(&path->shares[place + 1], &path->shares[place], (path->count - place) * sizeof *path->shares);
+    path->shares[place] = (struct path_share){key, ns};
+    path->count++;
+}
+
+/* The smaller list goes into the larger one, which mostly has its keys. */
+static void shares_merge(struct paths *paths, struct path *into, struct path *from)
+{
+    if (from->count > into->count) {
+        struct path_share *shares = into->shares;
+        size_t count = into->count, capacity = into->capacity;
+        into->shares = from->shares, into->count = from->count, into->capacity = from->capacity;
+        from->shares = shares, from->count = count, from->capacity = capacity;
+    }
+    for (size_t i = 0; i < from->count; i++)
+        share_add(paths, into, from->shares[i].key, from->shares[i].ns);
+}
+
+static void before_absorb(struct paths *paths, struct path *path)
+{
+    while (path->before && path->before->references == 1) {
+        struct path *before = path->before;
+        shares_merge(paths, path, before);
+        path->before = before->before;
+        node_free(paths, before);
+    }
+}
+
+void paths_sweep(struct paths *paths)
+{
+    for (struct path *path = paths->live; path; path = path->next)
+        before_absorb(paths, path);
+    paths->sweep_at = paths->count * 2 > SWEEP_LEAST ? paths->count * 2 : SWEEP_LEAST;
+}
+
+void path_add(struct paths *paths, struct path **path, uint64_t key, uint64_t ns)
+{
+    if (!*path || ns == 0)
+        return;
+    if ((*path)->references > 1) {
+        struct path *more = path_begin(paths);
+        if (!more)
+            return;
+        more->before = *path; /* with the reference that the location had */
+        *path = more;
+        if (paths->count > paths->sweep_at)
+            paths_sweep(paths);
+    }
+    share_add(paths, *path, key, ns);
+    before_absorb(paths, *path);
+}
+
+void path_switch(struct paths *paths, struct path **path, struct path *other)
+{
+    struct path *left = *path;
+    *path = path_hold(other);
+    path_drop(paths, left);
+}
+
+bool path_detour(struct paths *paths, struct path *path, const struct path *from, struct path *to, uint64_t key,
+                 uint64_t ns)
+{
+    if (!path || !to || path->before != from || path->references != 1)
+        return false;
+    size_t place = share_place(path, key);
+    if (place == path->count || path->shares[place].key != key || path->shares[place].ns < ns)
+        return false;
+    path->shares[place].ns -= ns;
+    path_hold(to);
+    path_drop(paths, path->before);
+    path->before = to;
+    return true;
+}
+
+struct path_share *path_shares(struct paths *paths, const struct path *path, size_t *count)
+{
+    struct path sum = {0};
+    for (; path; path = path->before)
+        for (size_t i = 0; i < path->count; i++)
+            share_add(paths, &sum, path->shares[i].key, path->shares[i].ns);
+    *count = sum.count;
+    return sum.shares;
+}
+
+void paths_release(struct paths *paths)
+{
+    while (paths->live)
+        node_free(paths, paths->live);
+    *paths = (struct paths){0};
+}

@@ -1,0 +1,142 @@
+#include "analysis/gathering.h"
+
+#include <stdlib.h>
+
+enum { NOBODY = -1 };
+
+static struct gathering *gathering_make(struct gatherings *gatherings, const struct gathering *like, uint64_t number)
+{
+    struct gathering *gathering = malloc(sizeof *gathering);
+    struct arrival *members = NULL;
+    if (like->form == FORM_PREFIX) {
+        members = calloc((size_t)like->size[0], sizeof *members);
+        for (int32_t i = 0; members && i < like->size[0]; i++)
+            members[i].world_rank = NOBODY;
+    }
+    if (!gathering || (like->form == FORM_PREFIX && !members)) {
+        free(gathering);
+        free(members);
+        return NULL;
+    }
+    *gathering = *like;
+    gathering->members = members;
+    gathering->last[0] = gathering->last[1] = gathering->root = (struct arrival){.world_rank = NOBODY};
+    gathering->first_ns = UINT64_MAX;
+    if (keytable_put(&gatherings->open, &gathering->keyed, like->comm, number) == 0)
+        return gathering;
+    free(members);
+    free(gathering);
+    return NULL;
+}
+
+static void arrival_set(struct paths *paths, struct arrival *arrival, const struct attendee *who, struct moment moment)
+{
+    path_drop(paths, arrival->moment.path);
+    *arrival = (struct arrival){moment, who->world_rank};
+    path_hold(moment.path);
+}
+
+struct gathering *gathering_enter(struct gatherings *gatherings, const struct gathering *like, uint64_t number,
+                                  const struct attendee *who, struct moment moment)
+{
+    struct gathering *gathering = keytable_find(&gatherings->open, like->comm, number);
+    if (!gathering && !(gathering = gathering_make(gatherings, like, number))) {
+        gatherings->no_memory = true;
+        return NULL;
+    }
+    struct arrival *last = &gathering->last[who->side];
+    gathering->mixed |= gathering->operation != like->operation;
+    gathering->come[who->side]++;
+    if (moment.ns < gathering->first_ns)
+        gathering->first_ns = moment.ns;
+    if (last->world_rank == NOBODY || moment.ns > last->moment.ns)
+        arrival_set(gatherings->paths, last, who, moment);
+    if (who->root)
+        arrival_set(gatherings->paths, &gathering->root, who, moment);
+    if (gathering->members && who->rank < gathering->size[0])
+        arrival_set(gatherings->paths, &gathering->members[who->rank], who, moment);
+    return gathering;
+}
+
+bool gathering_is_complete(const struct gathering *gathering)
+{
+    return gathering->come[0] == gathering->size[0] && gathering->come[1] == gathering->size[1];
+}
+
+const struct arrival *gathering_last(const struct gathering *gathering)
+{
+    const struct arrival *last = gathering->last;
+    return &last[last[1].world_rank != NOBODY && last[1].moment.ns > last[0].moment.ns];
+}
+
+static enum cause_known prefix_cause(const struct gathering *gathering, const struct attendee *who,
+                                     struct arrival *cause)
+{
+    if (!gathering->members || gathering->inter || who->rank >= gathering->size[0]) /* no program has such a one */
+        return CAUSE_UNKNOWN;
+    for (int32_t i = 0; i < who->rank; i++) {
+        const struct arrival *before = &gathering->members[i];
+        if (before->world_rank == NOBODY)
+            return CAUSE_UNKNOWN;
+        if (i == 0 || before->moment.ns > cause->moment.ns)
+            *cause = *before;
+    }
+    return who->rank ? CAUSE_KNOWN : CAUSE_NONE;
+}
+
+enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause)
+{
+    int other = gathering->inter ? !who->side : 0;
+    bool all = gathering->come[other] == gathering->size[other];
+    if (gathering->mixed || gathering->form == FORM_UNKNOWN)
+        return CAUSE_UNKNOWN;
+    if (who->bystander)
+        return CAUSE_NONE;
+    switch (gathering->form) {
+    case FORM_ONE_TO_ALL:
+        if (who->root)
+            return CAUSE_NONE;
+        *cause = gathering->root;
+        return cause->world_rank == NOBODY ? CAUSE_UNKNOWN : CAUSE_KNOWN;
+    case FORM_ALL_TO_ONE:
+        if (!who->root)
+            return CAUSE_NONE;
+        break;
+    case FORM_PREFIX:
+        return prefix_cause(gathering, who, cause);
+    default:
+        break;
+    }
+    *cause = gathering->last[other];
+    return all && cause->world_rank != NOBODY ? CAUSE_KNOWN : CAUSE_UNKNOWN;
+}
+
+bool gathering_leave(struct gathering *gathering)
+{
+    return ++gathering->left == (int64_t)gathering->size[0] + gathering->size[1];
+}
+
+static void contents_release(struct paths *paths, struct gathering *gathering)
+{
+    path_drop(paths, gathering->last[0].moment.path);
+    path_drop(paths, gathering->last[1].moment.path);
+    path_drop(paths, gathering->root.moment.path);
+    for (int32_t i = 0; gathering->members && i < gathering->size[0]; i++)
+        path_drop(paths, gathering->members[i].moment.path);
+    free(gathering->members);
+}
+
+void gathering_release(struct gatherings *gatherings, struct gathering *gathering)
+{
+    keytable_take(&gatherings->open, &gathering->keyed);
+    contents_release(gatherings->paths, gathering);
+    free(gathering);
+}
+
+void gatherings_release(struct gatherings *gatherings)
+{
+    for (size_t i = 0; i < gatherings->open.capacity; i++)
+        for (struct keyed *keyed = gatherings->open.buckets[i]; keyed; keyed = keyed->next)
+            contents_release(gatherings->paths, (struct gathering *)keyed);
+    keytable_release(&gatherings->open, NULL);
+}

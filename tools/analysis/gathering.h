@@ -1,0 +1,74 @@
+/*
+ * Gatherings: single collective operations, with those who have come so far. The k-th collective that a process begins
+ * on a communicator is the k-th one of all its members, whether it blocks or not.
+ *
+ * Who waits for whom depends on the operation:
+ *
+ *     barrier, all to all       everybody for the last one              (inter-communicators: of the other group)
+ *     one to all                everybody for the root
+ *     all to one                the root for the last one
+ *     prefix                    each for the last of those before it
+ *     neighbours                is not known: the trace does not say who is whose
+ *
+ * A gathering lives until all have left it. Memory grows with those that are open; a prefix remembers all its members.
+ */
+#ifndef MPIT_TOOLS_GATHERING_H
+#define MPIT_TOOLS_GATHERING_H
+
+#include "analysis/matching.h"
+
+#include <stdint.h>
+
+enum gathering_form { FORM_BARRIER, FORM_ALL_TO_ALL, FORM_ONE_TO_ALL, FORM_ALL_TO_ONE, FORM_PREFIX, FORM_UNKNOWN };
+
+/* A process in it. */
+struct attendee {
+    int32_t world_rank;
+    int32_t rank;   /* in its group */
+    int side;       /* 0 or 1: of an inter-communicator, which group */
+    bool root;      /* it is the one */
+    bool bystander; /* of an inter-communicator: in the root's group, and has no part in it */
+};
+
+struct arrival {
+    struct moment moment;
+    int32_t world_rank; /* -1: nobody yet */
+};
+
+struct gathering {
+    struct keyed keyed;
+    uint32_t comm;
+    unsigned function; /* kind of the call that began it first */
+    unsigned operation;
+    enum gathering_form form;
+    bool inter, mixed; /* mixed: the members do not agree on the operation */
+    int32_t size[2], come[2];
+    int64_t left;
+    struct arrival last[2], root;
+    struct arrival *members; /* FORM_PREFIX: by rank */
+    uint64_t first_ns;
+    uint64_t waited_ns; /* by all */
+};
+
+struct gatherings {
+    struct keytable open;
+    struct paths *paths;
+    bool no_memory;
+};
+
+enum cause_known { CAUSE_NONE, CAUSE_KNOWN, CAUSE_UNKNOWN };
+
+/* Somebody comes to the gathering `number` on a communicator; `like` describes it. NULL without memory. */
+struct gathering *gathering_enter(struct gatherings *gatherings, const struct gathering *like, uint64_t number,
+                                  const struct attendee *who, struct moment moment);
+/* Whom this attendee has waited for, if for anybody (then *cause). */
+enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
+bool gathering_is_complete(const struct gathering *gathering);
+/* Who came last of all. */
+const struct arrival *gathering_last(const struct gathering *gathering);
+/* Somebody leaves. True: everybody has, and the caller releases it. */
+bool gathering_leave(struct gathering *gathering);
+void gathering_release(struct gatherings *gatherings, struct gathering *gathering);
+void gatherings_release(struct gatherings *gatherings);
+
+#endif

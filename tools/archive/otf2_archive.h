@@ -1,0 +1,22 @@
+/* The parts of writing an archive that do not depend on what is in it. */
+#ifndef MPIT_TOOLS_OTF2_ARCHIVE_H
+#define MPIT_TOOLS_OTF2_ARCHIVE_H
+
+#include "archive/otf2.h"
+
+#include <otf2/otf2.h>
+#include <stdarg.h>
+
+/* For OTF2_Error_RegisterCallback: keeps in the report (`data`) why something failed. */
+OTF2_ErrorCode otf2_error_keep(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+                               const char *format, va_list args);
+
+/* NULL: it cannot be made. Before definitions are written, somebody has to say how large their chunks are. */
+OTF2_Archive *otf2_archive_open(const char *directory);
+/* Its memory, its flushing, its locks. 0, or -1 with the report's error set. */
+int otf2_archive_prepare(OTF2_Archive *archive, struct otf2_report *report);
+
+/* Gives a directory its name, but not where somebody else has made one in the meantime. -1: errno says why. */
+int otf2_directory_publish(const char *made, const char *directory);
+
+#endif

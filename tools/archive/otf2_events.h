@@ -1,0 +1,164 @@
+/*
+ * The events of one location: calls, in the order of their begin, with what belongs to each.
+ *
+ *   Enter | what was posted, collective begins | calls made from inside | what completed, collective ends | Leave
+ *
+ * Invariants of what is written, whatever the run file holds: times never decrease; a rank lies in its communicator; a
+ * completion stands behind a request.
+ */
+#ifndef MPIT_TOOLS_OTF2_EVENTS_H
+#define MPIT_TOOLS_OTF2_EVENTS_H
+
+#include "definitions/otf2_calls.h"
+#include "definitions/otf2_communicators.h"
+#include "archive/otf2_counters.h"
+#include "definitions/otf2_objects.h"
+#include "archive/otf2_schedule.h"
+
+#include <otf2/otf2.h>
+
+/* The groups of windows' epochs stand behind that of all locations, in event files as in the definitions. */
+enum { TRACE_FIRST_GROUP = 1 };
+
+/* To which communicator the events of a slot belong, those of who has it now. */
+struct trace_place {
+    uint32_t key;    /* slot + 1; 0: nothing is kept here */
+    uint32_t number; /* in the run file */
+    uint32_t comm;   /* in the archive, or NO_COMM */
+    int32_t peers;   /* how many ranks a message may come from */
+    bool whole;      /* it is in the archive with all its members */
+    uint64_t since;  /* ticks */
+};
+
+enum { PLACES_KEPT = 16 };
+
+/* Time stamps where nothing bounds them: those of `reach` ticks from `first` on. */
+struct trace_stamps {
+    uint64_t first, reach;
+    uint64_t from_ticks, from_ns, mult;
+};
+
+/* What a process's events share. */
+struct trace_process {
+    struct trace_job *job;
+    struct trace_comms *comms;
+    struct object_set *objects;
+    struct object_states states;
+    const struct trace_rank *rank;
+    int32_t world_rank;
+    const struct clock_map *clock; /* of its node; NULL: there is no run file */
+    struct trace_stamps stamps;
+    struct trace_place places[PLACES_KEPT];
+    struct trace_place past; /* of an event whose communicator has lost its slot: until the next one is asked for */
+    bool *created;           /* by the communicator's number: its creation is in the archive */
+    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: nothing is known of where it was, */
+    uint64_t absent_comm;  /* the communicator is not in the archive, as was said when that was decided, */
+    uint64_t bad_peer;     /* or it has no such rank */
+    uint64_t foreign_sent, foreign_received; /* on communicators with processes of other jobs */
+    uint64_t left_out;                       /* messages from and to ranks that are not selected */
+    uint64_t unmatched;                      /* completions of requests that were not seen posted */
+    OTF2_ErrorCode error;                    /* the first one */
+};
+
+struct trace_location {
+    struct trace_process *process;
+    OTF2_EvtWriter *writer;
+    uint64_t last_ns, last_ticks; /* of the latest event */
+    struct schedule schedule;     /* regions and samples of other libraries, written between the calls */
+    size_t floors[1 << 10];       /* of the calls that are entered, for the schedule */
+    size_t depth;
+    uint8_t counters[COUNTER_COUNT]; /* of the run file: which of the archive */
+    uint64_t counted[COUNTER_COUNT]; /* so far */
+    bool counts;                     /* any */
+    bool plain;                      /* neither a selection nor a schedule has to be asked for each call */
+};
+
+/* Before the first call, once the rest is set. */
+void location_begin(struct trace_location *location);
+void location_enter(struct trace_location *location, const struct traced_call *call);
+void location_leave(struct trace_location *location, const struct traced_call *call);
+/* Both, of a call from inside of which none was made. */
+void location_call(struct trace_location *location, const struct traced_call *call);
+/* A call that sends, receives, posts or completes messages, and nothing else. */
+struct message_call {
+    const struct event *event;
+    enum fold_shape shape;
+    uint64_t request; /* that it posted */
+    const struct event *records;
+    const uint64_t *requests; /* that each of these completed */
+    size_t record_count;
+};
+
+/* The same of a call like that, in a location that is plain. */
+void location_message(struct trace_location *location, const struct message_call *call);
+/* Says that nothing was recorded from the latest event until then. */
+void location_gap(struct trace_location *location, uint64_t until);
+/* Writes what is left of the schedule. */
+void location_end(struct trace_location *location);
+/* The archive's range of time covers all that was written. */
+void location_range(const struct trace_location *location);
+void location_program_begin(struct trace_location *location, OTF2_StringRef program);
+void location_program_end(struct trace_location *location);
+
+/* A writing call of OTF2; not made any more once one has failed, which OTF2 does not survive (otf2.c). */
+#define location_check(location, call)                                                                                 \
+    do {                                                                                                               \
+        if ((location)->process->error == OTF2_SUCCESS)                                                                \
+            (location)->process->error = (call);                                                                       \
+    } while (0)
+/* For the time stamps of a process that has a run file. */
+void process_stamps_find(struct trace_process *process);
+/* Finds what process_place does not have at hand. */
+const struct trace_place *process_place_find(struct trace_process *process, const struct event *event);
+
+/* Of a record; good until another one's is asked for. */
+static inline const struct trace_place *process_place(struct trace_process *process, const struct event *event)
+{
+    const struct trace_place *place = &process->places[event->comm % PLACES_KEPT];
+    if (place->key == event->comm + 1u && event->begin >= place->since)
+        return place;
+    return process_place_find(process, event);
+}
+
+/* The number that the communicator of a record has in the run file. */
+static inline uint32_t process_number(struct trace_process *process, const struct event *event)
+{
+    return process_place(process, event)->number;
+}
+
+/* Is it a call whose communicator is made when its request completes? */
+bool call_creates_later(const struct event *event);
+/* The communicator of a record, or NO_COMM. */
+static inline uint32_t process_comm(struct trace_process *process, const struct event *event)
+{
+    return process_place(process, event)->comm;
+}
+
+/* The same, whatever there is to look at. */
+bool message_is_placed(struct trace_process *process, const struct event *event);
+/* Where it is, if there is one. */
+static inline const struct trace_place *message_place(struct trace_process *process, const struct event *event)
+{
+    const struct trace_place *place = process_place(process, event);
+    bool plain = place->whole && !process->job->no_messages;
+    if (plain && (uint32_t)event->peer < (uint32_t)place->peers && !(event->kind & EVENT_FAILED))
+        return place;
+    return message_is_placed(process, event) ? process_place(process, event) : NULL;
+}
+
+/* Is there a message between this process and event.peer? Counts what there is and cannot be placed. */
+static inline bool process_has_message(struct trace_process *process, const struct event *event)
+{
+    return message_place(process, event) != NULL;
+}
+
+/* Does the record belong to a collective all of whose members are there? */
+static inline bool process_has_collective(struct trace_process *process, const struct event *event)
+{
+    return process_place(process, event)->whole;
+}
+
+/* Does the record post a receive that can bring a message? */
+bool process_has_receive(struct trace_process *process, const struct event *event);
+
+#endif

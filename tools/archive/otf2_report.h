@@ -1,0 +1,13 @@
+/* What a conversion has to say: one error, and warnings of which the first OTF2_WARNINGS_MAX are kept. */
+#ifndef MPIT_TOOLS_OTF2_REPORT_H
+#define MPIT_TOOLS_OTF2_REPORT_H
+
+#include "archive/otf2.h"
+
+/* Keeps the first error: where it is first known, its cause is known best. Returns -1. */
+__attribute__((format(printf, 2, 3))) int report_error(struct otf2_report *report, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void report_warning(struct otf2_report *report, const char *format, ...);
+/* Returns -1. */
+int report_no_memory(struct otf2_report *report);
+
+#endif

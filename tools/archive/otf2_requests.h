@@ -1,0 +1,114 @@
+/*
+ * The requests of one process that are under way, to find the post that a completion belongs to.
+ *
+ *   buckets[hash of begin] ──> the last one ──> the first one ──> the second ... ──> the last one
+ *                                              a ring by index; a list of free ones beside
+ *
+ * A completion names its post by the tick at which it was posted. That is nearly always enough; requests of one
+ * MPI_Startall, and posts of two threads in the same tick, are told apart by communicator, peer and tag, and the one
+ * that was posted first goes first.
+ */
+#ifndef MPIT_TOOLS_OTF2_REQUESTS_H
+#define MPIT_TOOLS_OTF2_REQUESTS_H
+
+#include "format/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum request_class {
+    REQUEST_IS_SEND,
+    REQUEST_IS_RECV,
+    REQUEST_IS_COLL,
+    REQUEST_IS_COMM,
+    REQUEST_IS_ACCESS, /* to a window */
+    REQUEST_IS_TRANSFER,
+};
+
+struct trace_request {
+    uint64_t begin;
+    uint64_t id; /* 0: this one is free */
+    int32_t peer, tag;
+    uint32_t next; /* in the ring, or of the free ones */
+    uint16_t comm;
+    uint16_t call; /* that posted it, or made it where it is persistent */
+    uint8_t class; /* enum request_class */
+    bool absent;   /* the archive does not have it */
+};
+
+/* So many steps may be taken among requests of one tick to tell them apart: 40,000 that are waited for in reverse order
+ * take as many. Then LOOKS_LEAST are for each completion, and what does not fit well is unmatched. Damaged files have
+ * any number of posts in one tick, and shall not take hours. */
+enum { NO_REQUEST = UINT32_MAX, LOOKS_LEAST = 1 << 10, LOOKS_MOST = 1 << 30 };
+
+struct trace_requests {
+    struct trace_request *requests;
+    uint32_t *buckets;      /* the last one of each ring */
+    size_t count, capacity; /* capacity: of both arrays, a power of two */
+    uint32_t free;
+    uint64_t last_id;
+    uint64_t looks;    /* steps taken so far */
+    int32_t taken_tag; /* of the post that was taken out last */
+};
+
+/* Returns the request's id, unique in the process; 0 without memory. */
+uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post);
+/* One that the archive does not have: its end is not taken for that of another one, and is none. False: no memory. */
+bool trace_requests_add_absent(struct trace_requests *requests, enum request_class class, const struct event *post);
+/* trace_requests_take where the bucket has several. */
+uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done);
+/* The request that was posted at `begin` and is still under way; 0: none, or one of several. *post: its class in
+ * `kind`, its communicator, peer and tag. */
+uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post);
+/* Those that are under way, in no order; *place is 0 at first. Returns false behind the last one. *post as above. */
+bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post);
+void trace_requests_release(struct trace_requests *requests);
+
+static inline uint32_t *trace_requests_bucket(const struct trace_requests *requests, uint64_t begin)
+{
+    return &requests->buckets[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (requests->capacity - 1)];
+}
+
+/* Takes out the one behind `before` in the ring of the bucket; its id, 0: the archive does not have it. */
+static inline uint64_t trace_requests_unlink(struct trace_requests *requests, uint32_t *bucket, uint32_t before)
+{
+    uint32_t place = requests->requests[before].next;
+    struct trace_request *request = &requests->requests[place];
+    uint64_t id = request->absent ? 0 : request->id;
+    requests->requests[before].next = request->next;
+    if (*bucket == place)
+        *bucket = before == place ? NO_REQUEST : before;
+    requests->taken_tag = request->tag;
+    request->next = requests->free;
+    request->id = 0;
+    requests->free = place;
+    requests->count--;
+    return id;
+}
+
+/* A message to nobody is none to somebody: who does not keep posts to MPI_PROC_NULL has another's in their place. */
+static inline bool trace_request_fits(const struct trace_request *request, enum request_class class,
+                                      const struct event *done)
+{
+    bool message = class == REQUEST_IS_SEND || class == REQUEST_IS_RECV;
+    return request->begin == done->begin && request->class == class &&
+           (!message || (request->peer == PEER_PROC_NULL) == (done->peer == PEER_PROC_NULL));
+}
+
+/* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted, or is not in the archive.
+ */
+static inline uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class,
+                                           const struct event *done)
+{
+    if (!requests->count)
+        return 0;
+    uint32_t *bucket = trace_requests_bucket(requests, done->begin);
+    if (*bucket == NO_REQUEST)
+        return 0;
+    const struct trace_request *request = &requests->requests[*bucket];
+    if (request->next == *bucket && trace_request_fits(request, class, done))
+        return trace_requests_unlink(requests, bucket, *bucket); /* nearly always */
+    return trace_requests_choose(requests, class, done);
+}
+
+#endif

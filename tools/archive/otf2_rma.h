@@ -1,0 +1,29 @@
+/*
+ * Accesses to windows in an archive.
+ *
+ * An access is issued in its call, and completes where MPI says that it does: with its request, in a flush, or at the
+ * end of its epoch. Which those are is found out when calls are taken from the trace (rma_match), in the order in which
+ * they returned in all threads; they are parts of the call that completes them then (PART_ACCESS_*).
+ *
+ *   completed at the origin              RmaOpCompleteNonBlocking, once for each access
+ *   at the target, and later than that   RmaOpCompleteRemote
+ */
+#ifndef MPIT_TOOLS_OTF2_RMA_H
+#define MPIT_TOOLS_OTF2_RMA_H
+
+#include "archive/otf2_events.h"
+
+/* Both return 0, or -1 without memory. */
+int rma_match(struct trace_process *process, struct trace_requests *requests, struct traced_call *call);
+int rma_part_match(struct trace_process *process, struct trace_requests *requests, struct call_part *part);
+
+/* Has the access that was posted so not completed here yet? A synchronization may do that before its request. */
+bool rma_is_under_way(const struct trace_process *process, const struct trace_object *window, int32_t peer,
+                      uint64_t id);
+
+/* What stands behind the call's Enter, and before its Leave. */
+void rma_enter(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now);
+void rma_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now);
+void rma_part_write(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now);
+
+#endif

@@ -1,0 +1,13 @@
+/* The team of a tool that is no MPI program. */
+#include "archive/team.h"
+
+const struct team *team_join(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    return &team_of_one;
+}
+
+void team_work(bool on)
+{
+    (void)on;
+}

@@ -1,0 +1,164 @@
+#define _GNU_SOURCE
+#include "base/outputfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+/* The handler removes it; "": there is none. */
+static char unfinished[PATH_MAX];
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNAL_COUNT = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNAL_COUNT];
+
+static void interrupted(int signal)
+{
+    if (unfinished[0])
+        unlink(unfinished);
+    raise(signal); /* SA_RESETHAND: ends the program as it would have been without a handler */
+}
+
+static void cut_short(int signal)
+{
+    static const char text[] = "mpit-dump: a run file was cut short while it was read, or its disk has failed\n";
+    (void)signal;
+    if (unfinished[0])
+        unlink(unfinished);
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(2);
+    _exit(1);
+}
+
+void output_guard(void)
+{
+    struct sigaction action = {.sa_handler = cut_short};
+    sigaction(SIGBUS, &action, NULL);
+}
+
+static void signals_take(void)
+{
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND};
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+static void signals_return(void)
+{
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        sigaction(signals[i], &before[i], NULL);
+}
+
+static int is_stdout(const char *path)
+{
+    struct stat st, out;
+    if (strcmp(path, "-") == 0)
+        return 1;
+    return stat(path, &st) == 0 && fstat(STDOUT_FILENO, &out) == 0 && st.st_dev == out.st_dev &&
+           st.st_ino == out.st_ino; /* /dev/stdout: a link to whatever it goes to, which may be a regular file */
+}
+
+/* /proc/self/fd/3, and not what else lies below /proc: /proc/self/cwd/file. */
+static int names_descriptor(const char *path)
+{
+    if (strncmp(path, "/proc/", 6) != 0)
+        return strncmp(path, "/dev/fd/", 8) == 0;
+    const char *rest = path + 6 + strcspn(path + 6, "/");
+    if (strncmp(rest, "/task/", 6) == 0)
+        rest += 6 + strcspn(rest + 6, "/");
+    return strncmp(rest, "/fd/", 4) == 0;
+}
+
+/* /dev/stderr, /dev/fd/3: a descriptor's name, not a file's. */
+static int is_descriptor(const char *path)
+{
+    char target[PATH_MAX] = "";
+    return names_descriptor(path) || (readlink(path, target, sizeof target - 1) > 0 && names_descriptor(target));
+}
+
+/* A pipe or a device is written as it is; there is nothing to put in its place. */
+static int is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
+{
+    struct stat st;
+    FILE *file = NULL;
+    if (is_stdout(path))
+        return stdout;
+    if (is_descriptor(path)) {
+        file = fopen(path, "a"); /* what it has got already stays */
+    } else if (is_special(path)) {
+        file = fopen(path, "w");
+    } else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+    } else if (snprintf(unfinished, sizeof unfinished, "%s.partial.%d", path, (int)getpid()) >=
+               (int)sizeof unfinished) {
+        errno = ENAMETOOLONG;
+    } else {
+        signals_take();
+        signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like a full disk */
+        int fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file = fd < 0 ? NULL : fdopen(fd, "w");
+        if (!file) {
+            unfinished[0] = '\0'; /* whoever has it: it is not ours */
+            signals_return();
+        }
+    }
+    if (!file)
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s", path, strerror(errno));
+    else
+        setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
+    return file;
+}
+
+/* Why it could not be written, where the C library has forgotten that: what could not be written then cannot be now. */
+static int reason_of(FILE *file)
+{
+    int fd = fileno(file);
+    errno = 0;
+    if (unfinished[0] && lseek(fd, 0, SEEK_END) >= 0 && write(fd, "\n", 1) == 1)
+        errno = 0; /* it goes away, anyhow */
+    return errno;
+}
+
+int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES])
+{
+    errno = 0;
+    int written = fflush(file) == 0 && !ferror(file);
+    int problem = written || errno ? errno : reason_of(file);
+    if (file != stdout && fclose(file) != 0 && written) {
+        written = 0;
+        problem = errno;
+    }
+    if (!unfinished[0]) {
+        if (!written && !failed)
+            snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s",
+                     file == stdout ? "standard output" : path, strerror(problem ? problem : EIO));
+        return written && !failed ? 0 : -1;
+    }
+    if (written && !failed && rename(unfinished, path) != 0) {
+        written = 0;
+        problem = errno;
+    }
+    if (!written && !failed)
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s", path, strerror(problem ? problem : EIO));
+    if (!written || failed)
+        unlink(unfinished);
+    unfinished[0] = '\0';
+    signals_return();
+    return written && !failed ? 0 : -1;
+}

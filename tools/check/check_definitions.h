@@ -1,0 +1,32 @@
+/* Global definitions: what the check reads of them into the model, and what it finds there. */
+#ifndef MPIT_TOOLS_CHECK_DEFINITIONS_H
+#define MPIT_TOOLS_CHECK_DEFINITIONS_H
+
+#include "check/check_model.h"
+
+void check_definitions_read(OTF2_Reader *reader);
+
+/* The callbacks of check_resources.c: metrics, windows, files, contexts, properties. */
+void check_resources_register(OTF2_GlobalDefReaderCallbacks *callbacks);
+
+/* The element of a new definition; one that was there before is found twice. */
+void *define(unsigned kind, uint64_t id);
+
+/* `kind`, `id` is referred to by the definition `user_kind`, `user_id`. */
+void refer(unsigned kind, uint64_t id, unsigned user_kind, uint64_t user_id);
+/* The same, where an undefined reference means none. */
+void refer_or_none(unsigned kind, uint64_t id, uint64_t none, unsigned user_kind, uint64_t user_id);
+
+/* A string that is shown as the name of something. */
+void refer_name(OTF2_StringRef name, unsigned user_kind, uint64_t user_id);
+
+struct check_place definition_place(unsigned kind);
+
+/* The callback for one kind of record; `callbacks` are those of a set, such as EvtReader. */
+#define ON(set, name, callback)                                                                                        \
+    do {                                                                                                               \
+        if (OTF2_##set##Callbacks_Set##name##Callback(callbacks, callback) != OTF2_SUCCESS)                            \
+            check_give_up("the OTF2 library does not take the callback for " #name);                                   \
+    } while (0)
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * What concerns more than one location: events that wait in their location until all that was earlier elsewhere has
+ * been judged (check_stream.c merges), and what is left in the end.
+ */
+#ifndef MPIT_TOOLS_CHECK_HAPPENINGS_H
+#define MPIT_TOOLS_CHECK_HAPPENINGS_H
+
+#include "check/check_model.h"
+
+enum {
+    SENT,
+    RECEIVED,
+    REQUEST_POSTED_SEND, /* a send, too */
+    REQUEST_POSTED_RECV,
+    REQUEST_POSTED_COLLECTIVE,
+    REQUEST_ENDED_SEND,
+    REQUEST_ENDED_RECV, /* a receive, too */
+    REQUEST_ENDED_COLLECTIVE,
+    REQUEST_TESTED,
+    REQUEST_CANCELLED,
+    COLLECTIVE_ENDED,
+    COMM_CREATED, /* flag: outside of a blocking collective */
+    COMM_DESTROYED,
+    WINDOW_CREATED,
+    WINDOW_DESTROYED,
+    WINDOW_USED, /* flag: peer counts */
+    RMA_ISSUED,
+    RMA_TESTED,
+    RMA_COMPLETED,
+    RMA_COMPLETED_REMOTE,
+    RMA_COLLECTIVE_ENDED,
+    LOCK_ACQUIRED,
+    LOCK_RELEASED,
+    IO_CREATED,
+    IO_DESTROYED,
+    IO_USED,
+    IO_BEGUN,
+    IO_TESTED,
+    IO_ENDED, /* flag: cancelled */
+    HAPPENINGS
+};
+
+/* At the same time as others: what begins something comes first, what ends something last. */
+enum { PHASE_FIRST, PHASE_MIDDLE, PHASE_LAST };
+
+struct happening_kind {
+    const char *record;
+    uint8_t phase;
+    void (*judge)(struct location *location, const struct happening *happening, struct check_place place);
+};
+
+extern const struct happening_kind happening_kinds[HAPPENINGS];
+
+#define HAPPENING(name)                                                                                                \
+    void name(struct location *location, const struct happening *happening, struct check_place place)
+HAPPENING(sent_judge);
+HAPPENING(received_judge);
+HAPPENING(request_judge);
+HAPPENING(collective_judge);
+HAPPENING(comm_created_judge);
+HAPPENING(comm_destroyed_judge);
+HAPPENING(window_judge);
+HAPPENING(rma_operation_judge);
+HAPPENING(lock_judge);
+HAPPENING(io_handle_judge);
+HAPPENING(io_operation_judge);
+
+/* When all events have been read. */
+void messages_finish(void);
+void requests_finish(void);
+void collectives_finish(void);
+void accesses_finish(void);
+
+/* ---- communicators, for all of the above ---------------------------------------------------------------------------
+ */
+
+enum { MEMBER_UNKNOWN, MEMBER_NOT, MEMBER_OF_FIRST, MEMBER_OF_SECOND };
+
+/* A process in a communicator, as far as its events tell. */
+struct member {
+    struct process *process;
+    uint64_t key; /* of its process or location */
+    unsigned char side;
+    bool differs, created, destroyed, used, pending; /* pending: an operation after its end was told already */
+    uint64_t blocking, order, nonblocking, nonblocking_sum;
+    OTF2_TimeStamp last;
+};
+
+/* NULL: it is none, or the communicator is not defined; both have been told. */
+struct member *comm_member(struct location *location, OTF2_CommRef comm, struct check_place place);
+
+/* The process (or location) that `rank` of the communicator is for this member, as an index into COMM_LOCATIONS; for a
+ * COMM_SELF it is the member itself. -1: there is none, which has been told under `rule`. */
+int64_t comm_peer(const struct location *location, const struct member *member, OTF2_CommRef comm, uint32_t rank,
+                  enum check_rule rule, struct check_place place);
+
+/* An operation begins on the communicator: it has to be alive. */
+void comm_use(struct member *member, OTF2_CommRef comm, struct check_place place);
+
+#endif

@@ -1,0 +1,345 @@
+#define _GNU_SOURCE
+#include "collect/drain.h"
+
+#include "collect/collect.h"
+#include "collect/processlife.h"
+#include "collect/resultfile.h"
+#include "writer/run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 20, REST_MS = 200, PIECE_BYTES = 1 << 20, DRAINED = 1 };
+
+/* A live file and its counterpart. */
+struct pair {
+    int live, part;
+    struct run_header *header; /* of the live file, mapped */
+    char *buffer;              /* PIECE_BYTES */
+    uint64_t holes;            /* in the part, of what was drained and is there no more */
+    uint64_t last;             /* offset of the drained chunk that the walk has just passed; 0: it was another one */
+    struct chunk_header last_chunk;
+};
+
+void drain_part_path(const struct spool *spool, const char *name, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%.3800s/%.255s.part", spool->output, name);
+}
+
+static void pair_close(struct pair *pair)
+{
+    int error = errno;
+    if (pair->header)
+        munmap(pair->header, RUN_PAGE_BYTES);
+    if (pair->live >= 0)
+        close(pair->live);
+    if (pair->part >= 0)
+        close(pair->part);
+    free(pair->buffer);
+    errno = error;
+}
+
+/* Returns 0, or -1 with errno. The part is made anew where nothing was drained before. */
+static int pair_open(struct pair *pair, const char *live, const char *part)
+{
+    *pair = (struct pair){.live = open(live, O_RDWR | O_NOFOLLOW | O_CLOEXEC), .part = -1};
+    pair->buffer = malloc(PIECE_BYTES);
+    void *page = pair->live < 0 || !pair->buffer
+                     ? MAP_FAILED
+                     : mmap(NULL, RUN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, pair->live, 0);
+    pair->header = page == MAP_FAILED ? NULL : page;
+    if (pair->header) {
+        bool begun = __atomic_load_n(&pair->header->drained, __ATOMIC_RELAXED) != 0;
+        if (!begun)
+            unlink(part);
+        pair->part = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | (begun ? 0 : O_EXCL), 0600);
+    }
+    if (pair->part >= 0)
+        return 0;
+    pair_close(pair);
+    return -1;
+}
+
+static int range_copy(const struct pair *pair, uint64_t offset, uint64_t bytes)
+{
+    for (uint64_t done = 0; done < bytes;) {
+        size_t piece = bytes - done < PIECE_BYTES ? (size_t)(bytes - done) : PIECE_BYTES;
+        ssize_t n = pread(pair->live, pair->buffer, piece, (off_t)(offset + done));
+        if (n <= 0) {
+            errno = n < 0 ? errno : EIO;
+            return -1;
+        }
+        for (ssize_t put = 0, m; put < n; put += m)
+            if ((m = pwrite(pair->part, pair->buffer + put, (size_t)(n - put), (off_t)(offset + done) + put)) <= 0) {
+                errno = m < 0 ? errno : ENOSPC;
+                return -1;
+            }
+        done += (uint64_t)n;
+    }
+    return 0;
+}
+
+static bool is_drained(const struct chunk_header *chunk)
+{
+    return chunk->kind == CHUNK_FREE && chunk->reserved[1] == DRAINED;
+}
+
+/* What nobody writes any more: chunks of the trace, and of samples but for the buffer that is being filled. */
+static bool is_movable(const struct chunk_header *chunk)
+{
+    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED ||
+           (chunk->kind == CHUNK_SAMPLES && chunk->reserved[0] == 0);
+}
+
+static int head_write(const struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
+{
+    return pwrite(pair->live, chunk, sizeof *chunk, (off_t)offset) == (ssize_t)sizeof *chunk ? 0 : -1;
+}
+
+static void memory_give_back(const struct pair *pair, uint64_t offset, uint64_t bytes)
+{
+    if (bytes)
+        fallocate(pair->live, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+}
+
+/* A drained chunk becomes a part of the one in front of it, if that is drained, too. */
+static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
+{
+    if (!pair->last) {
+        pair->last = offset;
+        pair->last_chunk = *chunk;
+        memory_give_back(pair, offset + RUN_PAGE_BYTES, chunk->bytes - RUN_PAGE_BYTES);
+        return 0;
+    }
+    pair->last_chunk.bytes += chunk->bytes;
+    if (head_write(pair, pair->last, &pair->last_chunk) != 0)
+        return -1;
+    memory_give_back(pair, offset, chunk->bytes);
+    return 0;
+}
+
+/* Copies the chunk, marks it, and gives its memory back. */
+static int chunk_move(struct pair *pair, uint64_t offset, struct chunk_header chunk)
+{
+    uint64_t bytes = chunk.bytes;
+    if (range_copy(pair, offset, bytes) != 0)
+        return -1;
+    chunk.kind = CHUNK_FREE;
+    chunk.reserved[1] = DRAINED;
+    if (head_write(pair, offset, &chunk) != 0 || chunk_join(pair, offset, &chunk) != 0)
+        return -1;
+    __atomic_fetch_add(&pair->header->drained, bytes, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Calls `visit` for each chunk that is there. Returns 0, or -1 with errno; EBADMSG: the file is damaged. */
+static int chunks_visit(struct pair *pair, int (*visit)(struct pair *, uint64_t, struct chunk_header))
+{
+    uint64_t end = __atomic_load_n(&pair->header->file_bytes, __ATOMIC_ACQUIRE);
+    for (uint64_t at = RUN_PAGE_BYTES; at < end;) {
+        struct chunk_header chunk;
+        bool read = pread(pair->live, &chunk, sizeof chunk, (off_t)at) == (ssize_t)sizeof chunk;
+        if (!read || chunk.magic != CHUNK_MAGIC || chunk.bytes < RUN_PAGE_BYTES || chunk.bytes > end - at) {
+            errno = EBADMSG;
+            return -1;
+        }
+        if (visit(pair, at, chunk) != 0)
+            return -1;
+        at += chunk.bytes;
+    }
+    return 0;
+}
+
+static int chunk_drain(struct pair *pair, uint64_t offset, struct chunk_header chunk)
+{
+    if (is_movable(&chunk))
+        return chunk_move(pair, offset, chunk);
+    if (is_drained(&chunk))
+        return chunk_join(pair, offset, &chunk);
+    pair->last = 0;
+    return 0;
+}
+
+/* What was drained is there, or was removed by the user since: then there is a hole, which gets a head. */
+static int drained_check(struct pair *pair, uint64_t begin, uint64_t end)
+{
+    for (uint64_t at = begin, next; at < end; at = next) {
+        struct chunk_header chunk;
+        bool read = pread(pair->part, &chunk, sizeof chunk, (off_t)at) == (ssize_t)sizeof chunk;
+        next = read && chunk.magic == CHUNK_MAGIC ? at + chunk.bytes : at;
+        if (next > at && next <= end)
+            continue;
+        off_t data = lseek(pair->part, (off_t)at, SEEK_DATA);
+        next = data > (off_t)at && (uint64_t)data < end ? (uint64_t)data : end;
+        chunk = (struct chunk_header){.magic = CHUNK_MAGIC, .kind = CHUNK_FREE, .bytes = next - at};
+        if (pwrite(pair->part, &chunk, sizeof chunk, (off_t)at) != (ssize_t)sizeof chunk)
+            return -1;
+        pair->holes++;
+    }
+    return 0;
+}
+
+static int chunk_keep(struct pair *pair, uint64_t offset, struct chunk_header chunk)
+{
+    return is_drained(&chunk) ? drained_check(pair, offset, offset + chunk.bytes)
+                              : range_copy(pair, offset, chunk.bytes);
+}
+
+/* Each hole counts once: how many events there were is not known. */
+static int losses_add(const struct pair *pair)
+{
+    uint64_t lost = pair->header->lost[LOSS_NO_FILE] + pair->holes;
+    off_t place = (off_t)(offsetof(struct run_header, lost) + LOSS_NO_FILE * sizeof lost);
+    return !pair->holes || pwrite(pair->part, &lost, sizeof lost, place) == (ssize_t)sizeof lost ? 0 : -1;
+}
+
+int drain_finish(const char *live, const char *part, const char *path)
+{
+    struct pair pair;
+    if (pair_open(&pair, live, part) != 0)
+        return -1;
+    int result = range_copy(&pair, 0, RUN_PAGE_BYTES);
+    if (result == 0)
+        result = chunks_visit(&pair, chunk_keep);
+    if (result == 0)
+        result = losses_add(&pair);
+    if (result == 0) {
+        result = result_stage(pair.part, part, path, true);
+        pair.part = -1;
+    }
+    pair_close(&pair);
+    return result;
+}
+
+/* ---- while the program runs -------------------------------------------------------------------------------------- */
+
+enum { FULL = 4, FILLING = 16 };
+
+/* Of one live file: this part of the bound is reached. */
+static bool is_fuller_than(const struct run_header *header, uint64_t part)
+{
+    uint64_t held = header->file_bytes > header->drained ? header->file_bytes - header->drained : 0;
+    return header->spool_limit && header->trace_policy == TRACE_STOP && held > header->spool_limit / part;
+}
+
+static bool header_read(const char *path, struct run_header *header)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool read = fd >= 0 && pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+                memcmp(header->magic, RUN_MAGIC, sizeof header->magic) == 0 && header->version == RUN_VERSION;
+    if (fd >= 0)
+        close(fd);
+    return read;
+}
+
+static void live_drain(const struct spool *spool, const char *name, const char *live)
+{
+    struct pair pair;
+    char part[PATH_MAX];
+    drain_part_path(spool, name, part);
+    if (run_directory_make(spool->output) != 0 || pair_open(&pair, live, part) != 0)
+        return; /* what does not fit is lost, and counted there */
+    chunks_visit(&pair, chunk_drain);
+    pair_close(&pair);
+}
+
+/* Under the lock, for whoever collects works with the same files. */
+static void live_drain_alone(const struct spool *spool, const char *name, const char *live)
+{
+    int lock = collect_lock(spool->path, 0);
+    if (lock < 0)
+        return;
+    live_drain(spool, name, live);
+    close(lock);
+}
+
+/* Has the file no header yet? One that is older, and has none, is damaged. */
+static bool file_begins(const char *path)
+{
+    enum { BEGIN_SECONDS = 10 };
+    struct stat st;
+    return stat(path, &st) == 0 && time(NULL) - st.st_mtime < BEGIN_SECONDS;
+}
+
+/* What the looks at all live files have found. */
+struct look {
+    size_t working; /* processes that may still write */
+    bool moved;     /* something was drained */
+    bool fills;     /* a file is on its way to be full */
+};
+
+/* A process that cannot be seen from here is at work as long as its file grows. */
+static bool may_write(const struct run_header *header, const char *path)
+{
+    enum { GROWS_SECONDS = 600 };
+    struct stat st;
+    if (header->phase == RUN_FINALIZED || process_is_of_earlier_boot(header))
+        return false;
+    enum process_life life = process_life(header);
+    return life == LIFE_HERE ||
+           (life == LIFE_UNSEEN && stat(path, &st) == 0 && time(NULL) - st.st_mtime < GROWS_SECONDS);
+}
+
+static void spool_look(const struct spool *spool, struct look *look)
+{
+    size_t suffix = strlen(RUN_FILE_SUFFIX);
+    DIR *directory = opendir(spool->path);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        char live[PATH_MAX];
+        struct run_header header, later;
+        size_t length = strlen(entry->d_name);
+        if (length <= suffix || strcmp(entry->d_name + length - suffix, RUN_FILE_SUFFIX) != 0)
+            continue;
+        snprintf(live, sizeof live, "%.3800s/%.255s", spool->path, entry->d_name);
+        if (!header_read(live, &header)) {
+            look->working += file_begins(live);
+            continue;
+        }
+        if (!may_write(&header, live))
+            continue;
+        look->working++;
+        look->fills = look->fills || is_fuller_than(&header, FILLING);
+        if (!is_fuller_than(&header, FULL))
+            continue;
+        live_drain_alone(spool, entry->d_name, live);
+        look->moved = look->moved || (header_read(live, &later) && later.drained > header.drained);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+int drain_run(const char *output)
+{
+    enum { LOOKS_IN_VAIN = 50 };
+    char name[PATH_MAX];
+    struct spool_list spools;
+    if (spools_find(&spools, output) != 0 || !spools.count) {
+        spools_release(&spools);
+        return -1;
+    }
+    snprintf(name, sizeof name, "%.4000s/drain-lock", spools.list[0].path);
+    int lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool alone = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
+    for (int vain = 0; alone && vain < LOOKS_IN_VAIN;) { /* at first a live file has no header yet */
+        struct look look = {.working = 0};
+        for (size_t i = 0; i < spools.count; i++)
+            spool_look(&spools.list[i], &look);
+        vain = look.working ? 0 : vain + 1;
+        if (!look.moved)
+            nanosleep(&(struct timespec){.tv_nsec = (look.fills || vain ? LOOK_MS : REST_MS) * 1000000L}, NULL);
+    }
+    if (lock >= 0)
+        close(lock);
+    spools_release(&spools);
+    return alone ? 0 : -1;
+}

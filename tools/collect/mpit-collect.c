@@ -1,0 +1,231 @@
+/*
+ * mpit-collect: brings what processes of this node recorded to the output directory, for jobs whose launcher or last
+ * process did not do that.
+ */
+#define _GNU_SOURCE
+#include "collect/collect.h"
+#include "format/compact.h"
+#include "collect/drain.h"
+#include "base/options.h"
+
+#include <err.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
+                           "Brings what ended processes of this node recorded to their output directory DIR.\n"
+                           "DIR may be a spool, too.\n"
+                           "mpit-run and the last process of a job do that by themselves. Nodes of a job\n"
+                           "that crashed need it, by the same launcher.\n"
+                           "\n"
+                           "  --all         of all output directories of the user\n"
+                           "  --to DIR      bring it to DIR, where its own directory cannot be written\n"
+                           "  --handover    as the last process of a job starts it: says problems alone\n"
+                           "  --drain       move traces of running processes that fill the spool\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "Exit status: 0; 1: something could not be collected; 2: bad options\n"
+                           "Example:  mpirun --map-by ppr:1:node mpit-collect run      (man mpit-collect)\n";
+
+/* Live files of processes that died, and that nobody wrote for so long, belong to a job that is gone. */
+enum { WAIT_MS = 10000, GONE_SECONDS = 60, LATER = 10 };
+
+struct request {
+    bool all, drain, handover;
+    char **directories;
+    size_t count;
+    const char *to; /* NULL: each where it belongs */
+};
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"all", no_argument, NULL, 'a'},
+                                            {"handover", no_argument, NULL, 'o'},
+                                            {"drain", no_argument, NULL, 'd'},
+                                            {"to", required_argument, NULL, 't'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {.all = false};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'a':
+            request.all = true;
+            break;
+        case 'd':
+            request.drain = true;
+            break;
+        case 't':
+            request.to = optarg;
+            break;
+        case 'o':
+            request.handover = true;
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-collect " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    request.directories = argv + optind;
+    request.count = (size_t)(argc - optind);
+    if (request.all && request.to)
+        usage_reject("--to brings what DIR names, and not all");
+    if (request.all == (request.count > 0))
+        usage_reject("either --all, or one or more output directories");
+    return request;
+}
+
+/* The results go to `to`, from the root on. */
+static void output_take(struct spool *spool, const char *to)
+{
+    char here[PATH_MAX];
+    if (to[0] == '/' || !getcwd(here, sizeof here))
+        here[0] = '\0';
+    if (snprintf(spool->output, sizeof spool->output, "%s%s%s", here, here[0] ? "/" : "", to) >=
+        (int)sizeof spool->output)
+        usage_reject("--to '%.100s...' is too long", to);
+}
+
+/* Returns how many spools could not be collected. */
+static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told)
+{
+    struct spool_list spools;
+    char problem[COLLECT_PROBLEM_BYTES];
+    int failed = 0;
+    if (spools_find(&spools, NULL) != 0)
+        errx(1, "no memory");
+    for (size_t i = 0; i < spools.count; i++)
+        if (spools.list[i].owner == geteuid() && collect_spool(&spools.list[i], wish, sum, problem) != 0) {
+            failed++;
+            if (told)
+                warnx("%s", problem);
+        }
+    spools_release(&spools);
+    return failed;
+}
+
+/* The process that started it waits for the end of its words. What comes later it cannot hear. */
+static void words_end(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = STDOUT_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++)
+        dup2(nothing, fd);
+}
+
+/* The program's own limits are not meant for what it recorded. */
+static void limits_lift(void)
+{
+    static const int kinds[] = {RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE};
+    struct rlimit limit;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (getrlimit((__rlimit_resource_t)kinds[i], &limit) == 0 && limit.rlim_cur != limit.rlim_max) {
+            limit.rlim_cur = limit.rlim_max;
+            setrlimit((__rlimit_resource_t)kinds[i], &limit);
+        }
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A directory for which this node has nothing, and which is not there, may be a mistake of the user's. It is no error:
+ * the launcher would end the collectors of other nodes. */
+static void nothing_tell(const char *directory)
+{
+    enum { SHOWN = 5 };
+    struct spool_list all;
+    if (access(directory, F_OK) == 0 || spools_find(&all, NULL) != 0)
+        return;
+    warnx("%s: there is no such directory, and no process of this node recorded for it%s", directory,
+          all.count ? "; live files are here for:" : "");
+    for (size_t i = 0; i < all.count && i < SHOWN; i++)
+        warnx("  %s", all.list[i].output);
+    if (all.count > SHOWN)
+        warnx("  and %zu more", all.count - SHOWN);
+    spools_release(&all);
+}
+
+/* An output directory, or a spool. Returns 0, or -1 with a line on standard error. */
+static int directory_collect(const struct request *request, const char *given, const struct collect_wish *wish,
+                             struct collected *sum)
+{
+    char path[PATH_MAX], problem[COLLECT_PROBLEM_BYTES];
+    struct spool_list spools = {.list = NULL};
+    struct spool own;
+    const char *output = request->handover || !realpath(given, path) ? given : path;
+    bool one = !request->handover && spool_at(&own, given);
+    if (!one && spools_find(&spools, output) != 0)
+        errx(1, "no memory");
+    int failed = 0;
+    if (!one && !spools.count && !request->handover)
+        nothing_tell(given);
+    for (size_t i = 0; i < (one ? 1 : spools.count); i++) {
+        struct spool *spool = one ? &own : &spools.list[i];
+        if (request->to)
+            output_take(spool, request->to);
+        if (collect_spool(spool, wish, sum, problem) == 0)
+            continue;
+        warnx("%s", problem);
+        failed = -1;
+    }
+    spools_release(&spools);
+    return failed;
+}
+
+/* It was started by a process of the job: it stays out of the way of the ranks, which may be bound to one processor
+ * each. What the program has closed is not to become another file. */
+static void surroundings_leave(void)
+{
+    cpu_set_t all;
+    memset(&all, 0xff, sizeof all);
+    sched_setaffinity(0, sizeof all, &all); /* the kernel takes out what the job may not have */
+    setpriority(PRIO_PROCESS, 0, LATER);
+}
+
+static void descriptors_fill(void)
+{
+    int nothing = open("/dev/null", O_RDWR);
+    while (nothing >= 0 && nothing <= STDERR_FILENO)
+        nothing = dup(nothing);
+    if (nothing >= 0)
+        close(nothing);
+}
+
+int main(int argc, char *argv[])
+{
+    descriptors_fill();
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL); /* the process that starts it has blocked all signals */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    limits_lift();
+    struct request request = request_read(argc, argv);
+    struct collected sum = {.merged = 0};
+    struct collect_wish wish = {.wait_ms = WAIT_MS,
+                                .visible = request.handover ? words_end : NULL,
+                                .waiting = request.handover ? words_end : NULL};
+    int failed = 0;
+    surroundings_leave();
+    compact_enable();
+    if (request.drain)
+        return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
+    for (size_t i = 0; i < request.count; i++)
+        failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
+    if (request.all)
+        failed += all_collect(&wish, &sum, true);
+    else if (request.handover && !failed) /* what earlier jobs left when they were killed */
+        all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false);
+    if (!request.handover)
+        printf("%zu live files merged, %zu copied, %zu still at work, %zu left\n", sum.merged, sum.kept, sum.at_work,
+               sum.left);
+    return failed ? 1 : 0;
+}

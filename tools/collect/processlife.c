@@ -1,0 +1,131 @@
+#define _GNU_SOURCE
+#include "collect/processlife.h"
+
+#include "base/processes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+bool process_has_this_kernel(const struct run_header *header)
+{
+    static char boot[sizeof header->boot]; /* it does not change while a tool runs */
+    char text[sizeof boot] = "";
+    if (!boot[0]) {
+        FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+        if (file && fgets(text, sizeof text, file))
+            memcpy(boot, text, sizeof boot);
+        if (file)
+            fclose(file);
+    }
+    return boot[0] && header->boot[0] && strncmp(boot, header->boot, strnlen(header->boot, sizeof header->boot)) == 0;
+}
+
+bool process_is_of_earlier_boot(const struct run_header *header)
+{
+    char host[sizeof header->host] = "";
+    return header->boot[0] && gethostname(host, sizeof host - 1) == 0 &&
+           strncmp(host, header->host, sizeof host) == 0 && !process_has_this_kernel(header);
+}
+
+/* Of the PID namespace of a process ("self", or a number); 0: not known. */
+static uint64_t namespace_of(const char *process)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%s/ns/pid", process);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* This tool's; 0: not known, or /proc is that of another one, and would tell of other processes. */
+static uint64_t namespace_own(void)
+{
+    static uint64_t own;
+    static bool asked;
+    char text[32];
+    if (!asked) {
+        ssize_t n = readlink("/proc/self", text, sizeof text - 1);
+        text[n > 0 ? n : 0] = '\0';
+        own = strtol(text, NULL, 10) == (long)getpid() ? namespace_of("self") : 0;
+        asked = true;
+    }
+    return own;
+}
+
+bool process_is_here(const struct run_header *header)
+{
+    return process_has_this_kernel(header) && (header->pid_namespace == 0 || header->pid_namespace == namespace_own());
+}
+
+/* Of a program that was replaced or removed while it runs, the kernel says so behind its name. */
+static bool is_program(const char *now, const struct run_header *header)
+{
+    size_t length = strnlen(header->program, sizeof header->program - 1);
+    if (strncmp(now, header->program, length) != 0)
+        return false;
+    return length == sizeof header->program - 1 || !now[length] || strcmp(now + length, " (deleted)") == 0;
+}
+
+bool process_lives(const struct run_header *header)
+{
+    char path[64], program[PATH_MAX];
+    if (!process_is_here(header) || header->pid > INT_MAX || header->pid == 0)
+        return false;
+    if (kill((pid_t)header->pid, 0) != 0 && errno != EPERM) /* another user's is there all the same */
+        return false;
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
+    ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
+    program[n > 0 ? n : 0] = '\0';
+    return n > 0 ? is_program(program, header) : process_has_program(header->pid);
+}
+
+/* Its number in the innermost of the namespaces that it is in; 0: not known. */
+static uint32_t number_within(const char *process)
+{
+    char path[64], *line = NULL;
+    size_t room = 0;
+    uint32_t number = 0;
+    snprintf(path, sizeof path, "/proc/%s/status", process);
+    FILE *status = fopen(path, "re");
+    while (status && !number && getline(&line, &room, status) > 0) {
+        const char *last = strrchr(line, '\t');
+        if (last && strncmp(line, "NSpid:", 6) == 0)
+            number = (uint32_t)strtoul(last, NULL, 10);
+    }
+    free(line);
+    if (status)
+        fclose(status);
+    return number;
+}
+
+bool process_is_at(const struct run_header *header, pid_t pid)
+{
+    char process[16], path[64], program;
+    snprintf(process, sizeof process, "%d", (int)pid);
+    snprintf(path, sizeof path, "/proc/%s/exe", process);
+    return pid > 0 && header->pid_namespace && header->pid && process_has_this_kernel(header) && namespace_own() &&
+           namespace_of(process) == header->pid_namespace && number_within(process) == header->pid &&
+           readlink(path, &program, 1) > 0; /* of a zombie: none */
+}
+
+enum process_life process_life(const struct run_header *header)
+{
+    if (process_is_here(header))
+        return process_lives(header) ? LIFE_HERE : LIFE_GONE;
+    bool told = header->phase >= RUN_ABORTED || header->end_realtime_ns;
+    return told || header->phase < RUN_STARTING ? LIFE_GONE : LIFE_UNSEEN;
+}
+
+uint64_t realtime_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}

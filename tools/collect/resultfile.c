@@ -1,0 +1,200 @@
+#define _GNU_SOURCE
+#include "collect/resultfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct result {
+    char temporary[PATH_MAX + 16];
+    int fd;
+};
+
+/* Processes have the same number again: in other namespaces, after many others, or because one executes the next. */
+int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX])
+{
+    int length = snprintf(path, PATH_MAX, "%s/%.*s%s", directory, stem, name, suffix);
+    for (unsigned i = 1; length < PATH_MAX && i < UINT16_MAX && access(path, F_OK) == 0; i++)
+        length = snprintf(path, PATH_MAX, "%s/%.*s.%u%s", directory, stem, name, i, suffix);
+    if (length < PATH_MAX)
+        return 0;
+    errno = ENAMETOOLONG;
+    return -1;
+}
+
+static int result_begin(struct result *result, const char *path)
+{
+    snprintf(result->temporary, sizeof result->temporary, "%s.part", path);
+    unlink(result->temporary); /* of somebody who was killed: the lock of the spool is ours */
+    result->fd = open(result->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return result->fd < 0 ? -1 : 0;
+}
+
+static void result_drop(struct result *result)
+{
+    int error = errno;
+    close(result->fd);
+    unlink(result->temporary);
+    errno = error;
+}
+
+/* Complete files that have not got their names yet, or were not yet brought to the disk. */
+static struct staged {
+    int fd;
+    char *temporary, *path;
+    bool shown, only;
+} * staged;
+static size_t staged_count;
+
+int result_stage(int fd, const char *temporary, const char *path, bool only)
+{
+    struct staged *list = reallocarray(staged, staged_count + 1, sizeof *list);
+    char *from = list ? strdup(temporary) : NULL, *to = from ? strdup(path) : NULL;
+    staged = list ? list : staged;
+    if (to) {
+        staged[staged_count++] = (struct staged){fd, from, to, false, only};
+        return 0;
+    }
+    free(from);
+    close(fd);
+    errno = ENOMEM;
+    return -1;
+}
+
+static void staged_forget(void)
+{
+    for (size_t i = 0; i < staged_count; i++) {
+        close(staged[i].fd);
+        free(staged[i].temporary);
+        free(staged[i].path);
+    }
+    free(staged);
+    staged = NULL;
+    staged_count = 0;
+}
+
+int results_show(char path[PATH_MAX])
+{
+    for (size_t i = 0; i < staged_count; i++) {
+        snprintf(path, PATH_MAX, "%s", staged[i].path);
+        if (!staged[i].shown && rename(staged[i].temporary, staged[i].path) != 0)
+            return -1;
+        staged[i].shown = true;
+    }
+    return 0;
+}
+
+int results_sync(char path[PATH_MAX])
+{
+    for (size_t i = 0; i < staged_count; i++)
+        if (fsync(staged[i].fd) != 0) {
+            snprintf(path, PATH_MAX, "%s", staged[i].path);
+            return -1;
+        }
+    staged_forget();
+    return 0;
+}
+
+void results_drop(void)
+{
+    int error = errno;
+    for (size_t i = 0; i < staged_count; i++)
+        if (!staged[i].only)
+            unlink(staged[i].shown ? staged[i].path : staged[i].temporary);
+        else if (staged[i].shown)
+            rename(staged[i].path, staged[i].temporary);
+    staged_forget();
+    errno = error;
+}
+
+static int bytes_write(int fd, const char *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = write(fd, data + done, bytes - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,
+                 char path[PATH_MAX])
+{
+    struct result result;
+    if (result_path(directory, name, stem, suffix, path) != 0 || result_begin(&result, path) != 0)
+        return -1;
+    if (bytes_write(result.fd, data, bytes) == 0)
+        return result_stage(result.fd, result.temporary, path, false);
+    result_drop(&result);
+    return -1;
+}
+
+static int range_copy(int to, int from, off_t begin, off_t end)
+{
+    enum { PIECE = 1 << 20 };
+    if (lseek(to, begin, SEEK_SET) < 0)
+        return -1;
+    for (off_t at = begin; at < end;) {
+        ssize_t n = sendfile(to, from, &at, end - at < PIECE ? (size_t)(end - at) : PIECE);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0) {
+            errno = EIO; /* it became shorter */
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Holes stay holes. */
+static int file_copy(int to, int from, uint64_t bytes)
+{
+    off_t end = (off_t)bytes;
+    if (ftruncate(to, end) != 0)
+        return -1;
+    for (off_t at = 0; at < end;) {
+        off_t data = lseek(from, at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return 0; /* a hole up to the end */
+        off_t hole = data < 0 ? end : lseek(from, data, SEEK_HOLE);
+        data = data < 0 ? at : data;
+        hole = hole < data || hole > end ? end : hole;
+        if (data >= end)
+            return 0;
+        if (range_copy(to, from, data, hole) != 0)
+            return -1;
+        at = hole;
+    }
+    return 0;
+}
+
+int result_copy(const char *directory, const char *name, int stem, const char *suffix, const char *from, uint64_t bytes,
+                char path[PATH_MAX])
+{
+    struct result result;
+    if (result_path(directory, name, stem, suffix, path) != 0)
+        return -1;
+    int source = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (source < 0 || result_begin(&result, path) != 0) {
+        if (source >= 0)
+            close(source);
+        return -1;
+    }
+    int copied = file_copy(result.fd, source, bytes);
+    close(source);
+    if (copied == 0)
+        return result_stage(result.fd, result.temporary, path, false);
+    result_drop(&result);
+    return -1;
+}

@@ -1,0 +1,153 @@
+#define _GNU_SOURCE
+#include "collect/spools.h"
+
+#include "writer/spool.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is looked for; path NULL: everything. */
+struct wanted {
+    const char *path;        /* as it was named, */
+    char absolute[PATH_MAX]; /* and from the root on */
+    char real[PATH_MAX];     /* and without links; "" where it is not made yet */
+    bool exists;
+    dev_t device;
+    ino_t inode;
+};
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A directory of another name is not asked for: its file system may not answer. */
+static bool is_wanted(const struct wanted *wanted, const char *output)
+{
+    struct stat st;
+    if (!wanted->path || strcmp(wanted->absolute, output) == 0)
+        return true;
+    if (strcmp(last_part(wanted->absolute), last_part(output)) != 0 &&
+        strcmp(last_part(wanted->real), last_part(output)) != 0)
+        return false;
+    return wanted->exists && stat(output, &st) == 0 && st.st_dev == wanted->device && st.st_ino == wanted->inode;
+}
+
+/* A directory that is a spool: its link tells of which output directory. Returns -1 without memory. */
+static int spool_take(struct spool_list *spools, const struct wanted *wanted, const char *path, uid_t owner)
+{
+    char link[PATH_MAX], output[PATH_MAX];
+    if (snprintf(link, sizeof link, "%s/" SPOOL_OUTPUT, path) >= (int)sizeof link)
+        return 0;
+    ssize_t bytes = readlink(link, output, sizeof output - 1);
+    if (bytes <= 0)
+        return 0;
+    output[bytes] = '\0';
+    spool_path_clean(output);
+    if (!is_wanted(wanted, output))
+        return 0;
+    struct spool *list = reallocarray(spools->list, spools->count + 1, sizeof *list);
+    if (!list)
+        return -1;
+    spools->list = list;
+    struct spool *spool = &list[spools->count++];
+    snprintf(spool->path, sizeof spool->path, "%s", path);
+    snprintf(spool->output, sizeof spool->output, "%s", output);
+    spool->owner = owner;
+    return 0;
+}
+
+static int user_look(struct spool_list *spools, const struct wanted *wanted, const char *path, uid_t owner)
+{
+    int result = 0;
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; result == 0 && directory && (entry = readdir(directory));) {
+        char spool[PATH_MAX];
+        if (entry->d_name[0] != '.' && snprintf(spool, sizeof spool, "%s/%s", path, entry->d_name) < (int)sizeof spool)
+            result = spool_take(spools, wanted, spool, owner);
+    }
+    if (directory)
+        closedir(directory);
+    return result;
+}
+
+/* BASE/mpit-UID, if it belongs to that user: in a directory that all may write, anybody can make one of this name. */
+static int base_look(struct spool_list *spools, const struct wanted *wanted, const char *base)
+{
+    int result = 0;
+    DIR *directory = opendir(base);
+    for (struct dirent *entry; result == 0 && directory && (entry = readdir(directory));) {
+        unsigned uid;
+        char path[PATH_MAX], end;
+        struct stat st;
+        if (sscanf(entry->d_name, "mpit-%u%c", &uid, &end) != 1 || (geteuid() != 0 && uid != geteuid()) ||
+            snprintf(path, sizeof path, "%s/%s", base, entry->d_name) >= (int)sizeof path)
+            continue;
+        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid)
+            result = user_look(spools, wanted, path, st.st_uid);
+    }
+    if (directory)
+        closedir(directory);
+    return result;
+}
+
+static void absolute_make(char absolute[PATH_MAX], const char *path)
+{
+    char here[PATH_MAX];
+    if (path[0] == '/' || !getcwd(here, sizeof here))
+        here[0] = '\0';
+    if (snprintf(absolute, PATH_MAX, "%s%s%s", here, here[0] ? "/" : "", path) >= PATH_MAX)
+        absolute[0] = '\0';
+    spool_path_clean(absolute);
+}
+
+int spools_find(struct spool_list *spools, const char *output)
+{
+    const char *bases[SPOOL_BASES_MOST];
+    struct wanted wanted = {.path = output};
+    struct stat st;
+    size_t count = spool_bases(bases);
+    int result = 0;
+    *spools = (struct spool_list){.list = NULL};
+    if (output)
+        absolute_make(wanted.absolute, output);
+    if (output && !realpath(output, wanted.real))
+        wanted.real[0] = '\0';
+    if (output && stat(output, &st) == 0) {
+        wanted.exists = true;
+        wanted.device = st.st_dev;
+        wanted.inode = st.st_ino;
+    }
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = base_look(spools, &wanted, bases[i]);
+    return result;
+}
+
+bool spool_at(struct spool *spool, const char *path)
+{
+    char absolute[PATH_MAX], above[PATH_MAX];
+    unsigned uid;
+    struct stat st;
+    struct spool_list list = {.list = NULL};
+    if (!realpath(path, absolute) || lstat(absolute, &st) != 0 || !S_ISDIR(st.st_mode))
+        return false;
+    snprintf(above, sizeof above, "%s", absolute);
+    *strrchr(above, '/') = '\0';
+    bool ours = sscanf(last_part(above), "mpit-%u", &uid) == 1 && uid == st.st_uid;
+    bool found = ours && spool_take(&list, &(struct wanted){.path = NULL}, absolute, st.st_uid) == 0 && list.count == 1;
+    if (found)
+        *spool = list.list[0];
+    spools_release(&list);
+    return found;
+}
+
+void spools_release(struct spool_list *spools)
+{
+    free(spools->list);
+    *spools = (struct spool_list){.list = NULL};
+}

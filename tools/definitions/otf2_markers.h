@@ -1,0 +1,13 @@
+/* Markers of an archive: one where events are missing, with how many and why (readergaps.h). */
+#ifndef MPIT_TOOLS_OTF2_MARKERS_H
+#define MPIT_TOOLS_OTF2_MARKERS_H
+
+#include "archive/otf2_job.h"
+
+#include <otf2/otf2.h>
+
+/* For all processes of the job, when the locations are known. An archive without gaps gets no markers. Returns 0, or -1
+ * with report->error set. */
+int trace_markers_write(OTF2_Archive *archive, const struct trace_job *job, struct otf2_report *report);
+
+#endif

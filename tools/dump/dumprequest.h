@@ -1,0 +1,52 @@
+/*
+ * The command line of mpit-dump.
+ */
+#ifndef MPIT_TOOLS_DUMPREQUEST_H
+#define MPIT_TOOLS_DUMPREQUEST_H
+
+#include "archive/otf2.h"
+#include "job/select.h"
+
+enum mode {
+    MODE_NONE,
+    MODE_SUMMARY,
+    MODE_JSON,
+    MODE_EVENTS,
+    MODE_CRASH,
+    MODE_CSV,
+    MODE_OTF2,
+    MODE_PERFETTO,
+    MODE_VERIFY,
+    MODE_ANALYZE,
+    MODE_CHECK,
+    MODE_RULES,
+    MODE_COMPACT,
+    MODE_PROFILE,
+    MODE_FOLDED,
+    MODE_FLAMEGRAPH,
+    MODE_PPROF,
+    MODE_OTF2_SAMPLES,
+    MODE_HTML,
+    MODE_HELP,
+    MODE_VERSION
+};
+
+/* What the command line asks for. */
+struct request {
+    enum mode mode;
+    const char *target; /* of the modes that write files */
+    struct otf2_manner manner;
+    const char *run;
+    bool json;     /* mode_has_json */
+    bool internal; /* mode_has_stacks */
+    bool any_owner;
+    struct selection selection;
+};
+
+/* Made of cells, which of a part are counted anew (jobpart.h). */
+bool mode_has_tallies(enum mode mode);
+
+/* Reads it. What is wrong in it ends the tool, as --help, --version and --check-rules do. */
+struct request request_read(int argc, char *argv[]);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Events as comma-separated values (RFC 4180, lines end with LF): a line with the names of the columns, then one line
+ * for each call, each record that belongs to one, and each event of an instrument. share/doc/outputs.md has the
+ * columns.
+ */
+#ifndef MPIT_TOOLS_EVENTCSV_H
+#define MPIT_TOOLS_EVENTCSV_H
+
+#include "report/timeline.h"
+
+#include <stdio.h>
+
+/* Where a line comes from. */
+struct csv_source {
+    FILE *out;
+    const struct timeline *line;
+    const struct run_reader *file;
+    size_t job; /* 1, 2, ... */
+    uint32_t thread;
+};
+
+void csv_head(FILE *out);
+/* A call, or an event between calls. */
+void csv_call(const struct csv_source *source, const struct event *event, const struct event_extension *more);
+/* A record behind a call that began at `call`; `name` is what it is called. */
+void csv_record(const struct csv_source *source, const char *name, const struct event *event, uint64_t call,
+                const struct event_extension *more);
+/* The call that the thread was in when its process ended. */
+void csv_unfinished(const struct csv_source *source, const struct event *event);
+/* So many records of the thread are not there. */
+void csv_missing(const struct csv_source *source, uint64_t count);
+
+#endif

@@ -1,0 +1,380 @@
+/*
+ * mpit-dump: shows what a run directory holds, and converts it.
+ */
+#define _GNU_SOURCE
+#include "analysis/analysis_report.h"
+#include "archive/archive.h"
+#include "check/check.h"
+#include "format/compact.h"
+#include "job/compaction.h"
+#include "dump/dumprequest.h"
+#include "dump/eventcsv.h"
+#include "dump/eventlist.h"
+#include "job/jobpart.h"
+#include "base/options.h"
+#include "base/outputfile.h"
+#include "page/page.h"
+#include "job/postmortem.h"
+#include "replay/replay.h"
+#include "job/rundir.h"
+#include "dump/sampleview.h"
+#include "job/selectcheck.h"
+#include "report/summary_json.h"
+#include "report/summary_text.h"
+#include "archive/team.h"
+#include "report/timeline.h"
+#include "dump/traceevents.h"
+#include "base/units.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_MOST = 20, LAST_RECORDS = 20 };
+
+static void job_title(const struct run_dir *dir, size_t i)
+{
+    if (dir->job_count > 1)
+        printf("%sjob %zu of %zu (%016" PRIx64 ")\n", i ? "\n" : "", i + 1, dir->job_count, dir->jobs[i].job);
+}
+
+static void process_title(const struct run_header *header)
+{
+    if (run_rank(header) >= 0)
+        printf("rank %" PRId32, run_rank(header));
+    else
+        printf("process %" PRIu32 " (no rank yet)", header->pid);
+}
+
+static int verify(const struct run_dir *dir)
+{
+    int status = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        job_title(dir, i);
+        for (size_t k = 0; k < job->file_count; k++) {
+            char report[4096] = "";
+            int different = replay_verify(run_job_file(job, k), report, sizeof report);
+            run_reader_rest(&job->files[k]);
+            process_title(&job->files[k].header);
+            if (different == 0)
+                printf(": the replayed trace equals the tallies\n");
+            else if (different < 0)
+                printf(": cannot be compared: %s\n",
+                       report[0] ? report : "its trace is not complete (mpit-run --trace keeps it)");
+            else
+                printf(": %d cells differ\n%s\n", different, report);
+            status |= different != 0;
+        }
+        if (job->file_count == 0) {
+            printf("only a summary is left of this job, nothing to replay (mpit-run --trace keeps every event)\n");
+            status = 1;
+        }
+    }
+    return status;
+}
+
+/* What there is of them. Without a trace that is not what was asked for, and so a failure. */
+static int events(const struct run_dir *dir, const struct selection *selection, bool csv)
+{
+    int status = 0;
+    if (csv)
+        csv_head(stdout);
+    for (size_t i = 0; i < dir->job_count; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        char title[64] = "";
+        if (!csv)
+            job_title(dir, i);
+        if (events_print(job, selection, csv ? i + 1 : 0, stdout) != 0)
+            errx(1, "no memory to list the events");
+        if (run_job_has_trace(job))
+            continue;
+        if (dir->job_count > 1)
+            snprintf(title, sizeof title, ", job %zu of %zu,", i + 1, dir->job_count);
+        fflush(stdout);
+        warnx("%s%s was recorded without --trace: %s; mpit-run --trace keeps every event", dir->path, title,
+              job->file_count ? "only what the buffers of its threads still held is here" : "no events are left");
+        status = 1;
+    }
+    return status;
+}
+
+/* Who did not come to an end, and the last calls of each. */
+static int crash(const struct run_dir *dir, const struct selection *selection)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        job_title(dir, i);
+        if (!postmortem_print(&dir->jobs[i], selection, SIZE_MAX, stdout)) {
+            printf("all processes that are known of came to their end\n");
+            continue;
+        }
+        printf("\n");
+        if (events_print_last(&dir->jobs[i], selection, LAST_RECORDS, stdout) != 0)
+            errx(1, "no memory to list the events");
+    }
+    return 0;
+}
+
+/* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
+static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
+{
+    const struct run_job *job = &dir->jobs[i];
+    struct analysis analysis;
+    json_t *json = NULL;
+    int result = analysis_open(&analysis, job->files, job->file_count, &request->selection);
+    if (result != 0) {
+        fflush(stdout);
+        warnx("%s%s%s", dir->path, job->file_count ? " cannot be analysed: " : ": ",
+              job->file_count ? analysis.report.error
+                              : "no events are left to analyse; mpit-run --trace keeps every event");
+        *status = 1;
+    } else if (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0) {
+        errx(1, "no memory to show the analysis");
+    }
+    analysis_release(&analysis);
+    return json;
+}
+
+static int analyze(const struct run_dir *dir, const struct request *request)
+{
+    json_t *jobs = json_array();
+    int status = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        if (!request->json)
+            job_title(dir, i);
+        json_t *json = job_analyze(dir, i, request, &status);
+        if (json)
+            json_array_append_new(jobs, json);
+    }
+    if (request->json) {
+        json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
+        if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
+            err(1, "the analysis cannot be written");
+        json_decref(document);
+    } else {
+        json_decref(jobs);
+    }
+    return status;
+}
+
+static int compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
+    int failed = compaction_run(dir, 0, &result, error);
+    if (result.done) {
+        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
+               text_of_bytes(after, result.bytes_after));
+        if (result.calls)
+            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
+                   result.calls);
+        putchar('\n');
+    }
+    if (result.already)
+        printf("%zu files were compact already\n", result.already);
+    if (result.unended)
+        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
+    if (!result.done && !result.already && !result.unended && !failed)
+        printf("only a summary is left of this run: there is nothing to make compact\n");
+    if (failed)
+        warnx("%s", error);
+    return failed ? 1 : 0;
+}
+
+static void warnings_tell(const struct otf2_report *report)
+{
+    size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
+    for (size_t i = 0; i < kept; i++)
+        warnx("%s", report->warnings[i]);
+    if (kept < report->warning_count)
+        warnx("... and %zu more of the like", report->warning_count - kept);
+}
+
+/* All jobs that have a trace. */
+static int trace_events_fill(const struct run_dir *dir, const struct request *request, FILE *out,
+                             char error[OUTPUT_ERROR_BYTES])
+{
+    struct otf2_report *report = calloc(1, sizeof *report);
+    struct trace_events events;
+    int result = report ? 0 : -1;
+    snprintf(error, OUTPUT_ERROR_BYTES, "%s", report ? "" : "no memory to convert");
+    trace_events_begin(&events, out);
+    for (size_t i = 0; result == 0 && i < dir->job_count; i++) {
+        char title[64] = "";
+        if (!run_job_converts(&dir->jobs[i]))
+            continue;
+        if (dir->job_count > 1)
+            snprintf(title, sizeof title, "job %zu, ", i + 1);
+        result = trace_events_write(&events, &dir->jobs[i], &request->selection, title, report);
+        warnings_tell(report);
+        snprintf(error, OUTPUT_ERROR_BYTES, "%s", report->error);
+    }
+    trace_events_end(&events);
+    free(report);
+    return result;
+}
+
+static int perfetto(const struct run_dir *dir, const struct request *request)
+{
+    char error[OUTPUT_ERROR_BYTES];
+    size_t left_out;
+    size_t converted = run_dir_converts(dir, &left_out, error);
+    if (!converted)
+        errx(1, "%s", error);
+    if (left_out)
+        warnx("note: %zu of %zu jobs are left out: none of their processes got through MPI_Init", left_out,
+              left_out + converted);
+    FILE *out = output_file_open(request->target, error);
+    if (!out)
+        errx(1, "%s", error);
+    int failed = trace_events_fill(dir, request, out, error);
+    if (output_file_close(out, request->target, failed, error) != 0)
+        errx(1, "%s", error);
+    return 0;
+}
+
+static int summary(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        job_title(dir, i);
+        summary_print_part(job->summary, job->part, stdout);
+        timeline_print(job->files, job->file_count, stdout);
+        if (!job->part) /* what did not return is in no part */
+            postmortem_print(job, NULL, LINES_MOST, stdout);
+    }
+    return 0;
+}
+
+static int show(const struct run_dir *dir, const struct request *request)
+{
+    const struct sample_request samples = {&request->selection, request->internal, request->json, request->target};
+    switch (request->mode) {
+    case MODE_PROFILE:
+        return sampleview_profile(dir, &samples);
+    case MODE_FOLDED:
+        return sampleview_folded(dir, &samples);
+    case MODE_FLAMEGRAPH:
+        return sampleview_flamegraph(dir, &samples);
+    case MODE_PPROF:
+        return sampleview_pprof(dir, &samples);
+    case MODE_OTF2_SAMPLES:
+        return sampleview_otf2(dir, &samples);
+    case MODE_HTML:
+        return page_write(dir, request->target);
+    case MODE_JSON:
+        if (summary_write_json(dir, stdout) != 0)
+            err(1, "the summary cannot be written");
+        return 0;
+    case MODE_VERIFY:
+        return verify(dir);
+    case MODE_EVENTS:
+        return events(dir, &request->selection, false);
+    case MODE_CRASH:
+        return crash(dir, &request->selection);
+    case MODE_CSV:
+        return events(dir, &request->selection, true);
+    case MODE_PERFETTO:
+        return perfetto(dir, request);
+    case MODE_ANALYZE:
+        return analyze(dir, request);
+    case MODE_COMPACT:
+        return compact(dir);
+    default:
+        return summary(dir);
+    }
+}
+
+/* Says why, once, and ends all of the team. */
+__attribute__((noreturn)) static void fail_together(const char *error)
+{
+    team_work(false);
+    errx(1, "%s", error);
+}
+
+static void problems_print(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->problem_count; i++)
+        warnx("%s", dir->problems[i]);
+    for (size_t i = 0; i < dir->note_count; i++)
+        warnx("note: %s", dir->notes[i]);
+}
+
+/* All of the team take part. */
+static int otf2(const struct request *request, const struct team *team)
+{
+    struct run_dir dir;
+    char error[512] = "";
+    struct otf2_manner manner = request->manner;
+    manner.team = team;
+    manner.selection = &request->selection;
+    team_work(true);
+    if (team_failed(team, team->rank == 0 && archive_target_check(request->target, error) != 0, error, sizeof error))
+        fail_together(error);
+    int opened = run_dir_open(&dir, request->run, error);
+    if (team->rank == 0)
+        problems_print(&dir);
+    if (team_failed(team, opened != 0, error, sizeof error))
+        fail_together(error);
+    bool wrong = selection_check(&request->selection, &dir, error) != 0;
+    if (team_failed(team, wrong, error, sizeof error)) {
+        team_work(false);
+        errx(EXIT_USAGE, "%s", error);
+    }
+    if (archive_write(&dir, request->target, &manner, error) != 0)
+        fail_together(error);
+    int status = dir.problem_count != 0;
+    run_dir_close(&dir);
+    team_work(false);
+    return status;
+}
+
+/* The status of the tool: what is damaged, or does not fit, may have been seen by whatever has read the traces. */
+static int status_final(const struct request *request, int status)
+{
+    if (compact_trouble_seen() != COMPACT_SOUND)
+        warnx("%s %s: events of it cannot be read, and are missing here%s", request->run,
+              compact_trouble_seen() == COMPACT_DAMAGED ? "is damaged" : "does not fit into memory",
+              request->mode == MODE_VERIFY ? "" : "; mpit-dump --verify names the ranks");
+    return compact_trouble_seen() == COMPACT_SOUND ? status : 1;
+}
+
+int main(int argc, char *argv[])
+{
+    setlocale(LC_CTYPE, ""); /* the bars are drawn in the terminal's character set */
+    output_guard();
+    const struct team *team = team_join(&argc, &argv);
+    struct request request = request_read(argc, argv);
+    struct run_dir dir;
+    char error[512];
+    if (team->mpi && request.mode != MODE_OTF2)
+        usage_reject("this one runs under MPI and writes archives (--otf2 DIR); mpit-dump has the rest");
+    if (request.any_owner)
+        run_dir_any_owner();
+    if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {
+        int status = request.mode == MODE_OTF2 ? otf2(&request, team) : check_run(request.run, request.json);
+        output_close();
+        return status_final(&request, status);
+    }
+    int opened = run_dir_open(&dir, request.run, error);
+    problems_print(&dir);
+    if (opened != 0)
+        errx(1, "%s", error);
+    char problem[SELECT_PROBLEM_BYTES];
+    if (selection_check(&request.selection, &dir, problem) != 0)
+        errx(EXIT_USAGE, "%s", problem);
+    bool in_part = selection_is_given(&request.selection) && mode_has_tallies(request.mode);
+    struct job_part *parts = in_part ? job_parts_open(&dir, &request.selection, error) : NULL;
+    if (in_part && !parts)
+        errx(1, "%s: %s", dir.path, error);
+    int status = show(&dir, &request);
+    job_parts_close(&dir, parts);
+    if (dir.problem_count)
+        status = 1;
+    run_dir_close(&dir);
+    selection_release(&request.selection);
+    output_close();
+    return status_final(&request, status);
+}

@@ -1,0 +1,28 @@
+/*
+ * The outputs of mpit-dump that are made of samples. Each returns the tool's exit status, or ends the tool with a
+ * message when nothing can be shown.
+ */
+#ifndef MPIT_TOOLS_SAMPLEVIEW_H
+#define MPIT_TOOLS_SAMPLEVIEW_H
+
+#include "job/rundir.h"
+#include "job/select.h"
+
+#include <stdbool.h>
+
+struct sample_request {
+    const struct selection *selection;
+    bool internal; /* with what is inside of MPI functions */
+    bool json;
+    const char *target; /* "-": standard output */
+};
+
+int sampleview_profile(const struct run_dir *dir, const struct sample_request *request);
+int sampleview_folded(const struct run_dir *dir, const struct sample_request *request);
+/* The archives of several jobs go to target/JOB. */
+int sampleview_otf2(const struct run_dir *dir, const struct sample_request *request);
+/* These two have one job. */
+int sampleview_pprof(const struct run_dir *dir, const struct sample_request *request);
+int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Run files of one job -> Chrome's trace-event format (JSON), which Perfetto, chrome://tracing and speedscope read.
+ * share/doc/outputs.md says what stands where.
+ *
+ *   for each thread: call_stream ──> nest ──> B, E      calls and regions, outer ones first
+ *                                   schedule ─┘ C       samples
+ *   analysis ──> s, f                                   an arrow for each message
+ *
+ * Begin and end are events of their own (B, E) and not one with a duration (X): a reader would add begin and duration
+ * in floating point, and where two ends are the same nanosecond the sums may differ, so that it finds calls
+ * overlapping.
+ *
+ * Memory does not grow with the length of the trace, but for regions and samples (otf2_instruments.h) and what the
+ * analysis needs for messages that are under way.
+ */
+#ifndef MPIT_TOOLS_TRACEEVENTS_H
+#define MPIT_TOOLS_TRACEEVENTS_H
+
+#include "archive/otf2_report.h"
+#include "job/rundir.h"
+#include "job/select.h"
+
+#include <stdio.h>
+
+struct trace_events {
+    FILE *out;
+    uint64_t written; /* events, metadata and all */
+    uint64_t flows;
+    int64_t first_pid; /* of the next job: its rank 0 */
+};
+
+/* The text before the first job and behind the last one. */
+void trace_events_begin(struct trace_events *events, FILE *out);
+void trace_events_end(struct trace_events *events);
+/* What is selected of a job; `title`: what its processes are called besides, "" where there is one job only. Returns 0,
+ * or -1 with the report's error set. */
+int trace_events_write(struct trace_events *events, const struct run_job *job, const struct selection *selection,
+                       const char *title, struct otf2_report *report);
+
+#endif

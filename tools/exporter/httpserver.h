@@ -1,0 +1,49 @@
+/*
+ * A small HTTP server, in the thread of its owner: pages that are made when they are asked for.
+ *
+ * libmicrohttpd reads requests and writes answers, of several connections at a time; pages are made one after the
+ * other. Only GET and HEAD are answered, to those who may have an answer (httpaccess.h). There are bounds on
+ * connections (httpclients.h), on the size of a request and on how long a connection may say nothing.
+ */
+#ifndef MPIT_TOOLS_HTTPSERVER_H
+#define MPIT_TOOLS_HTTPSERVER_H
+
+#include "exporter/httpaccess.h"
+#include "exporter/httpaddress.h"
+#include "exporter/httpclients.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct MHD_Daemon;
+
+/* What goes to a client. body: freed by the server. */
+struct page {
+    unsigned status;
+    const char *type; /* Content-Type; constant text */
+    char *body;
+    size_t bytes;
+};
+
+struct http_server {
+    /* set by the owner, before it is opened; access: its hosts and token */
+    struct page (*answer)(void *context, const char *path, const char *accept);
+    void *context;
+    struct http_access access;
+
+    struct MHD_Daemon *daemon;
+    struct http_clients clients;
+    char address[ADDRESS_TEXT_BYTES]; /* where it listens (httpaddress.h) */
+    bool loopback;                    /* so that only this node can reach it */
+};
+
+/* where: httpaddress.h. Returns 0, or -1 with a reason. */
+int http_open(struct http_server *server, const char *where, char error[512]);
+/* Readable when there is something to do. */
+int http_descriptor(const struct http_server *server);
+/* Milliseconds until there is something to do, at most `most`. */
+int http_timeout(const struct http_server *server, int most);
+void http_run(struct http_server *server);
+void http_close(struct http_server *server);
+
+#endif

@@ -1,0 +1,432 @@
+#define _GNU_SOURCE
+#include "exporter/metrics.h"
+
+#include "figures/bucket.h"
+#include "format/label.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct emission {
+    struct exposition *exposition;
+    struct observation *observation;
+    const struct metrics_choice *choice;
+    struct metric_family *families[METRICS_MOST]; /* by metric */
+    size_t used, left_out;                        /* series */
+    struct text labels;
+};
+
+/* So many there are of each process beside its variables: process_add. */
+enum { PROCESS_SERIES = 8 };
+enum { SLOT_NAME_BYTES = 64 };
+
+/* One that is gone without having told an end was killed, or ended by _exit(). */
+static const char *phase_name(uint32_t phase, bool gone)
+{
+    static const char *const names[] = {
+        [RUN_STARTING] = "starting",   [RUN_RUNNING] = "running", [RUN_ABORTED] = "aborted",
+        [RUN_FINALIZED] = "finalized", [RUN_CLOSED] = "closed",   [RUN_EXITED] = "exited"};
+    if (gone && (phase == RUN_STARTING || phase == RUN_RUNNING))
+        return "killed";
+    return phase >= RUN_STARTING && phase <= RUN_EXITED ? names[phase] : "unknown";
+}
+
+/* ---- labels
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void number_label(struct text *labels, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    labels_add(labels, name, text);
+}
+
+/* A text of a run file, cleaned. */
+static void text_label(struct text *labels, const char *name, const char *value, size_t most)
+{
+    char clean[FILTER_BYTES];
+    label_clean(clean, sizeof clean, value, most < sizeof clean ? most : sizeof clean - 1);
+    labels_add(labels, name, clean);
+}
+
+static void job_labels(struct text *labels, const struct observed_job *job)
+{
+    char number[24];
+    text_clear(labels);
+    snprintf(number, sizeof number, "%016" PRIx64, job->job);
+    labels_add(labels, "job", number);
+}
+
+static void process_labels(struct text *labels, const struct observed_job *job, const struct observed_process *process)
+{
+    job_labels(labels, job);
+    number_label(labels, "rank", process->rank);
+}
+
+/* ---- variables
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static bool series_admit(struct emission *emission, size_t series)
+{
+    if (emission->used + series > emission->choice->series_most) {
+        emission->left_out += series;
+        return false;
+    }
+    emission->used += series;
+    return true;
+}
+
+static struct metric_family *metric_family(struct emission *emission, size_t number)
+{
+    const struct metric *metric = &emission->observation->metrics.list[number];
+    if (!emission->families[number])
+        emission->families[number] =
+            exposition_family(emission->exposition, metric->name, metric->type, metric->unit, metric->help);
+    return emission->families[number];
+}
+
+static void value_add(struct metric_family *family, const struct metric *metric, const struct text *labels,
+                      uint64_t value)
+{
+    if (metric->time)
+        family_add_seconds(family, labels, value);
+    else
+        family_add(family, labels, value);
+}
+
+/* A variable's one value is shown from the beginning, so that its first growth is seen, if `zeros`. */
+static void slots_add(struct emission *emission, struct figure_set *set, size_t number, bool zeros)
+{
+    const struct metric *metric = &emission->observation->metrics.list[number];
+    struct figure_row *row = figure_row(set, number);
+    zeros = zeros && metric->shape == SHAPE_NUMBER && !metric->on_demand;
+    for (size_t i = 0; i < row->count; i++) {
+        bool wanted = row->values[i] ? row->values[i] != figure_neutral(metric) : zeros;
+        if (!row->shown[i] && (!wanted || !series_admit(emission, 1)))
+            continue;
+        set->shown += !row->shown[i];
+        row->shown[i] = true;
+        struct metric_family *family = metric_family(emission, number);
+        if (!family)
+            return;
+        size_t used = emission->labels.used;
+        char text[24];
+        if (metric->shape != SHAPE_NUMBER)
+            text_label(&emission->labels, metric->label,
+                       metric_slot_name(&emission->observation->metrics, metric, i, text), SLOT_NAME_BYTES);
+        value_add(family, metric, &emission->labels, row->values[i]);
+        emission->labels.used = used;
+    }
+}
+
+static uint64_t row_sum(const struct figure_row *row)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; row && i < row->count; i++)
+        sum += row->values[i];
+    return sum;
+}
+
+/* The same limits for all, as sums over ranks need them. */
+static void histogram_add(struct emission *emission, struct figure_set *set, size_t number)
+{
+    static const unsigned some[] = {0, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, BUCKET_COUNT - 1};
+    const struct metric *metric = &emission->observation->metrics.list[number];
+    struct figure_row *row = figure_row(set, number);
+    unsigned all[BUCKET_COUNT];
+    uint64_t limits[BUCKET_COUNT];
+    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
+        all[i] = i;
+        limits[i] = bucket_limit(i);
+    }
+    bool fine = emission->choice->all_sizes;
+    struct histogram histogram = {.counts = row->values,
+                                  .limits = limits,
+                                  .count = BUCKET_COUNT,
+                                  .edges = fine ? all : some,
+                                  .edge_count = fine ? BUCKET_COUNT : sizeof some / sizeof some[0],
+                                  .has_sum = metric->sum >= 0};
+    if (metric->sum >= 0)
+        histogram.sum = row_sum(figure_row(set, (size_t)metric->sum));
+    if (row->count < BUCKET_COUNT ||
+        (!row->shown[0] && (!row_sum(row) || !series_admit(emission, histogram_samples(&histogram)))))
+        return;
+    set->shown += row->shown[0] ? 0 : histogram_samples(&histogram);
+    row->shown[0] = true;
+    struct metric_family *family = metric_family(emission, number);
+    if (family)
+        family_add_histogram(family, &emission->labels, &histogram);
+}
+
+static void set_add(struct emission *emission, struct figure_set *set, enum metric_shape shape, bool bound,
+                    bool unbound, bool zeros)
+{
+    const struct metric_table *table = &emission->observation->metrics;
+    for (size_t number = 0; number < table->count; number++) {
+        const struct metric *metric = &table->list[number];
+        if (metric->shape != shape || !(metric->bound ? bound : unbound) || !figure_row(set, number))
+            continue;
+        if (shape == SHAPE_HISTOGRAM)
+            histogram_add(emission, set, number);
+        else
+            slots_add(emission, set, number, zeros);
+    }
+}
+
+static void process_figures_add(struct emission *emission, const struct observed_job *job,
+                                struct observed_process *process, enum metric_shape shape)
+{
+    bool by_comm = emission->choice->by == BY_COMM;
+    process_labels(&emission->labels, job, process);
+    set_add(emission, &process->whole, shape, !by_comm, true, true);
+    for (size_t i = 0; by_comm && i <= process->comm_count; i++) {
+        struct observed_comm *comm = i < process->comm_count ? &process->comms[i] : NULL;
+        process_labels(&emission->labels, job, process);
+        text_label(&emission->labels, "communicator", comm ? comm->name : COMM_OTHERS, COMM_NAME_BYTES);
+        set_add(emission, comm ? &comm->figures : &process->others, shape, true, false, false);
+    }
+}
+
+static size_t set_shown(const struct observed_process *process)
+{
+    size_t shown = process->whole.shown + process->others.shown + (process->shown ? PROCESS_SERIES : 0);
+    for (size_t i = 0; i < process->comm_count; i++)
+        shown += process->comms[i].figures.shown + process->comms[i].shown;
+    return shown;
+}
+
+/* Two lives of one rank have the same labels: the later one is told. */
+static bool is_replaced(const struct observed_job *job, size_t i)
+{
+    return i > 0 && job->processes[i - 1]->rank == job->processes[i]->rank;
+}
+
+static void figures_add(struct emission *emission)
+{
+    static const enum metric_shape shapes[] = {SHAPE_NUMBER, SHAPE_HISTOGRAM, SHAPE_SLOTS};
+    struct observation *observation = emission->observation;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (size_t j = 0; j < observation->job_count; j++) {
+            struct observed_job *job = &observation->jobs[j];
+            if (emission->choice->by == BY_JOB) {
+                job_labels(&emission->labels, job);
+                set_add(emission, &job->total, shapes[s], true, true, true);
+                continue;
+            }
+            for (size_t i = 0; i < job->count; i++)
+                if (!is_replaced(job, i) && job->processes[i]->shown)
+                    process_figures_add(emission, job, job->processes[i], shapes[s]);
+        }
+}
+
+/* ---- jobs and processes
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static struct metric_family *family_get(struct emission *emission, const char *name, enum metric_type type,
+                                        const char *unit, const char *help)
+{
+    return exposition_family(emission->exposition, name, type, unit, help);
+}
+
+/* One sample of a family of our own. */
+static void gauge_add(struct emission *emission, const char *name, const char *help, uint64_t value)
+{
+    struct metric_family *family = family_get(emission, name, METRIC_GAUGE, "", help);
+    if (family)
+        family_add(family, &emission->labels, value);
+}
+
+static void info_add(struct emission *emission, const char *name, const char *help)
+{
+    struct metric_family *family = family_get(emission, name, METRIC_INFO, "", help);
+    if (family)
+        family_add(family, &emission->labels, 1);
+}
+
+static void seconds_add(struct emission *emission, const char *name, const char *help, uint64_t ns)
+{
+    struct metric_family *family = family_get(emission, name, METRIC_GAUGE, "seconds", help);
+    if (family)
+        family_add_seconds(family, &emission->labels, ns);
+}
+
+static void job_add(struct emission *emission, const struct observed_job *job)
+{
+    uint64_t alive = 0, longest = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        alive += !job->processes[i]->gone_ns;
+        if (job->processes[i]->call_ns > longest)
+            longest = job->processes[i]->call_ns;
+    }
+    job_labels(&emission->labels, job);
+    gauge_add(emission, "mpit_job_world_size", "Processes of the job, on all nodes.", (uint64_t)job->world_size);
+    gauge_add(emission, "mpit_job_processes", "Processes of the job that live on this node.", alive);
+    gauge_add(emission, "mpit_job_stall_known",
+              "1: the progress of the MPI library is watched, and stalls are told from work.", job->stall_known);
+    seconds_add(emission, "mpit_job_longest_call_seconds",
+                "How long the call has lasted that began first of those that are under way on this node.", longest);
+    text_label(&emission->labels, "program", job->program, sizeof job->program);
+    text_label(&emission->labels, "mpi", job->mpi, sizeof job->mpi);
+    labels_add(&emission->labels, "user", job->user);
+    info_add(emission, "mpit_job", "The job's program and MPI library.");
+}
+
+/* PROCESS_SERIES. */
+static void process_add(struct emission *emission, const struct observed_job *job,
+                        const struct observed_process *process)
+{
+    static const char *const activities[ACTIVITY_COUNT] = {"outside", "working", "stalled"};
+    struct text *labels = &emission->labels;
+    process_labels(labels, job, process);
+    gauge_add(emission, "mpit_process_up", "1: the process lives. 0: it has ended; its figures are the last ones.",
+              !process->gone_ns);
+    seconds_add(emission, "mpit_process_start_time_seconds",
+                "When the recorder of the process began, since 1970-01-01 00:00 UTC.", process->begin_realtime_ns);
+    seconds_add(emission, "mpit_process_call_age_seconds",
+                "How long the call has lasted that began first of those that are under way; 0: none is.",
+                process->call_ns);
+    size_t used = labels->used;
+    for (unsigned i = 0; i < ACTIVITY_COUNT; i++) {
+        labels_add(labels, "activity", activities[i]);
+        gauge_add(emission, "mpit_process_threads",
+                  "Threads that have called MPI: outside of MPI, at work in a call, stalled in one.",
+                  process->threads[i]);
+        labels->used = used;
+    }
+    number_label(labels, "pid", process->pid);
+    labels_add(labels, "phase", phase_name(process->phase, process->gone_ns != 0));
+    info_add(emission, "mpit_process", "How far the process has got.");
+    labels->used = used;
+    if (process->call_ns >= CALL_NAMED_NS) {
+        text_label(labels, "call", process->call, CALL_NAME_BYTES);
+        text_label(labels, "communicator", process->call_comm, COMM_NAME_BYTES);
+        info_add(emission, "mpit_process_call", "The call that began first, where it has lasted for a second or more.");
+    }
+}
+
+/* Communicators of one process that are told one by one: what the program calls them. */
+static void comms_add(struct emission *emission, const struct observed_job *job, struct observed_process *process)
+{
+    for (size_t i = 0; i < process->comm_count; i++) {
+        struct observed_comm *comm = &process->comms[i];
+        if (!comm->shown && (!comm->figures.shown || !series_admit(emission, 1)))
+            continue;
+        comm->shown = true;
+        process_labels(&emission->labels, job, process);
+        text_label(&emission->labels, "communicator", comm->name, COMM_NAME_BYTES);
+        text_label(&emission->labels, "label", comm->label, COMM_LABEL_BYTES);
+        number_label(&emission->labels, "size", comm->size);
+        info_add(emission, "mpit_communicator", "What the program calls the communicator, and how large it is.");
+    }
+}
+
+static void jobs_add(struct emission *emission)
+{
+    struct observation *observation = emission->observation;
+    for (size_t j = 0; j < observation->job_count; j++) {
+        struct observed_job *job = &observation->jobs[j];
+        job_add(emission, job);
+        for (size_t i = 0; emission->choice->by != BY_JOB && i < job->count; i++) {
+            struct observed_process *process = job->processes[i];
+            if (is_replaced(job, i) || (!process->shown && !series_admit(emission, PROCESS_SERIES)))
+                continue;
+            process->shown = true;
+            process_add(emission, job, process);
+        }
+    }
+}
+
+/* ---- the exporter itself
+ * ---------------------------------------------------------------------------------------------
+ */
+
+static void counter_add(struct emission *emission, const char *name, const char *help, uint64_t value)
+{
+    struct metric_family *family = family_get(emission, name, METRIC_COUNTER, "", help);
+    if (family)
+        family_add(family, NULL, value);
+}
+
+static size_t samples_count(const struct exposition *exposition)
+{
+    size_t samples = 0;
+    for (size_t i = 0; i < exposition->count; i++)
+        samples += exposition->families[i]->samples;
+    return samples;
+}
+
+static void number_add(struct emission *emission, const char *name, enum metric_type type, const char *help,
+                       double value)
+{
+    struct metric_family *family = family_get(emission, name, type, "seconds", help);
+    if (family)
+        family_add_number(family, NULL, value);
+}
+
+static void exporter_add(struct emission *emission, const struct exporter_facts *facts)
+{
+    const struct observation *observation = emission->observation;
+    struct timespec used;
+    uint64_t processes = 0;
+    for (size_t i = 0; i < observation->job_count; i++)
+        processes += observation->jobs[i].count;
+    size_t samples = samples_count(emission->exposition);
+    text_clear(&emission->labels);
+    gauge_add(emission, "mpit_exporter_jobs", "Jobs that are told.", observation->job_count);
+    gauge_add(emission, "mpit_exporter_processes", "Processes that are told, those that have ended too.", processes);
+    gauge_add(emission, "mpit_exporter_series", "Series of jobs, processes and their variables.", samples);
+    gauge_add(emission, "mpit_exporter_series_left_out", "Series beyond --max-series, which are not told.",
+              emission->left_out);
+    gauge_add(emission, "mpit_exporter_processes_unreadable", "Processes whose run files could not be read now.",
+              observation->unreadable_now);
+    gauge_add(emission, "mpit_exporter_processes_without_rank", "Processes that have no rank yet and are not told.",
+              observation->rankless_now);
+    gauge_add(emission, "mpit_exporter_processes_late",
+              "Processes that made and freed communicators so fast that those were not told one by one now.",
+              observation->late_now);
+    gauge_add(
+        emission, "mpit_exporter_variables_left_out",
+        "Variables of processes that are not told now, as their name is that of another one or there are too many.",
+        observation->refused_now);
+    counter_add(emission, "mpit_exporter_errors", "Run files that could not be read, and looks that failed.",
+                observation->unreadable + observation->looks_failed);
+    counter_add(emission, "mpit_exporter_scrapes", "Times that metrics were asked for.", facts->scrapes);
+    number_add(emission, "mpit_exporter_look_duration_seconds", METRIC_GAUGE,
+               "How long it took to look at all processes and read their figures.", facts->look_seconds);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    number_add(emission, "mpit_exporter_cpu_seconds", METRIC_COUNTER, "Processor time that the exporter has used.",
+               (double)used.tv_sec + (double)used.tv_nsec / 1e9);
+    number_add(emission, "mpit_exporter_start_time_seconds", METRIC_GAUGE,
+               "When the exporter began, since 1970-01-01 00:00 UTC.", facts->start_seconds);
+    labels_add(&emission->labels, "version", MPIT_VERSION);
+    info_add(emission, "mpit_exporter", "The exporter.");
+}
+
+void metrics_make(struct exposition *exposition, struct observation *observation, const struct metrics_choice *choice,
+                  const struct exporter_facts *facts)
+{
+    struct emission emission = {.exposition = exposition, .observation = observation, .choice = choice};
+    for (size_t j = 0; j < observation->job_count; j++) {
+        struct observed_job *job = &observation->jobs[j];
+        if (choice->by == BY_JOB)
+            exposition->failed |= observation_sum(observation, job) != 0;
+        emission.used += job->total.shown;
+        for (size_t i = 0; i < job->count; i++)
+            emission.used += set_shown(job->processes[i]);
+    }
+    jobs_add(&emission);
+    figures_add(&emission);
+    for (size_t j = 0; choice->by == BY_COMM && j < observation->job_count; j++)
+        for (size_t i = 0; i < observation->jobs[j].count; i++)
+            if (!is_replaced(&observation->jobs[j], i))
+                comms_add(&emission, &observation->jobs[j], observation->jobs[j].processes[i]);
+    exporter_add(&emission, facts);
+    exposition->failed |= emission.labels.failed;
+    text_free(&emission.labels);
+}

@@ -1,0 +1,353 @@
+/*
+ * mpit-exporter: the figures of running jobs on this node, of one user or of all, as metrics over HTTP.
+ *
+ *   client ── GET /metrics ──> httpserver ──> page_make ── live_look ──> observation_take ──> metrics_make ──> text
+ *
+ * One thread. When nobody asks for a while it looks by itself, so that files of processes that have ended are let go.
+ */
+#define _GNU_SOURCE
+#include "exporter/httpserver.h"
+#include "job/live.h"
+#include "exporter/metrics.h"
+#include "base/options.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LISTEN_DEFAULT "127.0.0.1:16748"
+
+enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
+
+static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
+                           "Serves what MPI jobs on this node count, while they run, as metrics for\n"
+                           "Prometheus (OpenMetrics) over HTTP. Finds the jobs by itself; RUN (a run\n"
+                           "directory or file) names some instead. See man mpit-exporter.\n"
+                           "\n"
+                           "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; port 0: any free one,\n"
+                           "                         printed), or unix:PATH, a socket\n"
+                           "  --host NAME            the node may be called so, too, by those who ask\n"
+                           "  --token-file FILE      they have to send the token that is in FILE\n"
+                           "  --by WHAT              a series for each job, rank (default), or rank and\n"
+                           "                         communicator: comm\n"
+                           "  --communicators N      with --by comm: so many of a rank at most, the rest as\n"
+                           "                         \"other\" (default 16)\n"
+                           "  --variables LIST       shell patterns for names of variables, with commas;\n"
+                           "                         !PATTERN for those not\n"
+                           "  --all-sizes            a bucket for each power of two, not for each second one\n"
+                           "  --max-series N         so many at most (default 10000); a metric counts others\n"
+                           "  --own, --all-users     jobs of this user alone, or of all (root: default)\n"
+                           "  --linger SECONDS       keep the figures of ended processes (default 120)\n"
+                           "  --once, --openmetrics  print the metrics instead; in the format OpenMetrics\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "Example:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time'\n"
+                           "          mpit-exporter --once --by job\n";
+
+struct request {
+    const char *listen;
+    bool once, openmetrics, all_users;
+    const char *token_file;
+    const char **hosts; /* as many as there are words in the command line, at most */
+    size_t host_count;
+    struct metrics_choice metrics;
+    struct observation_choice observation;
+};
+
+struct exporter {
+    struct live live;
+    struct observation observation;
+    struct metrics_choice choice;
+    struct exporter_facts facts;
+    char told[512]; /* the last problem that was said */
+};
+
+/* ---- the command line
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static size_t number_read(const char *option, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || number > NUMBER_MOST)
+        usage_reject("%s is a number from 0 to %d, not '%s'", option, NUMBER_MOST, text);
+    return number;
+}
+
+static enum metrics_by by_read(const char *text)
+{
+    static const char *const names[] = {[BY_JOB] = "job", [BY_RANK] = "rank", [BY_COMM] = "comm"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum metrics_by)i;
+    usage_reject("--by is job, rank or comm, not '%s'", text);
+}
+
+static void option_take(struct request *request, int option)
+{
+    switch (option) {
+    case 'l':
+        request->listen = optarg;
+        break;
+    case 'n':
+        request->hosts[request->host_count++] = optarg;
+        break;
+    case 't':
+        request->token_file = optarg;
+        break;
+    case 'b':
+        request->metrics.by = by_read(optarg);
+        break;
+    case 'c':
+        request->observation.comms_most = number_read("--communicators", optarg);
+        break;
+    case 'p':
+        request->observation.patterns = optarg;
+        break;
+    case 'a':
+        request->metrics.all_sizes = true;
+        break;
+    case 'm':
+        request->metrics.series_most = number_read("--max-series", optarg);
+        break;
+    case 'g':
+        request->observation.linger_ns = number_read("--linger", optarg) * UINT64_C(1000000000);
+        break;
+    case 'w':
+    case 'u':
+        request->all_users = option == 'u';
+        break;
+    case 'o':
+        request->once = true;
+        break;
+    default:
+        request->openmetrics = true;
+        break;
+    }
+}
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"listen", required_argument, NULL, 'l'},
+                                            {"host", required_argument, NULL, 'n'},
+                                            {"token-file", required_argument, NULL, 't'},
+                                            {"by", required_argument, NULL, 'b'},
+                                            {"communicators", required_argument, NULL, 'c'},
+                                            {"variables", required_argument, NULL, 'p'},
+                                            {"all-sizes", no_argument, NULL, 'a'},
+                                            {"max-series", required_argument, NULL, 'm'},
+                                            {"linger", required_argument, NULL, 'g'},
+                                            {"own", no_argument, NULL, 'w'},
+                                            {"all-users", no_argument, NULL, 'u'},
+                                            {"once", no_argument, NULL, 'o'},
+                                            {"openmetrics", no_argument, NULL, 'f'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {
+        .all_users = geteuid() == 0,
+        .hosts = calloc((size_t)argc, sizeof(char *)),
+        .metrics = {.by = BY_RANK, .series_most = SERIES_DEFAULT},
+        .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
+    if (!request.hosts)
+        errx(1, "there is not enough memory");
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        if (option == 'h')
+            text_and_exit(help);
+        if (option == 'v')
+            text_and_exit("mpit-exporter " MPIT_VERSION "\n");
+        if (option == ':' || option == '?')
+            option_reject(option, argv);
+        option_take(&request, option);
+    }
+    if (request.once && request.listen)
+        usage_reject("--once prints, and --listen serves: one of them");
+    if (request.openmetrics && !request.once)
+        usage_reject("--openmetrics goes with --once; over HTTP the client chooses");
+    char host[ADDRESS_TEXT_BYTES], port[8];
+    if (!request.listen)
+        request.listen = LISTEN_DEFAULT;
+    if (!http_address_path(request.listen) && !http_address_split(request.listen, host, port))
+        usage_reject("--listen is ADDRESS:PORT, [ADDRESS]:PORT of IPv6, PORT, or unix:PATH, not '%s'", request.listen);
+    request.observation.by_comm = request.metrics.by == BY_COMM;
+    request.observation.named = optind < argc;
+    return request;
+}
+
+/* ---- pages
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Says a problem, and not the same again and again. */
+static void problem_tell(struct exporter *exporter, const char *problem)
+{
+    if (problem[0] && strcmp(problem, exporter->told) != 0)
+        warnx("%s", problem);
+    snprintf(exporter->told, sizeof exporter->told, "%s", problem);
+}
+
+static bool exporter_look(struct exporter *exporter)
+{
+    char error[512] = "";
+    double begin = clock_seconds(CLOCK_MONOTONIC);
+    exporter->observation.problem[0] = '\0';
+    if (live_look(&exporter->live, error) != 0)
+        exporter->observation.looks_failed++;
+    bool taken = observation_take(&exporter->observation, &exporter->live) == 0;
+    problem_tell(exporter, error[0] ? error : exporter->observation.problem);
+    exporter->facts.look_seconds = clock_seconds(CLOCK_MONOTONIC) - begin;
+    return taken;
+}
+
+/* False: there was no memory. */
+static bool metrics_write(struct exporter *exporter, enum metric_format format, struct text *to)
+{
+    struct exposition exposition = {0};
+    exporter->facts.scrapes++;
+    bool written = exporter_look(exporter);
+    if (written) {
+        metrics_make(&exposition, &exporter->observation, &exporter->choice, &exporter->facts);
+        written = exposition_write(&exposition, format, to);
+    }
+    exposition_free(&exposition);
+    return written;
+}
+
+static struct page page_of(unsigned status, const char *type, const char *body)
+{
+    char *copy = strdup(body);
+    return (struct page){status, type, copy, copy ? strlen(copy) : 0};
+}
+
+static struct page page_make(void *context, const char *path, const char *accept)
+{
+    static const char front[] = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>mpit-exporter</title></head><body>\n"
+                                "<h1>mpit-exporter " MPIT_VERSION "</h1>\n"
+                                "<p>What MPI jobs on this node count: <a href=\"/metrics\">metrics</a></p>\n"
+                                "</body></html>\n";
+    struct text text = {0};
+    if (strcmp(path, "/") == 0)
+        return page_of(200, "text/html; charset=utf-8", front);
+    if (strcmp(path, "/metrics") != 0)
+        return page_of(404, "text/plain; charset=utf-8", "there is /metrics here, and nothing else\n");
+    enum metric_format format = format_negotiate(accept);
+    if (metrics_write(context, format, &text))
+        return (struct page){200, format_content_type(format), text.bytes, text.used};
+    text_free(&text);
+    return page_of(500, "text/plain; charset=utf-8", "there is not enough memory\n");
+}
+
+/* ---- serving
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* SIGTERM and SIGINT, as something to read. */
+static int signals_open(void)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &ends, NULL) != 0)
+        return -1;
+    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void server_open(struct http_server *server, const struct request *request)
+{
+    char error[512];
+    if (request->token_file && http_token_read(&server->access, request->token_file, error) != 0)
+        errx(1, "%s", error);
+    if (http_open(server, request->listen, error) != 0)
+        errx(1, "%s", error);
+    if (!server->loopback && !request->token_file)
+        warnx("%s can be reached from other nodes, and nobody is asked for a password", server->address);
+    if (http_address_path(server->address))
+        printf("%s\n", server->address);
+    else
+        printf("http://%s/metrics\n", server->address);
+    fflush(stdout);
+}
+
+static void serve(struct exporter *exporter, const struct request *request)
+{
+    struct http_server server = {.answer = page_make,
+                                 .context = exporter,
+                                 .access = {.hosts = request->hosts, .host_count = request->host_count}};
+    int signals = signals_open();
+    if (signals < 0)
+        err(1, "signals cannot be waited for");
+    server_open(&server, request);
+    struct pollfd waits[] = {{.fd = signals, .events = POLLIN}, {.fd = http_descriptor(&server), .events = POLLIN}};
+    uint64_t scrapes = 0;
+    double looked = clock_seconds(CLOCK_MONOTONIC);
+    while (!waits[0].revents) {
+        if (poll(waits, 2, http_timeout(&server, IDLE_LOOK_MS)) < 0 && errno != EINTR)
+            err(1, "poll");
+        http_run(&server);
+        double now = clock_seconds(CLOCK_MONOTONIC);
+        if (scrapes == exporter->facts.scrapes && (now - looked) * 1000 >= IDLE_LOOK_MS)
+            exporter_look(exporter);
+        else if (scrapes == exporter->facts.scrapes)
+            continue;
+        scrapes = exporter->facts.scrapes;
+        looked = now;
+    }
+    http_close(&server);
+    close(signals);
+}
+
+static void print_once(struct exporter *exporter, enum metric_format format)
+{
+    struct text text = {0};
+    if (!metrics_write(exporter, format, &text))
+        errx(1, "there is not enough memory");
+    fwrite(text.bytes, 1, text.used, stdout);
+    text_free(&text);
+    output_close();
+    const struct observation *seen = &exporter->observation;
+    /* which was said: a run that was named is not there, or cannot be read */
+    if (seen->looks_failed || (seen->choice.named && seen->unreadable_now))
+        exit(1);
+}
+
+int main(int argc, char *argv[])
+{
+    struct request request = request_read(argc, argv);
+    static struct exporter exporter; /* its table of metrics is large */
+    exporter.observation.choice = request.observation;
+    exporter.choice = request.metrics;
+    exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
+    if (live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
+        errx(1, "there is not enough memory");
+    if (request.all_users)
+        live_of_all_users(&exporter.live);
+    if (request.once)
+        print_once(&exporter, request.openmetrics ? FORMAT_OPENMETRICS : FORMAT_TEXT);
+    else
+        serve(&exporter, &request);
+    live_close(&exporter.live);
+    observation_free(&exporter.observation);
+    free(request.hosts);
+    return 0;
+}

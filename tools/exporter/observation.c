@@ -1,0 +1,385 @@
+#define _GNU_SOURCE
+#include "exporter/observation.h"
+
+#include "format/label.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- sets of figures
+ * -------------------------------------------------------------------------------------------------
+ */
+
+uint64_t figure_neutral(const struct metric *metric)
+{
+    return metric->combine == COMBINE_LOW ? LOW_NEUTRAL : 0;
+}
+
+struct figure_row *figure_row(struct figure_set *set, size_t metric)
+{
+    return metric < set->count && set->rows[metric].values ? &set->rows[metric] : NULL;
+}
+
+struct figure_row *figure_row_make(struct figure_set *set, const struct metric *metric, size_t number)
+{
+    if (number >= set->count) {
+        struct figure_row *rows = realloc(set->rows, (number + 1) * sizeof *rows);
+        if (!rows)
+            return NULL;
+        memset(rows + set->count, 0, (number + 1 - set->count) * sizeof *rows);
+        set->rows = rows;
+        set->count = number + 1;
+    }
+    struct figure_row *row = &set->rows[number];
+    if (row->count >= metric->slots)
+        return row;
+    uint64_t *values = realloc(row->values, metric->slots * sizeof *values);
+    row->values = values ? values : row->values;
+    bool *shown = realloc(row->shown, metric->slots * sizeof *shown);
+    row->shown = shown ? shown : row->shown;
+    if (!values || !shown)
+        return NULL;
+    for (size_t i = row->count; i < metric->slots; i++) {
+        values[i] = figure_neutral(metric);
+        shown[i] = false;
+    }
+    row->count = metric->slots;
+    return row;
+}
+
+void figure_set_free(struct figure_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        free(set->rows[i].values);
+        free(set->rows[i].shown);
+    }
+    free(set->rows);
+    *set = (struct figure_set){0};
+}
+
+/* Of a process that has gone nothing is under way: of it only what it counted joins that of others. */
+static int figures_join(const struct metric_table *table, struct figure_set *to, struct figure_set *from, bool gone)
+{
+    for (size_t number = 0; number < from->count; number++) {
+        const struct metric *metric = &table->list[number];
+        if (gone && !metric_grows(metric) && metric->combine == COMBINE_SUM)
+            continue;
+        const struct figure_row *row = figure_row(from, number);
+        struct figure_row *sum = row ? figure_row_make(to, metric, number) : NULL;
+        if (row && !sum)
+            return -1;
+        for (size_t i = 0; row && i < row->count; i++)
+            sum->values[i] = metric_joined(metric, sum->values[i], row->values[i]);
+    }
+    return 0;
+}
+
+/* ---- processes
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void process_free(struct observed_process *process)
+{
+    figure_set_free(&process->whole);
+    figure_set_free(&process->others);
+    for (size_t i = 0; i < process->comm_count; i++)
+        figure_set_free(&process->comms[i].figures);
+    free(process->comms);
+    free(process->path);
+    free(process);
+}
+
+static struct observed_job *job_find(struct observation *observation, const struct run_header *header, uid_t owner)
+{
+    for (size_t i = 0; i < observation->job_count; i++)
+        if (observation->jobs[i].job == header->job)
+            return &observation->jobs[i];
+    struct observed_job *jobs = realloc(observation->jobs, (observation->job_count + 1) * sizeof *jobs);
+    if (!jobs)
+        return NULL;
+    observation->jobs = jobs;
+    struct observed_job *job = &jobs[observation->job_count++];
+    *job = (struct observed_job){.job = header->job, .owner = owner};
+    user_name(job->user, owner);
+    snprintf(job->program, sizeof job->program, "%.*s", (int)sizeof job->program - 1, header->program);
+    snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
+    return job;
+}
+
+static bool is_process(const struct observed_process *process, const struct run_header *header)
+{
+    return process->rank == header->world_rank && process->pid == header->pid &&
+           process->begin_realtime_ns == header->begin_realtime_ns;
+}
+
+/* By rank; of one rank the latest comes first. */
+static struct observed_process *process_add(struct observed_job *job, const struct run_header *header, const char *path)
+{
+    struct observed_process **list = realloc(job->processes, (job->count + 1) * sizeof(struct observed_process *));
+    struct observed_process *process = list ? calloc(1, sizeof *process) : NULL;
+    if (list)
+        job->processes = list;
+    if (!process)
+        return NULL;
+    *process = (struct observed_process){.job = header->job,
+                                         .rank = header->world_rank,
+                                         .pid = header->pid,
+                                         .begin_realtime_ns = header->begin_realtime_ns,
+                                         .path = strdup(path)};
+    size_t at = 0;
+    while (at < job->count && list[at]->rank < process->rank)
+        at++;
+    memmove(&list[at + 1], &list[at], (job->count - at) * sizeof(struct observed_process *));
+    list[at] = process;
+    job->count++;
+    return process;
+}
+
+static struct observed_process *process_find(struct observed_job *job, const struct run_header *header)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (is_process(job->processes[i], header))
+            return job->processes[i];
+    return NULL;
+}
+
+/* ---- what its threads do
+ * ---------------------------------------------------------------------------------------------
+ */
+
+static void call_take(struct observed_process *process, const struct live_process *live,
+                      const struct thread_state *state)
+{
+    const struct run_reader *run = &live->run;
+    uint64_t ns = live_between(live, state->since, live->now_ticks);
+    if (ns < process->call_ns && process->call[0])
+        return;
+    process->call_ns = ns;
+    snprintf(process->call, sizeof process->call, "%.*s", CALL_NAME_BYTES - 1, run_reader_call_name(run, state->call));
+    process->call_comm[0] = '\0';
+    uint32_t number = state->comm ? run_reader_comm_at(run, state->comm, state->since) : 0;
+    if (number && number < run->comm_count && run->comms[number])
+        memcpy(process->call_comm, run->comms[number]->name, COMM_NAME_BYTES);
+}
+
+static void threads_take(struct observed_process *process, const struct live_process *live)
+{
+    for (size_t i = 0; i < live->run.thread_count; i++) {
+        const struct thread_record *thread = live->run.threads[i];
+        if (!thread || __atomic_load_n(&thread->end_ticks, __ATOMIC_RELAXED))
+            continue;
+        struct thread_state state;
+        state.since = __atomic_load_n(&thread->state.since, __ATOMIC_ACQUIRE);
+        state.call = __atomic_load_n(&thread->state.call, __ATOMIC_ACQUIRE);
+        state.comm = __atomic_load_n(&thread->state.comm, __ATOMIC_ACQUIRE);
+        bool stalled = __atomic_load_n(&thread->stalled, __ATOMIC_ACQUIRE) != 0;
+        if (state.since != __atomic_load_n(&thread->state.since, __ATOMIC_RELAXED)) /* it is in another one by now */
+            state.call = __atomic_load_n(&thread->state.call, __ATOMIC_RELAXED), state.since = live->now_ticks;
+        process->threads[!state.call ? ACTIVITY_OUTSIDE : stalled ? ACTIVITY_STALLED : ACTIVITY_WORKING]++;
+        if (state.call)
+            call_take(process, live, &state);
+    }
+}
+
+static void activity_clear(struct observed_process *process)
+{
+    memset(process->threads, 0, sizeof process->threads);
+    process->call_ns = 0;
+    process->call[0] = process->call_comm[0] = '\0';
+}
+
+/* ---- a look
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Its file cannot be read at this look, or is not taken. That is not its end. */
+static void process_excuse(struct observation *observation, const struct live_process *live, const char *reason)
+{
+    for (size_t i = 0; i < observation->job_count; i++)
+        for (size_t k = 0; k < observation->jobs[i].count; k++) {
+            struct observed_process *process = observation->jobs[i].processes[k];
+            if (process->path && strcmp(process->path, live->path) == 0)
+                process->look = observation->looks;
+        }
+    observation->unreadable_now++;
+    observation->unreadable++;
+    if (observation->unreadable_now > 1)
+        return;
+    snprintf(observation->problem, sizeof observation->problem, "%.200s %.250s", live->path, reason);
+}
+
+static int process_take(struct observation *observation, const struct live_process *live, uint64_t now)
+{
+    const struct run_header *header = &live->run.header;
+    struct observed_job *job = job_find(observation, header, run_reader_owner(&live->run));
+    if (!job)
+        return -1;
+    if (job->owner != run_reader_owner(&live->run)) { /* it would speak for another user's job */
+        process_excuse(observation, live, "says that it is of a job of another user");
+        return 0;
+    }
+    struct observed_process *process = process_find(job, header);
+    if (!process && !live->alive && !observation->choice.named) /* it ended before anybody looked */
+        return 0;
+    if (!process && !(process = process_add(job, header, live->path)))
+        return -1;
+    if (header->world_size > job->world_size)
+        job->world_size = header->world_size;
+    if (header->mpi[0])
+        snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
+    job->stall_known |= header->stall_known != 0;
+    process->phase = header->phase;
+    if (!live->alive && process->gone_ns)
+        return 0;
+    process->gone_ns = 0;
+    process->look = observation->looks;
+    activity_clear(process);
+    if (live->alive)
+        threads_take(process, live);
+    else
+        process->gone_ns = now;
+    return observation_read(observation, process, &live->run, live->path);
+}
+
+static int job_age(struct observation *observation, struct observed_job *job, uint64_t now)
+{
+    size_t kept = 0;
+    int result = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        struct observed_process *process = job->processes[i];
+        if (!process->gone_ns &&
+            process->look != observation->looks) { /* nobody has looked since long before its end */
+            activity_clear(process);
+            process->gone_ns = now;
+        }
+        if (process->gone_ns && !observation->choice.named && now - process->gone_ns > observation->choice.linger_ns) {
+            result |= figures_join(&observation->metrics, &job->ended, &process->whole, true);
+            process_free(process);
+        } else {
+            job->processes[kept++] = process;
+        }
+    }
+    job->count = kept;
+    return result;
+}
+
+static void job_free(struct observed_job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        process_free(job->processes[i]);
+    free(job->processes);
+    figure_set_free(&job->ended);
+    figure_set_free(&job->total);
+}
+
+/* What of the table is in use. */
+struct table_use {
+    bool metrics[METRICS_MOST], calls[METRIC_SLOTS_MOST];
+};
+
+static void row_note(struct table_use *use, const struct metric *metric, const struct figure_row *row)
+{
+    uint64_t neutral = figure_neutral(metric);
+    for (size_t i = 0; i < row->count && i < METRIC_SLOTS_MOST; i++)
+        use->calls[i] = use->calls[i] || row->shown[i] || row->values[i] != neutral;
+}
+
+static void set_note(const struct observation *observation, struct table_use *use, const struct figure_set *set)
+{
+    for (size_t i = 0; i < set->count && i < METRICS_MOST; i++) {
+        if (!set->rows[i].values)
+            continue;
+        use->metrics[i] = true;
+        if (observation->metrics.list[i].names == NAMES_CALL)
+            row_note(use, &observation->metrics.list[i], &set->rows[i]);
+    }
+}
+
+/* Of weeks of jobs, each with variables and functions of its own, the table keeps those of the jobs that are told. */
+static void metrics_keep(struct observation *observation)
+{
+    struct table_use use = {0};
+    for (size_t j = 0; j < observation->job_count; j++) {
+        const struct observed_job *job = &observation->jobs[j];
+        set_note(observation, &use, &job->ended);
+        set_note(observation, &use, &job->total);
+        for (size_t i = 0; i < job->count; i++) {
+            const struct observed_process *process = job->processes[i];
+            set_note(observation, &use, &process->whole);
+            set_note(observation, &use, &process->others);
+            for (size_t c = 0; c < process->comm_count; c++)
+                set_note(observation, &use, &process->comms[c].figures);
+        }
+    }
+    metric_table_keep(&observation->metrics, use.metrics);
+    metric_calls_keep(&observation->metrics, use.calls);
+}
+
+int observation_take(struct observation *observation, struct live *live)
+{
+    uint64_t now = monotonic_ns();
+    int result = 0;
+    size_t kept = 0;
+    observation->looks++;
+    observation->unreadable_now = observation->rankless_now = observation->late_now = observation->refused_now = 0;
+    for (size_t i = 0; i < live->job_count; i++)
+        for (size_t k = 0; k < live->jobs[i].count; k++) {
+            const struct live_process *process = &live->jobs[i].processes[k];
+            if (!process->here && (process->readable || !observation->choice.named))
+                continue;
+            if (!process->readable)
+                process_excuse(observation, process, process->problem);
+            else if (process->run.header.world_rank < 0 || !process->run.header.job)
+                observation->rankless_now++;
+            else
+                result |= process_take(observation, process, now);
+        }
+    for (size_t i = 0; i < observation->job_count; i++) {
+        struct observed_job *job = &observation->jobs[i];
+        result |= job_age(observation, job, now);
+        if (job->count)
+            observation->jobs[kept++] = *job;
+        else
+            job_free(job);
+    }
+    observation->job_count = kept;
+    size_t used = strlen(observation->problem);
+    if (observation->unreadable_now > 1)
+        snprintf(observation->problem + used, sizeof observation->problem - used, " (and so for %" PRIu64 " others)",
+                 observation->unreadable_now - 1);
+    text_tidy(observation->problem, sizeof observation->problem); /* it has the name of a file */
+    metrics_keep(observation);
+    return result ? -1 : 0;
+}
+
+int observation_sum(struct observation *observation, struct observed_job *job)
+{
+    const struct metric_table *table = &observation->metrics;
+    int result = 0;
+    for (size_t number = 0; number < job->total.count; number++)
+        for (size_t i = 0; i < job->total.rows[number].count; i++)
+            job->total.rows[number].values[i] = figure_neutral(&table->list[number]);
+    result |= figures_join(table, &job->total, &job->ended, true);
+    for (size_t i = 0; i < job->count; i++)
+        result |= figures_join(table, &job->total, &job->processes[i]->whole, job->processes[i]->gone_ns != 0);
+    return result ? -1 : 0;
+}
+
+void observation_free(struct observation *observation)
+{
+    for (size_t i = 0; i < observation->job_count; i++)
+        job_free(&observation->jobs[i]);
+    free(observation->jobs);
+    metric_table_free(&observation->metrics);
+    *observation = (struct observation){0};
+}

@@ -1,0 +1,287 @@
+#define _GNU_SOURCE
+#include "exporter/openmetrics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static bool text_grow(struct text *text, size_t more)
+{
+    if (text->failed)
+        return false;
+    if (text->room - text->used > more)
+        return true;
+    size_t room = text->room ? 2 * text->room : 256;
+    while (room - text->used <= more)
+        room *= 2;
+    char *bytes = realloc(text->bytes, room);
+    text->failed = !bytes;
+    if (!bytes)
+        return false;
+    text->bytes = bytes;
+    text->room = room;
+    return true;
+}
+
+static void text_add_bytes(struct text *text, const char *bytes, size_t count)
+{
+    if (!text_grow(text, count))
+        return;
+    memcpy(text->bytes + text->used, bytes, count);
+    text->used += count;
+    text->bytes[text->used] = '\0';
+}
+
+static void text_put(struct text *text, const char *bytes)
+{
+    text_add_bytes(text, bytes, strlen(bytes));
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+    va_list args;
+    for (size_t more = 64;;) {
+        if (!text_grow(text, more))
+            return;
+        va_start(args, format);
+        int length = vsnprintf(text->bytes + text->used, text->room - text->used, format, args);
+        va_end(args);
+        if (length < 0) {
+            text->failed = true;
+            return;
+        }
+        if ((size_t)length < text->room - text->used) {
+            text->used += (size_t)length;
+            return;
+        }
+        more = (size_t)length + 1;
+    }
+}
+
+void text_clear(struct text *text)
+{
+    text->used = 0;
+    if (text->bytes)
+        text->bytes[0] = '\0';
+}
+
+void text_free(struct text *text)
+{
+    free(text->bytes);
+    *text = (struct text){0};
+}
+
+/* ---- escapes
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Bytes of the character at `at`, as RFC 3629 has it; 0: there is none. */
+static size_t character_bytes(const unsigned char *at)
+{
+    if (at[0] < 0x80)
+        return 1;
+    size_t more = at[0] >= 0xc2 && at[0] < 0xe0   ? 1
+                  : (at[0] & 0xf0) == 0xe0        ? 2
+                  : at[0] >= 0xf0 && at[0] < 0xf5 ? 3
+                                                  : 0;
+    for (size_t i = 1; i <= more; i++)
+        if ((at[i] & 0xc0) != 0x80) /* at the text's end, too */
+            return 0;
+    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    bool outside = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
+    return !more || overlong || outside ? 0 : more + 1;
+}
+
+/* `quotes`: in labels these are escaped, too; in the help of the older format they must not be. */
+static void escaped_add(struct text *text, const char *value, bool quotes)
+{
+    for (const unsigned char *at = (const unsigned char *)value; *at;) {
+        size_t bytes = character_bytes(at);
+        if (*at == '\n')
+            text_put(text, "\\n");
+        else if (*at == '\\' || (*at == '"' && quotes))
+            text_add_bytes(text, *at == '"' ? "\\\"" : "\\\\", 2);
+        else if (bytes)
+            text_add_bytes(text, (const char *)at, bytes);
+        else
+            text_put(text, "\xef\xbf\xbd");
+        at += bytes ? bytes : 1;
+    }
+}
+
+void labels_add(struct text *labels, const char *name, const char *value)
+{
+    if (labels->used)
+        text_put(labels, ",");
+    text_put(labels, name);
+    text_put(labels, "=\"");
+    escaped_add(labels, value, true);
+    text_put(labels, "\"");
+}
+
+/* ---- families
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+static struct metric_family *family_make(struct exposition *exposition, const char *name, const char *help)
+{
+    if (exposition->count == exposition->room) {
+        size_t room = exposition->room ? 2 * exposition->room : 64;
+        struct metric_family **families = realloc(exposition->families, room * sizeof(struct metric_family *));
+        if (!families)
+            return NULL;
+        exposition->families = families;
+        exposition->room = room;
+    }
+    struct metric_family *family = calloc(1, sizeof *family);
+    if (!family || !(family->name = strdup(name)) || !(family->help = strdup(help))) {
+        if (family)
+            free(family->name);
+        free(family);
+        return NULL;
+    }
+    exposition->families[exposition->count++] = family;
+    return family;
+}
+
+struct metric_family *exposition_family(struct exposition *exposition, const char *name, enum metric_type type,
+                                        const char *unit, const char *help)
+{
+    for (size_t i = exposition->count; i > 0; i--)
+        if (strcmp(exposition->families[i - 1]->name, name) == 0)
+            return exposition->families[i - 1];
+    struct metric_family *family = family_make(exposition, name, help);
+    exposition->failed |= !family;
+    if (family) {
+        family->type = type;
+        family->unit = unit;
+    }
+    return family;
+}
+
+static const char *type_name(enum metric_type type, enum metric_format format)
+{
+    static const char *const names[][2] = {[METRIC_UNKNOWN] = {"untyped", "unknown"},
+                                           [METRIC_GAUGE] = {"gauge", "gauge"},
+                                           [METRIC_COUNTER] = {"counter", "counter"},
+                                           [METRIC_HISTOGRAM] = {"histogram", "histogram"},
+                                           [METRIC_INFO] = {"gauge", "info"}};
+    return names[type][format == FORMAT_OPENMETRICS];
+}
+
+/* What samples of that kind have behind the name of their family. */
+static const char *type_suffix(enum metric_type type)
+{
+    return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
+}
+
+bool exposition_write(const struct exposition *exposition, enum metric_format format, struct text *to)
+{
+    for (size_t i = 0; i < exposition->count; i++) {
+        const struct metric_family *family = exposition->families[i];
+        if (!family->samples && !family->text.failed)
+            continue;
+        bool open = format == FORMAT_OPENMETRICS;
+        const char *suffix = open ? "" : type_suffix(family->type);
+        text_add(to, "# TYPE %s%s %s\n", family->name, suffix, type_name(family->type, format));
+        if (open && family->unit[0])
+            text_add(to, "# UNIT %s %s\n", family->name, family->unit);
+        text_add(to, "# HELP %s%s ", family->name, suffix);
+        escaped_add(to, family->help, open);
+        text_put(to, "\n");
+        text_add_bytes(to, family->text.bytes ? family->text.bytes : "", family->text.used);
+        to->failed |= family->text.failed;
+    }
+    if (format == FORMAT_OPENMETRICS)
+        text_put(to, "# EOF\n");
+    return !to->failed && !exposition->failed;
+}
+
+void exposition_free(struct exposition *exposition)
+{
+    for (size_t i = 0; i < exposition->count; i++) {
+        struct metric_family *family = exposition->families[i];
+        free(family->name);
+        free(family->help);
+        text_free(&family->text);
+        free(family);
+    }
+    free(exposition->families);
+    *exposition = (struct exposition){0};
+}
+
+/* ---- samples
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+/* The name and its labels; `more`: another label, ready, or "". */
+static struct text *sample_begin(struct metric_family *family, const char *suffix, const struct text *labels,
+                                 const char *more)
+{
+    struct text *text = &family->text;
+    size_t used = labels ? labels->used : 0;
+    text_put(text, family->name);
+    text_put(text, suffix);
+    if (used || more[0]) {
+        text_put(text, "{");
+        if (used)
+            text_add_bytes(text, labels->bytes, used);
+        text_put(text, used && more[0] ? "," : "");
+        text_put(text, more);
+        text_put(text, "}");
+    }
+    text->failed |= labels && labels->failed;
+    family->samples++;
+    return text;
+}
+
+void family_add(struct metric_family *family, const struct text *labels, uint64_t value)
+{
+    text_add(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 "\n", value);
+}
+
+void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns)
+{
+    text_add(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 ".%09" PRIu64 "\n",
+             ns / 1000000000, ns % 1000000000);
+}
+
+void family_add_number(struct metric_family *family, const struct text *labels, double value)
+{
+    struct text *text = sample_begin(family, type_suffix(family->type), labels, "");
+    if (isfinite(value))
+        text_add(text, " %.15g\n", value);
+    else
+        text_add(text, " %s\n", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
+}
+
+size_t histogram_samples(const struct histogram *histogram)
+{
+    return histogram->edge_count + (histogram->has_sum ? 2 : 0);
+}
+
+/* OpenMetrics has both _sum and _count, or none. */
+void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram)
+{
+    uint64_t sofar = 0;
+    size_t next = 0;
+    for (size_t edge = 0; edge < histogram->edge_count; edge++) {
+        char le[32] = "le=\"+Inf\"";
+        for (; next <= histogram->edges[edge] && next < histogram->count; next++)
+            sofar += histogram->counts[next];
+        if (edge + 1 < histogram->edge_count)
+            snprintf(le, sizeof le, "le=\"%" PRIu64 ".0\"", histogram->limits[histogram->edges[edge]]);
+        text_add(sample_begin(family, "_bucket", labels, le), " %" PRIu64 "\n", sofar);
+    }
+    if (!histogram->has_sum)
+        return;
+    text_add(sample_begin(family, "_count", labels, ""), " %" PRIu64 "\n", sofar);
+    text_add(sample_begin(family, "_sum", labels, ""), " %" PRIu64 "\n", histogram->sum);
+}

@@ -1,0 +1,153 @@
+#include "job/jobpart.h"
+
+#include "job/clockmessages.h"
+#include "replay/replaypart.h"
+#include "report/timeline.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct job_part {
+    struct run_part part; /* the first */
+    const struct run_job *job;
+    struct timeline line;           /* of a window */
+    struct replay_part tallies;     /* of the file that was taken */
+    const struct run_reader *taken; /* that one */
+    bool *counted;                  /* by file: is it in part.missing already? */
+};
+
+static bool is_chosen(const struct job_part *part, size_t i)
+{
+    const struct run_header *header = &part->job->files[i].header;
+    return selection_has_rank(part->part.selection, run_rank(header)) &&
+           (run_rank(header) >= 0 || !part->part.selection->rank_count);
+}
+
+/* As --events and --csv have it: any part of the call is in the window. */
+static bool has_call(const void *data, const struct event *call, const struct event_extension *more)
+{
+    const struct job_part *part = data;
+    if (!selection_has_function(part->part.selection, event_kind(call)))
+        return false;
+    if (!part->part.selection->windowed)
+        return true;
+    int64_t begin = timeline_ns(&part->line, part->taken, call->begin);
+    return selection_has_time(part->part.selection, begin, begin + selection_ns(part->taken, call, more));
+}
+
+static bool has_comm(const void *data, uint32_t number)
+{
+    const struct job_part *part = data;
+    const struct comm_record *comm = number ? part->taken->comms[number] : NULL;
+    return selection_has_comm(part->part.selection, comm ? comm->name : NULL, comm ? comm->label : NULL);
+}
+
+static const struct run_reader *file_take(struct run_part *shown, size_t i)
+{
+    struct job_part *part = (struct job_part *)shown;
+    const struct run_header *header = &part->job->files[i].header;
+    const struct replay_choice choice = {part, has_call, has_comm};
+    char error[256];
+    if (!is_chosen(part, i) || (shown->anew && !header->traced)) /* the latter of one that never got a rank */
+        return NULL;
+    part->taken = run_job_file(part->job, i);
+    if (!shown->anew)
+        return part->taken;
+    if (replay_part_open(&part->tallies, part->taken, &choice, error, sizeof error) != 0)
+        run_job_file_reject(part->job, i, error);
+    if (!part->counted[i])
+        shown->missing += part->tallies.missing;
+    part->counted[i] = true;
+    return &part->tallies.reader;
+}
+
+static void file_give_back(struct run_part *shown, size_t i)
+{
+    struct job_part *part = (struct job_part *)shown;
+    (void)i;
+    if (shown->anew)
+        replay_part_close(&part->tallies);
+    part->taken = NULL;
+}
+
+/* Is there what the part is made of? */
+static int files_check(struct job_part *part, char error[512])
+{
+    const struct run_job *job = part->job;
+    int32_t untraced = -1;
+    for (size_t i = 0; i < job->file_count; i++) {
+        const struct run_header *header = &job->files[i].header;
+        if (!is_chosen(part, i))
+            continue;
+        part->part.found++;
+        part->part.switched = part->part.switched || header->traced == TRACED_IN_PART;
+        if (part->part.anew && !header->traced && header->world_rank >= 0 && untraced < 0)
+            untraced = header->world_rank;
+    }
+    if (job->file_count == 0 || (part->part.anew && untraced >= 0)) {
+        const char *why = part->part.anew ? "--window, --comm and --functions look at every call, and " : "";
+        if (untraced >= 0)
+            snprintf(error, 512, "%srank %" PRId32 " was recorded without a trace; mpit-run --trace keeps it", why,
+                     untraced);
+        else
+            snprintf(error, 512,
+                     "%sthe processes made the summary together, and left no files of their own; %smpit-run --trace "
+                     "keeps these",
+                     why, part->part.anew ? "" : "MPIT_REDUCE=0 or ");
+        return -1;
+    }
+    if (part->part.wanted && !part->part.found) {
+        snprintf(error, 512,
+                 "of the ranks that were asked for none left a run file; MPIT_REDUCE=0 or mpit-run --trace keeps them");
+        return -1;
+    }
+    return 0;
+}
+
+static int part_open(struct job_part *part, struct run_job *job, const struct selection *selection, char error[512])
+{
+    int32_t size = job->summary ? (int32_t)job->summary->world_size : 0;
+    *part = (struct job_part){.part = {.selection = selection,
+                                       .anew = selection->windowed || selection->comm_count || selection->by_function,
+                                       .take = file_take,
+                                       .give_back = file_give_back},
+                              .job = job};
+    part->part.wanted = selection_ranks_below(selection, size);
+    part->counted = calloc(job->file_count + 1, sizeof *part->counted);
+    if (!part->counted)
+        err(1, "no memory");
+    if (files_check(part, error) != 0)
+        return -1;
+    if (selection->windowed &&
+        (timeline_open(&part->line, job->files, job->file_count, true) != 0 || timeline_refine(&part->line) != 0))
+        err(1, "no memory");
+    job->part = &part->part;
+    run_job_summarize(job);
+    return 0;
+}
+
+struct job_part *job_parts_open(struct run_dir *dir, const struct selection *selection, char error[512])
+{
+    struct job_part *parts = calloc(dir->job_count + 1, sizeof *parts);
+    if (!parts)
+        err(1, "no memory");
+    for (size_t i = 0; i < dir->job_count; i++)
+        if (part_open(&parts[i], &dir->jobs[i], selection, error) != 0) {
+            job_parts_close(dir, parts);
+            return NULL;
+        }
+    return parts;
+}
+
+void job_parts_close(struct run_dir *dir, struct job_part *parts)
+{
+    for (size_t i = 0; parts && i < dir->job_count; i++) {
+        timeline_release(&parts[i].line);
+        free(parts[i].counted);
+        dir->jobs[i].part = NULL;
+    }
+    free(parts);
+}

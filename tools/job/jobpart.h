@@ -1,0 +1,23 @@
+/*
+ * The tallies of what was selected of a job: for the summary as text and JSON, and for the page.
+ *
+ *   ranks alone               the cells of their run files, as they were counted: all figures are there, without a
+ * trace, too time, communicators,      the traces of the chosen ranks, counted anew by the code that counted live
+ * (replaypart.h): what functions                 is of whole processes is not known (run_part.anew)
+ *
+ * One process's cells are in memory at a time.
+ */
+#ifndef MPIT_TOOLS_JOBPART_H
+#define MPIT_TOOLS_JOBPART_H
+
+#include "job/rundir.h"
+#include "job/select.h"
+
+struct job_part;
+
+/* Of all jobs of the directory that part is shown from then on. Returns the list for job_parts_close, or NULL with a
+ * reason in error: that part is not known, and what would help. */
+struct job_part *job_parts_open(struct run_dir *dir, const struct selection *selection, char error[512]);
+void job_parts_close(struct run_dir *dir, struct job_part *parts);
+
+#endif

@@ -1,0 +1,418 @@
+#define _GNU_SOURCE
+#include "job/live.h"
+
+#include "format/compact.h"
+#include "job/livefind.h"
+#include "collect/processlife.h"
+#include "job/rundir.h"
+#include "collect/spools.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LABELS_AT_ONCE = 256, LABELS_EVERY = 16 };
+
+/* A job that was shown. */
+struct live_seen {
+    uint64_t job;
+    uint64_t since;    /* the look that saw it first */
+    uint64_t alive_ns; /* when it was seen alive last */
+};
+
+/* ---- the clock of a process -------------------------------------------------------------------------------------- */
+
+/* A factor is measured in MPI_Init; before that this tool's own is taken for its kernel's counter. */
+static struct clock_scale process_scale(const struct live_process *process)
+{
+    const struct run_header *header = &process->run.header;
+    if (!header->clock_mult && process->clock && header->clock_kind == CLOCK_KIND_TSC)
+        return clock_calibrate();
+    return run_reader_scale(&process->run);
+}
+
+uint64_t live_between(const struct live_process *process, uint64_t from_ticks, uint64_t to_ticks)
+{
+    return to_ticks > from_ticks ? clock_ns(process_scale(process), to_ticks - from_ticks) : 0;
+}
+
+static uint64_t ticks_at(const struct live_process *process, uint64_t realtime_ns)
+{
+    const struct run_header *header = &process->run.header;
+    if (realtime_ns < header->begin_realtime_ns)
+        return header->begin_ticks;
+    return header->begin_ticks + clock_ticks(process_scale(process), realtime_ns - header->begin_realtime_ns);
+}
+
+/* The kernel's clock, the same for all of its processes. */
+static uint64_t ticks_now(const struct live_process *process, uint64_t realtime_ns)
+{
+    if (!process->clock)
+        return ticks_at(process, realtime_ns);
+    return process->run.header.clock_kind == CLOCK_KIND_TSC ? clock_counter() : live_monotonic_ns();
+}
+
+/* The last that the file tells of one that has died. */
+static uint64_t ticks_last(const struct run_reader *run)
+{
+    uint64_t last = run->header.begin_ticks;
+    for (size_t i = 0; i < run->thread_count; i++)
+        if (run->threads[i] && run->threads[i]->state.since > last)
+            last = run->threads[i]->state.since;
+    return last;
+}
+
+void live_now(struct live_process *process)
+{
+    const struct run_header *header = &process->run.header;
+    if (!process->readable || !process->alive || (run_phase_is_end(header->phase) && header->end_ticks))
+        return;
+    process->now_ticks = ticks_now(process, realtime_now());
+    process->now_ns = live_between(process, header->begin_ticks, process->now_ticks);
+}
+
+static void file_time(struct live_file *file, uint64_t realtime_ns)
+{
+    struct live_process *process = &file->process;
+    const struct run_header *header = &process->run.header;
+    if (run_phase_is_end(header->phase) && header->end_ticks)
+        process->now_ticks = header->end_ticks;
+    else if (process->alive)
+        process->now_ticks = file->last_ticks = ticks_now(process, realtime_ns);
+    else if (header->end_ticks || header->end_realtime_ns)
+        process->now_ticks = header->end_ticks ? header->end_ticks : ticks_at(process, header->end_realtime_ns);
+    else
+        process->now_ticks = file->last_ticks ? file->last_ticks : ticks_last(&process->run);
+    process->now_ns = live_between(process, header->begin_ticks, process->now_ticks);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static void file_judge(struct live_file *file, const struct run_header *header)
+{
+    file->job = header->job;
+    file->clock = process_has_this_kernel(header);
+    bool held = file->holder && !process_is_here(header);
+    file->here = held || process_is_here(header);
+    file->alive = held ? process_is_at(header, file->holder) : process_life(header) != LIFE_GONE;
+    file->ended = !file->alive;
+    file->peeked = true;
+}
+
+/* Reads the header of one that is not open. */
+static void file_peek(struct live_file *file)
+{
+    struct run_header header;
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool whole = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                 memcmp(header.magic, RUN_MAGIC, sizeof header.magic) == 0 && header.byte_order == RUN_BYTE_ORDER &&
+                 header.phase >= RUN_STARTING;
+    if (fd >= 0)
+        close(fd);
+    file->alive = false;
+    if (!whole)
+        return;
+    header.boot[sizeof header.boot - 1] = header.program[sizeof header.program - 1] = '\0';
+    file_judge(file, &header);
+}
+
+/* Opens it, again if need be. What was found in one that has gone since stays good. */
+static void file_open(struct live_file *file)
+{
+    struct live_process *process = &file->process;
+    struct run_reader fresh;
+    if (run_reader_open_tables(&fresh, file->path) == 0 && !run_reader_is_torn(&fresh)) {
+        if (file->open)
+            run_reader_close(&process->run);
+        process->run = fresh;
+        process->problem[0] = '\0';
+        file->open = true;
+        return;
+    }
+    if (fresh.map)
+        run_reader_close(&fresh);
+    struct stat st;
+    bool same = stat(file->path, &st) == 0 && st.st_dev == file->keyed.key[0] && st.st_ino == file->keyed.key[1];
+    if (file->open && !same && !run_reader_is_torn(&process->run))
+        return;
+    snprintf(process->problem, sizeof process->problem, "%s",
+             fresh.error[0] ? fresh.error : "became shorter while it was read");
+    if (file->open)
+        run_reader_close(&process->run);
+    file->open = false;
+}
+
+static void file_look(struct live_file *file, uint64_t look, uint64_t realtime_ns)
+{
+    struct live_process *process = &file->process;
+    if (!file->open || !run_reader_refresh(&process->run))
+        file_open(file);
+    else if (process->run.slot_count <= LABELS_AT_ONCE || look % LABELS_EVERY == 0)
+        run_reader_relabel(&process->run);
+    process->path = file->path;
+    process->readable = file->open;
+    if (file->open)
+        file_judge(file, &process->run.header);
+    process->here = file->here;
+    process->clock = file->clock;
+    process->alive = file->alive;
+    process->now_ticks = process->now_ns = 0;
+    if (file->open)
+        file_time(file, realtime_ns);
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+/* NULL: no memory. */
+static struct live_seen *seen_of(struct live *live, uint64_t job)
+{
+    struct live_finder *finder = live->finder;
+    for (size_t i = 0; i < finder->seen_count; i++)
+        if (finder->seen[i].job == job)
+            return &finder->seen[i];
+    struct live_seen *list = reallocarray(finder->seen, finder->seen_count + 1, sizeof *list);
+    if (!list)
+        return NULL;
+    finder->seen = list;
+    list[finder->seen_count] = (struct live_seen){.job = job, .since = live->looks};
+    return &list[finder->seen_count++];
+}
+
+/* Which jobs are shown: those of which a process is alive here, or was a moment ago; of named paths all. */
+static int jobs_choose(struct live *live, struct keyed *const *files, uint64_t now_ns)
+{
+    struct live_finder *finder = live->finder;
+    for (size_t i = 0; i < finder->files.count; i++) {
+        struct live_file *file = (struct live_file *)(void *)files[i];
+        if (!file->open && (!file->ended || !file->peeked))
+            file_peek(file);
+        else if (file->open)
+            file_judge(file, &file->process.run.header);
+        bool shows = live->path_count || (file->alive && file->here);
+        struct live_seen *seen = shows ? seen_of(live, file->job) : NULL;
+        if (shows && !seen)
+            return -1;
+        if (shows)
+            seen->alive_ns = now_ns;
+    }
+    return 0;
+}
+
+static bool job_is_shown(const struct live *live, uint64_t job, uint64_t now_ns)
+{
+    const struct live_finder *finder = live->finder;
+    for (size_t i = 0; i < finder->seen_count; i++)
+        if (finder->seen[i].job == job)
+            return now_ns - finder->seen[i].alive_ns < LIVE_ENDED_NS;
+    return false;
+}
+
+static void seen_forget(struct live_finder *finder, uint64_t now_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < finder->seen_count; i++)
+        if (now_ns - finder->seen[i].alive_ns < LIVE_ENDED_NS)
+            finder->seen[kept++] = finder->seen[i];
+    finder->seen_count = kept;
+}
+
+static int process_order(const void *one, const void *other)
+{
+    const struct live_process *a = one, *b = other;
+    int32_t rank = run_rank(&a->run.header), other_rank = run_rank(&b->run.header);
+    if (rank != other_rank)
+        return rank < other_rank ? -1 : 1;
+    return (a->run.header.pid > b->run.header.pid) - (a->run.header.pid < b->run.header.pid);
+}
+
+static uint64_t job_begin(const struct live_job *job)
+{
+    uint64_t begin = UINT64_MAX;
+    for (size_t i = 0; i < job->count; i++)
+        if (job->processes[i].readable && job->processes[i].run.header.begin_realtime_ns < begin)
+            begin = job->processes[i].run.header.begin_realtime_ns;
+    return begin;
+}
+
+static int job_order(const void *one, const void *other)
+{
+    uint64_t a = job_begin(one), b = job_begin(other);
+    if (a != b)
+        return a < b ? -1 : 1;
+    const struct live_job *left = one, *right = other;
+    return (left->job > right->job) - (left->job < right->job);
+}
+
+static void jobs_release(struct live *live)
+{
+    for (size_t i = 0; i < live->job_count; i++)
+        free(live->jobs[i].processes);
+    free(live->jobs);
+    live->jobs = NULL;
+    live->job_count = 0;
+}
+
+/* For one more than `count`; doubles at the powers of two. */
+static void *array_grow(void *array, size_t count, size_t element)
+{
+    return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
+}
+
+/* The look at the file may just have told its job: MPI_Init has returned. */
+static int process_add(struct live *live, const struct live_file *file, uint64_t now_ns)
+{
+    struct live_seen *seen = seen_of(live, file->job);
+    size_t i = 0;
+    while (i < live->job_count && live->jobs[i].job != file->job)
+        i++;
+    if (!seen)
+        return -1;
+    if (!seen->alive_ns)
+        seen->alive_ns = now_ns;
+    if (i == live->job_count) {
+        struct live_job *jobs = array_grow(live->jobs, live->job_count, sizeof *jobs);
+        if (!jobs)
+            return -1;
+        live->jobs = jobs;
+        jobs[live->job_count++] = (struct live_job){.job = file->job, .since = seen->since};
+    }
+    struct live_job *job = &live->jobs[i];
+    struct live_process *list = array_grow(job->processes, job->count, sizeof *list);
+    if (!list)
+        return -1;
+    job->processes = list;
+    list[job->count++] = file->process;
+    job->alive = job->alive || file->alive;
+    if (file->open && run_size(&file->process.run.header) > job->world_size)
+        job->world_size = run_size(&file->process.run.header);
+    return 0;
+}
+
+static int jobs_make(struct live *live, struct keyed *const *files, size_t count, uint64_t now_ns)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct live_file *file = (struct live_file *)(void *)files[i];
+        uint64_t before = file->job;
+        bool starting = !before && !file->alive && !live->path_count; /* it died in MPI_Init, some time */
+        file->wanted = job_is_shown(live, file->job, now_ns) && !starting;
+        if (file->wanted)
+            file_look(file, live->looks, live->realtime_ns);
+        else if (file->open) {
+            run_reader_close(&file->process.run);
+            file->open = false;
+        }
+        if (file->wanted && process_add(live, file, now_ns) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < live->job_count; i++)
+        qsort(live->jobs[i].processes, live->jobs[i].count, sizeof *live->jobs[i].processes, process_order);
+    if (live->job_count)
+        qsort(live->jobs, live->job_count, sizeof *live->jobs, job_order);
+    return 0;
+}
+
+/* ---- a look ------------------------------------------------------------------------------------------------------ */
+
+int live_open(struct live *live, const char *const *paths, size_t count)
+{
+    compact_enable();
+    clock_open();
+    run_reader_guard();
+    *live = (struct live){0};
+    live->finder = calloc(1, sizeof *live->finder);
+    live->paths = calloc(count + 1, sizeof *live->paths);
+    bool good = live->finder && live->paths;
+    for (size_t i = 0; good && i < count; i++)
+        good = (live->paths[live->path_count++] = strdup(paths[i])) != NULL;
+    if (!good)
+        live_close(live);
+    return good ? 0 : -1;
+}
+
+/* The output directory is not made before the job ends. */
+static bool live_has_spool(const char *path)
+{
+    struct spool_list spools;
+    bool found = spools_find(&spools, path) == 0 && spools.count > 0;
+    spools_release(&spools);
+    return found;
+}
+
+/* Of several, one may be misspelt. Later it may have gone, with the job that it was of. */
+static int missing_tell(const struct live *live, char error[512])
+{
+    struct stat st;
+    for (size_t i = 0; live->looks == 1 && i < live->path_count; i++)
+        if (stat(live->paths[i], &st) != 0 && !live_has_spool(live->paths[i])) {
+            snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", live->paths[i],
+                     strerror(errno));
+            return -1;
+        }
+    return 0;
+}
+
+/* Why there is nothing to see. */
+static int nothing_tell(const struct live *live, char error[512])
+{
+    struct stat st;
+    const char *path = live->paths[0];
+    if (stat(path, &st) != 0)
+        snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", path, strerror(errno));
+    else if (S_ISDIR(st.st_mode) && run_dir_count(path) > 0)
+        snprintf(error, 512, "the job in %.300s has ended and has left its summary alone; mpit-dump shows that", path);
+    else if (S_ISDIR(st.st_mode))
+        snprintf(error, 512, "there is no run file (*" RUN_FILE_SUFFIX ") in %.300s", path);
+    else
+        snprintf(error, 512, "%.300s is no run file", path);
+    return -1;
+}
+
+int live_look(struct live *live, char error[512])
+{
+    struct live_finder *finder = live->finder;
+    error[0] = '\0';
+    jobs_release(live);
+    live->looks++;
+    live->realtime_ns = realtime_now();
+    uint64_t now_ns = live_monotonic_ns();
+    int result = live_find(finder, live->paths, live->path_count);
+    size_t count = finder->files.count;
+    struct keyed **files = result == 0 && count ? keytable_sorted(&finder->files) : NULL;
+    if (result == 0 && count)
+        result = !files ? -1 : jobs_choose(live, files, now_ns) != 0 ? -1 : jobs_make(live, files, count, now_ns);
+    free(files);
+    seen_forget(finder, now_ns);
+    if (result != 0)
+        snprintf(error, 512, "no memory");
+    else if (live->path_count && !live->job_count)
+        result = nothing_tell(live, error);
+    else
+        result = missing_tell(live, error);
+    return result;
+}
+
+void live_close(struct live *live)
+{
+    jobs_release(live);
+    if (live->finder)
+        live_finder_release(live->finder);
+    for (size_t i = 0; i < live->path_count; i++)
+        free(live->paths[i]);
+    free(live->paths);
+    *live = (struct live){0};
+}
+
+void live_of_all_users(struct live *live)
+{
+    live->finder->all_users = true;
+}
+
+bool live_is_whole(const struct live_process *process)
+{
+    return process->readable && !run_reader_is_torn(&process->run);
+}

@@ -1,0 +1,29 @@
+/*
+ * Calls inside of calls. A thread's events stand in the order in which calls returned; who shows them wants a call
+ * before those that were made from inside of it.
+ *
+ *   call_stream ──> nest_push ... ──> nest_write     enter, enter, leave, leave: when the outermost call has returned
+ */
+#ifndef MPIT_TOOLS_NEST_H
+#define MPIT_TOOLS_NEST_H
+
+#include "definitions/otf2_calls.h"
+
+/* Calls inside one call that never returns: more than this are written before it, and not inside of it. */
+enum { NEST_MAX = 1 << 16 };
+
+/* Calls of a thread that have returned, and whose outermost call has not. */
+struct nest {
+    struct traced_call *calls;
+    size_t count, capacity;
+    size_t *open; /* while it is written: indexes of the calls that are entered */
+};
+
+/* Takes the call over, and gives back an array of parts to use again. Returns 0, or -1 without memory. */
+int nest_push(struct nest *nest, struct traced_call *call);
+/* Hands out all calls, and forgets them. */
+void nest_write(struct nest *nest, void *data, void (*enter)(void *data, const struct traced_call *call),
+                void (*leave)(void *data, const struct traced_call *call));
+void nest_release(struct nest *nest);
+
+#endif

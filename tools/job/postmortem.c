@@ -1,0 +1,358 @@
+#define _GNU_SOURCE
+#include "job/postmortem.h"
+
+#include "calls.h"
+#include "format/label.h"
+#include "collect/processlife.h"
+#include "base/units.h"
+#include "job/ward.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000, WAIT_STEP_MOST_MS = 500 };
+
+/* Each waits for the same ranks in the same way. */
+static bool waits_are_same(const struct waits *one, const struct waits *other)
+{
+    bool same = one->count == other->count && one->anybody == other->anybody && one->requests == other->requests &&
+                one->collective == other->collective;
+    for (size_t i = 0; same && i < one->count; i++) {
+        same = false;
+        for (size_t k = 0; !same && k < other->count; k++)
+            same = one->list[i].rank == other->list[k].rank && one->list[i].kind == other->list[k].kind;
+    }
+    return same;
+}
+
+static bool state_is_same(const struct patient *one, const struct patient *other)
+{
+    const struct comm_record *a = patient_comm(one), *b = patient_comm(other);
+    bool comms = a == b || (a && b && strcmp(a->name, b->name) == 0);
+    return comms && one->state.call == other->state.call && one->file->header.phase == other->file->header.phase &&
+           one->alive == other->alive && one->unseen == other->unseen &&
+           (one->state.call != CALL_NONE || one->last == other->last ||
+            (one->last && other->last && strcmp(one->last, other->last) == 0));
+}
+
+/* ---- as text -------------------------------------------------------------------------------------------------------
+ */
+
+static const char *ending(const struct patient *patient)
+{
+    if (patient->unseen)
+        return patient->alive
+                   ? "runs still, as far as its file tells"
+                   : "crashed, was killed, or ended by _exit(), or runs still where it cannot be seen from here";
+    if (patient->alive)
+        return "runs still";
+    switch (patient->file->header.phase) {
+    case RUN_ABORTED:
+        return "called MPI_Abort";
+    case RUN_CLOSED:
+        return "had closed the last session, and was killed or ended by _exit()";
+    case RUN_EXITED:
+        return "ended by exit() or the end of main";
+    default:
+        return "crashed, was killed, or ended by _exit()";
+    }
+}
+
+/* Where nobody saw a death, the job's last sign of life is all that is known of its time, and that of others nothing.
+ */
+static void spent_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
+{
+    char time[UNIT_TEXT_BYTES];
+    int64_t longest = -1;
+    bool seen = true, others = false;
+    for (size_t i = 0; i < ward->count; i++)
+        others = others || ward->patients[i].alive;
+    for (size_t i = 0; i < count; i++) {
+        int64_t spent = patient_end(ward, group[i]) - group[i]->since_ns;
+        seen = seen && (group[i]->alive || group[i]->end_ns >= 0);
+        if (group[i]->since_ns >= 0 && spent > longest)
+            longest = spent;
+    }
+    if (longest < 0)
+        return;
+    if (seen)
+        fprintf(out, ", for %s", text_of_ns(time, (uint64_t)longest));
+    else if (others || longest == 0)
+        fputs(", until it died, which nobody saw", out);
+    else
+        fprintf(out, ", for %s at least, until it died, which nobody saw", text_of_ns(time, (uint64_t)longest));
+}
+
+static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
+{
+    const struct patient *first = group[0];
+    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES];
+    int32_t *list = calloc(count, sizeof *list);
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = run_rank(&group[i]->file->header);
+    ranks_text(ranks, list, list ? count : 0);
+    free(list);
+    fprintf(out, "             %s: ", ranks);
+    const struct comm_record *comm = patient_comm(first);
+    if (first->state.call != CALL_NONE)
+        fprintf(out, "in %s%s%s", first->call, comm ? " on " : "",
+                comm ? comm_title(title, comm->name, comm->label) : "");
+    else if (first->last)
+        fprintf(out, "outside MPI, after %s", first->last);
+    else
+        fprintf(out, "outside MPI");
+    if (first->state.call != CALL_NONE)
+        waits_print(group, count, out);
+    spent_print(ward, group, count, out);
+    fprintf(out, "; %s\n", ending(first));
+}
+
+enum { DEAD_LINES_MOST = 8 };
+
+/* Who waits for ranks that are dead: that is what keeps them, whatever those were in when they died. */
+static void dead_print(const struct ward *ward, FILE *out)
+{
+    int32_t *ranks = calloc(ward->count + 1, sizeof *ranks);
+    size_t lines = 0;
+    for (size_t i = 0; ranks && i < ward->count && lines < DEAD_LINES_MOST; i++) {
+        const struct patient *dead = &ward->patients[i];
+        size_t count = 0;
+        bool first = i == 0 || ward->patients[i - 1].file != dead->file; /* of its rank's threads */
+        for (size_t k = 0; first && k < ward->count; k++)
+            if (patient_waits_for_dead(ward, &ward->patients[k], dead))
+                ranks[count++] = run_rank(&ward->patients[k].file->header);
+        char text[RANKS_TEXT_BYTES];
+        if (!count)
+            continue;
+        ranks_text(text, ranks, count);
+        fprintf(out, "             %s wait%s for rank %" PRId32 ", which had died before\n", text,
+                text[4] == 's' ? "" : "s", run_rank(&dead->file->header));
+        lines++;
+    }
+    free(ranks);
+}
+
+/* MPI_Init returns nowhere before all have called it: who left no run file may be what the others are in there for. */
+static void absent_print(const struct ward *ward, FILE *out)
+{
+    char ranks[MISSING_TEXT_BYTES];
+    bool starting = false;
+    for (size_t i = 0; i < ward->count && !starting; i++)
+        starting = ward->patients[i].file->header.world_size == 0;
+    if (starting && run_job_ranks_missing(ward->job, ranks))
+        fprintf(out, "             rank%s %s: no run file; did not call MPI_Init, or nothing could be recorded there\n",
+                strpbrk(ranks, ",-") ? "s" : "", ranks);
+}
+
+/* Ranks that wait for each other. */
+static void ward_circle_print(const struct ward *ward, FILE *out)
+{
+    int32_t *ranks;
+    bool sure;
+    size_t count = waits_circle(ward, &ranks, &sure);
+    if (!count)
+        return;
+    fputs("             ", out);
+    circle_print(ranks, count, sure, out);
+    fputc('\n', out);
+    free(ranks);
+}
+
+/* Ranks that do the same share a line. In a small job each has its own where they wait for different ones. */
+static void groups_print(struct ward *ward, size_t most, FILE *out)
+{
+    enum { LINES_EACH = 8 };
+    const struct patient **group = calloc(ward->count + 1, sizeof *group);
+    size_t lines = 0, left = 0;
+    for (size_t i = 0; group && i < ward->count; i++) {
+        if (ward->patients[i].shown)
+            continue;
+        size_t count = 0;
+        for (size_t k = i; k < ward->count; k++)
+            if (!ward->patients[k].shown && state_is_same(&ward->patients[i], &ward->patients[k]) &&
+                (ward->count > LINES_EACH || waits_are_same(&ward->patients[i].waits, &ward->patients[k].waits))) {
+                ward->patients[k].shown = true;
+                group[count++] = &ward->patients[k];
+            }
+        if (lines++ < most)
+            group_print(ward, group, count, out);
+        else
+            left += count;
+    }
+    if (left)
+        fprintf(out, "             and %zu more\n", left);
+    free(group);
+}
+
+static void others_hide(struct ward *ward, const struct selection *selection)
+{
+    for (size_t i = 0; i < ward->count; i++)
+        if (!selection_has_rank(selection, run_rank(&ward->patients[i].file->header)))
+            ward->patients[i].shown = true;
+}
+
+size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out)
+{
+    struct ward ward;
+    if (job->file_count == 0)
+        return 0;
+    if (ward_open(&ward, job, false) != 0)
+        errx(1, "no memory");
+    bool all_run = true;
+    for (size_t i = 0; i < ward.count; i++)
+        all_run = all_run && ward.patients[i].alive;
+    if (ward.processes) {
+        int32_t of = run_job_size(job) > 0 ? run_job_size(job) : (int32_t)job->file_count;
+        if (ward.count && all_run)
+            fprintf(out, "\n  %zu of %" PRId32 " process%s run%s still:\n", ward.processes, of, of == 1 ? "" : "es",
+                    ward.processes == 1 ? "s" : "");
+        else
+            fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes, of,
+                    of == 1 ? "" : "es", ward.processes == 1 ? "its" : "their");
+        if (selection)
+            others_hide(&ward, selection);
+        groups_print(&ward, most, out);
+        if (!selection)
+            absent_print(&ward, out);
+        dead_print(&ward, out);
+        ward_circle_print(&ward, out);
+    }
+    size_t processes = ward.processes;
+    ward_release(&ward);
+    return processes;
+}
+
+/* ---- when the command has ended ------------------------------------------------------------------------------------
+ */
+
+/* Opens a run file whose process has not come to its end. -1: it is none such. */
+static int unfinalized_open(const char *path, struct run_header *header)
+{
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    bool good = fd >= 0 && pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+                memcmp(header->magic, RUN_MAGIC, sizeof header->magic) == 0 && header->version == RUN_VERSION &&
+                header->byte_order == RUN_BYTE_ORDER && header->phase != RUN_FINALIZED;
+    header->boot[sizeof header->boot - 1] = header->program[sizeof header->program - 1] = '\0';
+    if (good || fd < 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The same, of one whose death is not written in it either. */
+static int unended_open(const char *path, struct run_header *header)
+{
+    int fd = unfinalized_open(path, header);
+    if (fd < 0 || !header->end_realtime_ns)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* True: the process is there still. If not, its end is written. */
+static bool end_write(const char *path, uint64_t realtime_ns)
+{
+    struct run_header header;
+    int fd = unended_open(path, &header);
+    if (fd < 0)
+        return false;
+    bool alive = process_lives(&header);
+    /* what cannot be written stays unknown */
+    if (!alive && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
+        alive = false;
+    close(fd);
+    return alive;
+}
+
+pid_t postmortem_process(const char *path)
+{
+    struct run_header header;
+    int fd = unended_open(path, &header);
+    if (fd < 0)
+        return 0;
+    close(fd);
+    return process_lives(&header) ? (pid_t)header.pid : 0;
+}
+
+void postmortem_end(const char *path)
+{
+    end_write(path, realtime_now());
+}
+
+static bool name_is_run_file(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
+}
+
+struct unfinalized {
+    size_t here, unseen, gone; /* whether they live */
+};
+
+static struct unfinalized unfinalized_count(const char *directory)
+{
+    struct unfinalized count = {0};
+    DIR *stream = opendir(directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        char path[PATH_MAX];
+        struct run_header header;
+        snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
+        int fd = name_is_run_file(entry->d_name) ? unfinalized_open(path, &header) : -1;
+        if (fd < 0)
+            continue;
+        close(fd);
+        enum process_life life = process_life(&header);
+        count.here += life == LIFE_HERE;
+        count.unseen += life == LIFE_UNSEEN;
+        count.gone += life == LIFE_GONE;
+    }
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+void postmortem_await(const char *directory)
+{
+    for (int waited = 0, step = WAIT_STEP_MS;; waited += step) {
+        struct unfinalized count = unfinalized_count(directory);
+        if (count.gone || (!count.here && (!count.unseen || waited >= WAIT_UNSEEN_MS)))
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = step * 1000000L}, NULL);
+        step = step < WAIT_STEP_MOST_MS ? 2 * step : step; /* it looks into all files each time */
+    }
+}
+
+void postmortem_seen(const char *directory)
+{
+    uint64_t ns = realtime_now();
+    for (int waited = 0;; waited += WAIT_STEP_MS) {
+        int alive = 0;
+        DIR *stream = opendir(directory);
+        for (struct dirent *entry; stream && (entry = readdir(stream));) {
+            char path[PATH_MAX];
+            snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
+            if (name_is_run_file(entry->d_name))
+                alive += end_write(path, ns);
+            else if (strstr(entry->d_name, SUMMARY_SUFFIX ".part") && waited >= WAIT_MS)
+                unlink(path);
+        }
+        if (stream)
+            closedir(stream);
+        if (waited >= WAIT_MS)
+            return;
+        if (!alive)
+            waited = WAIT_MS - WAIT_STEP_MS;
+        else
+            nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_MS * 1000000L}, NULL);
+    }
+}

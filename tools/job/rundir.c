@@ -1,0 +1,600 @@
+#define _GNU_SOURCE
+#include "job/rundir.h"
+
+#include "format/compact.h"
+#include "format/label.h"
+#include "collect/resultfile.h"
+#include "format/sealed.h"
+#include "collect/spools.h"
+#include "base/username.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
+enum { SUMMARY_BYTES_MAX = 64 << 20 };
+
+/* For one more than `count`; doubles at the powers of two. */
+static void *array_grow(void *array, size_t count, size_t element)
+{
+    if (count & (count - 1))
+        return array;
+    void *longer = reallocarray(array, count ? 2 * count : 1, element);
+    if (!longer)
+        err(1, "no memory");
+    return longer;
+}
+
+__attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *dir, const char *format, ...)
+{
+    va_list args;
+    dir->problems = array_grow(dir->problems, dir->problem_count, sizeof *dir->problems);
+    va_start(args, format);
+    if (vasprintf(&dir->problems[dir->problem_count], format, args) < 0)
+        err(1, "no memory");
+    va_end(args);
+    text_tidy(dir->problems[dir->problem_count], strlen(dir->problems[dir->problem_count]) + 1); /* a file's name */
+    dir->problem_count++;
+}
+
+bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES])
+{
+    text[0] = '\0';
+    return job->summary && summary_missing(job->summary, text);
+}
+
+int32_t run_job_size(const struct run_job *job)
+{
+    int32_t size = job->stored ? (int32_t)job->stored->world_size : 0;
+    for (size_t i = 0; i < job->file_count; i++)
+        if (run_size(&job->files[i].header) > size)
+            size = run_size(&job->files[i].header);
+    return size;
+}
+
+/* Its processes came as far as MPI_Init, and none of them out of there: one that is missing may not have got to it. */
+static bool all_are_starting(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.world_size > 0)
+            return false;
+    return !job->stored;
+}
+
+/* Who of a job left nothing. */
+static void job_note(struct run_dir *dir, const struct run_job *job)
+{
+    char ranks[MISSING_TEXT_BYTES], text[MISSING_TEXT_BYTES + 16], hosts[256] = "";
+    if (!run_job_ranks_missing(job, ranks))
+        return;
+    bool several = strpbrk(ranks, ",-") != NULL;
+    snprintf(text, sizeof text, several ? "s %s are" : " %s is", ranks);
+    summary_hosts(job->summary, hosts, sizeof hosts);
+    dir->notes = array_grow(dir->notes, dir->note_count, sizeof *dir->notes);
+    if (asprintf(&dir->notes[dir->note_count],
+                 "%s has %zu of the %" PRId32
+                 " processes of a job: rank%s missing%s (those there are from %s%s. It ran "
+                 "without mpit (another LD_PRELOAD, MPIT_DISABLE), or on another host: there mpit has to be installed, "
+                 "and mpit-collect %s has to run",
+                 dir->path, job->summary->row_count, run_job_size(job), text,
+                 dir->problem_count ? ", or could not be read" : "", hosts,
+                 !all_are_starting(job) ? ")"
+                 : several              ? ", and none came out of MPI_Init): they may not have called MPI_Init"
+                                        : ", and none came out of MPI_Init): it may not have called MPI_Init",
+                 dir->path) < 0)
+        err(1, "no memory");
+    dir->note_count++;
+}
+
+static bool name_ends(const char *name, const char *suffix)
+{
+    size_t bytes = strlen(name), tail = strlen(suffix);
+    return bytes > tail && strcmp(name + bytes - tail, suffix) == 0;
+}
+
+bool run_dir_owns(const char *name)
+{
+    return name_ends(name, RUN_FILE_SUFFIX) || name_ends(name, SUMMARY_SUFFIX);
+}
+
+long run_dir_count(const char *path)
+{
+    DIR *stream = opendir(path);
+    if (!stream)
+        return -1;
+    long count = 0;
+    for (struct dirent *entry; (entry = readdir(stream));)
+        count += run_dir_owns(entry->d_name);
+    closedir(stream);
+    return count;
+}
+
+/* An entry of dir->numbers: which place a job's number has. */
+struct job_place {
+    uint64_t job;
+    size_t place;
+};
+
+static int job_place_order(const void *one, const void *other)
+{
+    const struct job_place *a = one, *b = other;
+    return (a->job > b->job) - (a->job < b->job);
+}
+
+static struct run_job *job_of(struct run_dir *dir, uint64_t number)
+{
+    struct job_place *wanted = malloc(sizeof *wanted), **found = NULL;
+    if (wanted) {
+        *wanted = (struct job_place){number, dir->job_count};
+        found = tsearch(wanted, &dir->numbers, job_place_order);
+    }
+    if (!found)
+        err(1, "no memory");
+    if (*found != wanted) {
+        free(wanted);
+        return &dir->jobs[(*found)->place];
+    }
+    dir->jobs = array_grow(dir->jobs, dir->job_count, sizeof *dir->jobs);
+    dir->jobs[dir->job_count] = (struct run_job){.job = number};
+    return &dir->jobs[dir->job_count++];
+}
+
+static bool any_owner;
+
+void run_dir_any_owner(void)
+{
+    any_owner = true;
+}
+
+/* Whether the file of that owner is taken; if not, that is a problem. */
+static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
+{
+    char user[USER_BYTES];
+    if (any_owner || dir->named || owner == dir->owner || owner == geteuid() || owner == 0)
+        return true;
+    user_name(user, owner);
+    if (dir->foreign++ == 0)
+        problem_add(dir,
+                    "%s is left out: it belongs to user %s, and not to the owner of the directory; mpit-dump takes it "
+                    "with --any-owner",
+                    path, user);
+    return false;
+}
+
+static void run_file_add(struct run_dir *dir, const char *path)
+{
+    struct run_reader reader;
+    bool opened = run_reader_open(&reader, path) == 0;
+    if (!opened && access(path, F_OK) != 0 && errno == ENOENT) {
+        dir->vanished = true; /* it was collected since it was found */
+        return;
+    }
+    if (!opened) {
+        problem_add(dir, "%s %s", path, reader.error);
+        return;
+    }
+    if (!owner_check(dir, path, run_reader_owner(&reader))) {
+        run_reader_close(&reader);
+        return;
+    }
+    if (reader.header.collected) { /* a result in the directory has its figures, or is about to */
+        dir->passing++;
+        run_reader_close(&reader);
+        return;
+    }
+    run_reader_rest(&reader);
+    struct run_job *job = job_of(dir, reader.header.job);
+    job->files = array_grow(job->files, job->file_count, sizeof *job->files);
+    job->files[job->file_count++] = reader;
+}
+
+static int rank_order(const void *one, const void *other)
+{
+    const struct run_header *a = &((const struct run_reader *)one)->header;
+    const struct run_header *b = &((const struct run_reader *)other)->header;
+    if (a->world_rank != b->world_rank)
+        return a->world_rank < b->world_rank ? -1 : 1;
+    if (run_rank(a) != run_rank(b))
+        return run_rank(a) < run_rank(b) ? -1 : 1;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* `owner` is set where the file could be opened. */
+static void *file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st = {0};
+    void *data = NULL;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        snprintf(error, 128, "cannot be opened: %s", strerror(errno));
+    else if (!S_ISREG(st.st_mode) || st.st_size > SUMMARY_BYTES_MAX)
+        snprintf(error, 128, "is no summary");
+    else if (!(data = malloc((size_t)st.st_size + 1)))
+        snprintf(error, 128, "cannot be read: no memory");
+    *bytes = 0;
+    if (fd >= 0)
+        *owner = st.st_uid;
+    while (data && *bytes < (size_t)st.st_size) {
+        ssize_t got = read(fd, (char *)data + *bytes, (size_t)st.st_size - *bytes);
+        if (got <= 0) {
+            snprintf(error, 128, "cannot be read: %s", got < 0 ? strerror(errno) : "it became shorter");
+            free(data);
+            data = NULL;
+        } else {
+            *bytes += (size_t)got;
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    return data;
+}
+
+/* Takes `part` in, which is the callee's from then on. NULL is nothing. */
+static struct summary *summary_join(struct summary *whole, struct summary *part)
+{
+    if (!whole || !part)
+        return whole ? whole : part;
+    if (summary_merge(whole, part) != 0)
+        err(1, "no memory");
+    summary_release(part);
+    free(part);
+    return whole;
+}
+
+/* Summaries of older versions are neither compressed nor sealed. */
+static int summary_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+{
+    size_t bytes;
+    void *data = file_read(path, &bytes, owner, error);
+    if (data && sealed_is(data, bytes)) {
+        void *file = data;
+        data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
+        free(file);
+    }
+    int result = data ? summary_unpack(summary, data, bytes, error) : -1;
+    free(data);
+    return result;
+}
+
+/* A job may have several: one of each node. */
+static void summary_add(struct run_dir *dir, const char *path)
+{
+    char error[128];
+    uid_t owner = dir->owner;
+    struct summary *summary = calloc(1, sizeof *summary);
+    if (!summary)
+        err(1, "no memory");
+    int result = summary_read(summary, path, &owner, error);
+    bool taken = owner_check(dir, path, owner);
+    if (result != 0 || !taken) {
+        if (taken)
+            problem_add(dir, "%s %s", path, error);
+        if (result == 0)
+            summary_release(summary);
+        free(summary);
+        return;
+    }
+    struct run_job *job = job_of(dir, summary->job);
+    job->stored = summary_join(job->stored, summary);
+    job->parts = array_grow(job->parts, job->part_count, sizeof *job->parts);
+    if (!(job->parts[job->part_count++] = strdup(path)))
+        err(1, "no memory");
+}
+
+int run_job_unite(struct run_job *job)
+{
+    char path[PATH_MAX], *slash = job->part_count > 1 ? strrchr(job->parts[0], '/') : NULL;
+    size_t bytes, file_bytes;
+    if (!slash)
+        return 0;
+    void *flat = summary_pack(job->stored, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
+    char *directory = strndup(job->parts[0], (size_t)(slash - job->parts[0]));
+    int stem = (int)(strlen(slash + 1) - strlen(SUMMARY_SUFFIX));
+    int result =
+        file && directory ? result_write(directory, slash + 1, stem, SUMMARY_SUFFIX, file, file_bytes, path) : -1;
+    if (result == 0 && (result = results_show(path)) == 0)
+        result = results_sync(path);
+    if (result != 0)
+        results_drop();
+    for (size_t i = 0; result == 0 && i < job->part_count; i++)
+        unlink(job->parts[i]);
+    free(directory);
+    free(file);
+    free(flat);
+    return result;
+}
+
+static void file_add(struct run_dir *dir, const char *path)
+{
+    if (name_ends(path, SUMMARY_SUFFIX))
+        summary_add(dir, path);
+    else
+        run_file_add(dir, path);
+}
+
+bool run_job_has_trace(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.traced)
+            return true;
+    return false;
+}
+
+bool run_job_converts(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.world_rank >= 0)
+            return run_job_has_trace(job);
+    return false;
+}
+
+size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[512])
+{
+    size_t traced = 0, converted = 0;
+    for (size_t i = 0; i < dir->job_count; i++) {
+        traced += run_job_has_trace(&dir->jobs[i]);
+        converted += run_job_converts(&dir->jobs[i]);
+    }
+    if (traced)
+        snprintf(error, 512, "none of the processes got through MPI_Init: there is nothing to convert");
+    else
+        snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
+    *left_out = traced - converted;
+    return converted;
+}
+
+bool run_job_is_complete(const struct run_job *job)
+{
+    return job->file_count > 0 && job->files[0].header.world_size > 0 &&
+           job->file_count == (size_t)job->files[0].header.world_size;
+}
+
+void run_job_file_reject(const struct run_job *job, size_t i, const char *reason)
+{
+    const struct run_header *header = &job->files[i].header;
+    char host[sizeof header->host];
+    label_clean(host, sizeof host, header->host, sizeof header->host);
+    errx(1, "the run file of rank %" PRId32 " (process %" PRIu32 " on %s) %s", header->world_rank, header->pid, host,
+         reason);
+}
+
+const struct run_reader *run_job_file(const struct run_job *job, size_t i)
+{
+    char reason[128];
+    if (run_reader_wake(&job->files[i], reason) != 0)
+        run_job_file_reject(job, i, reason);
+    return &job->files[i];
+}
+
+const struct run_reader *run_job_tallies(const struct run_job *job, size_t i)
+{
+    return job->part ? job->part->take(job->part, i) : run_job_file(job, i);
+}
+
+void run_job_tallies_rest(const struct run_job *job, size_t i)
+{
+    if (job->part)
+        job->part->give_back(job->part, i);
+    run_reader_rest(&job->files[i]);
+}
+
+/*
+ * Merged along a binomial tree: sums[k] is of 2^k files. So a line of the
+ * summary is copied log2(files) times, and not once for each file behind it.
+ */
+static struct summary *files_summary(const struct run_job *job)
+{
+    struct summary *sums[8 * sizeof(size_t)] = {NULL}, *whole = NULL;
+    for (size_t i = 0; i < job->file_count; i++) {
+        const struct run_reader *file = run_job_tallies(job, i);
+        if (!file)
+            continue;
+        struct summary *sum = calloc(1, sizeof *sum);
+        if (!sum || summary_of_run(sum, file) != 0)
+            err(1, "no memory");
+        run_job_tallies_rest(job, i);
+        size_t k = 0;
+        for (; sums[k]; k++) {
+            sum = summary_join(sums[k], sum);
+            sums[k] = NULL;
+        }
+        sums[k] = sum;
+    }
+    for (size_t k = 0; k < sizeof sums / sizeof *sums; k++)
+        whole = summary_join(sums[k], whole);
+    return whole;
+}
+
+/* The processes that are in summaries, and those that left files: each is in one of both. */
+static void job_summarize(struct run_job *job)
+{
+    if (job->file_count > 1)
+        qsort(job->files, job->file_count, sizeof *job->files, rank_order);
+    job->from_files = job->file_count > 0 && !job->stored;
+    job->summary = job->stored;
+    if (!job->file_count)
+        return;
+    job->summary = files_summary(job);
+    if (job->stored && job->summary && summary_merge(job->summary, job->stored) != 0)
+        err(1, "no memory");
+}
+
+static void summary_drop(struct run_job *job)
+{
+    if (job->summary && job->summary != job->stored) {
+        summary_release(job->summary);
+        free(job->summary);
+    }
+    job->summary = NULL;
+}
+
+/* Where none of its processes has anything of the part: the job, and zeros. */
+static struct summary *nobody_summary(const struct run_job *job)
+{
+    struct summary *nobody = calloc(1, sizeof *nobody);
+    if (!nobody)
+        err(1, "no memory");
+    if (!job->summary)
+        return nobody;
+    nobody->job = job->job;
+    nobody->world_size = job->summary->world_size;
+    nobody->spawned = job->summary->spawned;
+    nobody->parent_job = job->summary->parent_job;
+    nobody->sampling = 1;
+    memcpy(nobody->program, job->summary->program, sizeof nobody->program);
+    memcpy(nobody->mpi, job->summary->mpi, sizeof nobody->mpi);
+    return nobody;
+}
+
+void run_job_summarize(struct run_job *job)
+{
+    struct summary *part = files_summary(job);
+    if (!part)
+        part = nobody_summary(job);
+    summary_drop(job);
+    job->summary = part;
+    job->from_files = true;
+}
+
+static int entry_order(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name); /* of a host by the processes' numbers: jobs mostly as they began */
+}
+
+static int entry_wanted(const struct dirent *entry)
+{
+    return run_dir_owns(entry->d_name);
+}
+
+/* Returns how many files of mpit's are in it, or -1 with errno. */
+static int files_add(struct run_dir *dir, const char *path)
+{
+    struct dirent **entries;
+    int count = scandir(path, &entries, entry_wanted, entry_order);
+    if (count < 0)
+        return -1;
+    for (int i = 0; i < count; i++) {
+        char *file;
+        if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
+            err(1, "no memory");
+        file_add(dir, file);
+        free(file);
+        free(entries[i]);
+    }
+    free(entries);
+    return count;
+}
+
+/* What is in the directory, and what lies in the spools of this node for it and was not collected yet. */
+static int directory_read(struct run_dir *dir, const char *path, char error[512])
+{
+    struct spool_list spools;
+    int count = files_add(dir, path), problem = count < 0 ? errno : 0;
+    if (spools_find(&spools, path) != 0)
+        err(1, "no memory");
+    for (size_t i = 0; i < spools.count; i++) {
+        int more = files_add(dir, spools.list[i].path);
+        problem = more > 0 ? 0 : problem;
+        count = more > 0 ? (count > 0 ? count : 0) + more : count;
+    }
+    spools_release(&spools);
+    if (problem) {
+        snprintf(error, 512, problem == ENOENT ? "there is no %.300s" : "%.300s cannot be read: %s", path,
+                 strerror(problem));
+        return -1;
+    }
+    if (dir->foreign > 1)
+        problem_add(dir, "%s: %zu more files are left out, which belong to other users", path, dir->foreign - 1);
+    if (count == 0) {
+        snprintf(error, 512,
+                 "%.300s is no run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file in it",
+                 path);
+        return -1;
+    }
+    return 0;
+}
+
+/* All files, not yet put together. */
+static int contents_read(struct run_dir *dir, const char *path, char error[512])
+{
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    *dir = (struct run_dir){0};
+    error[0] = '\0';
+    if (!(dir->path = strdup(path)))
+        err(1, "no memory");
+    dir->named = exists && !S_ISDIR(st.st_mode);
+    dir->owner = exists ? st.st_uid : geteuid(); /* it is made when the job ends */
+    if (!dir->named)
+        return directory_read(dir, path, error);
+    file_add(dir, path);
+    return 0;
+}
+
+int run_dir_open(struct run_dir *dir, const char *path, char error[512])
+{
+    enum { TRIES = 5 };
+    int result = -1;
+    compact_enable();
+    for (int i = 0; i < TRIES; i++) { /* results may come from the spool while both are read */
+        long before = run_dir_count(path);
+        if (i)
+            run_dir_close(dir);
+        result = contents_read(dir, path, error);
+        bool missed = dir->vanished || (dir->passing && !dir->job_count);
+        if (dir->named || (before == run_dir_count(path) && !missed))
+            break;
+        if (missed)
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    if (result != 0)
+        return -1;
+    for (size_t i = 0; i < dir->job_count; i++)
+        job_summarize(&dir->jobs[i]);
+    for (size_t i = 0; !dir->named && i < dir->job_count; i++)
+        job_note(dir, &dir->jobs[i]);
+    if (dir->job_count == 0) {
+        snprintf(error, 512, "nothing in %.300s can be read", path);
+        return -1;
+    }
+    return 0;
+}
+
+void run_dir_close(struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        struct run_job *job = &dir->jobs[i];
+        for (size_t k = 0; k < job->file_count; k++)
+            run_reader_close(&job->files[k]);
+        free(job->files);
+        for (size_t k = 0; k < job->part_count; k++)
+            free(job->parts[k]);
+        free(job->parts);
+        summary_drop(job);
+        if (job->stored) {
+            summary_release(job->stored);
+            free(job->stored);
+        }
+    }
+    for (size_t i = 0; i < dir->problem_count; i++)
+        free(dir->problems[i]);
+    for (size_t i = 0; i < dir->note_count; i++)
+        free(dir->notes[i]);
+    tdestroy(dir->numbers, free);
+    free(dir->problems);
+    free(dir->notes);
+    free(dir->jobs);
+    free(dir->path);
+    *dir = (struct run_dir){0};
+}

@@ -1,0 +1,234 @@
+#include "job/ward.h"
+
+#include "calls.h"
+#include "collect/processlife.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST_RECORDS = 64 };
+
+/* ---- who ----------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_call_record(const struct event *event)
+{
+    return event_kind(event) < RECORD_FIRST && event_kind(event) != CALL_NONE;
+}
+
+static void sign_of_life(struct ward *ward, int64_t ns)
+{
+    if (ns > ward->end_ns)
+        ward->end_ns = ns;
+}
+
+/* A name that stays when the file is put to rest. */
+static const char *call_name(const struct run_reader *file, unsigned kind)
+{
+    const char *name = run_reader_call_name(file, kind);
+    for (unsigned i = 0; i < CALL_COUNT; i++) {
+        unsigned known = (kind + i) % CALL_COUNT; /* most likely it has the number that it has here */
+        if (strcmp(call_table[known].name, name) == 0)
+            return call_table[known].name;
+    }
+    return "a call of another version";
+}
+
+/* The thread's last call, and when it returned. */
+static const char *last_call(const struct run_reader *file, uint32_t thread, uint64_t *ticks)
+{
+    struct event_cursor cursor;
+    const char *name = NULL;
+    *ticks = 0;
+    event_cursor_open(&cursor, file, thread);
+    if (cursor.end > LAST_RECORDS)
+        event_cursor_skip(&cursor, cursor.end - LAST_RECORDS);
+    const struct event *event = event_cursor_next(&cursor);
+    while (event) {
+        struct event call = *event;
+        event = event_cursor_next(&cursor);
+        const struct event_extension *more =
+            (call.kind & EVENT_WIDE) && event && event_kind(event) == RECORD_EXTENSION ? (const void *)event : NULL;
+        if (!is_call_record(&call) || (call.kind & EVENT_NESTED))
+            continue;
+        name = call_name(file, event_kind(&call));
+        *ticks = call.begin + event_duration(&call, more);
+    }
+    event_cursor_close(&cursor);
+    return name;
+}
+
+/* Of one that has come to its end: gone. */
+static enum process_life life_of(const struct run_reader *file)
+{
+    return file->header.phase == RUN_FINALIZED ? LIFE_GONE : process_life(&file->header);
+}
+
+static int patients_find(struct ward *ward, bool runs)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < ward->job->file_count; i++) {
+        most += ward->job->files[i].thread_count;
+        runs = runs || life_of(&ward->job->files[i]) == LIFE_HERE;
+    }
+    if (!(ward->patients = calloc(most + 1, sizeof *ward->patients)))
+        return -1;
+    for (size_t i = 0; i < ward->job->file_count; i++) {
+        const struct run_reader *file = run_job_file(ward->job, i);
+        enum process_life life = life_of(file);
+        bool ended = file->header.phase == RUN_FINALIZED, unseen = life == LIFE_UNSEEN;
+        bool alive = life == LIFE_HERE || (unseen && runs);
+        ward->processes += !ended;
+        if (ended && file->header.end_ticks)
+            sign_of_life(ward, timeline_ns(&ward->line, file, file->header.end_ticks));
+        uint64_t realtime = alive ? realtime_now() : file->header.end_realtime_ns;
+        int64_t end_ns = -1;
+        if (realtime > file->header.begin_realtime_ns) {
+            end_ns = timeline_ns(&ward->line, file, file->header.begin_ticks) +
+                     (int64_t)(realtime - file->header.begin_realtime_ns);
+            sign_of_life(ward, end_ns);
+        }
+        for (uint32_t thread = 0; thread < file->thread_count; thread++) {
+            const struct thread_record *record = file->threads[thread];
+            if (!record || (record->end_ticks && thread))
+                continue;
+            uint64_t left;
+            struct patient patient = {.file = file,
+                                      .thread = thread,
+                                      .state = record->state,
+                                      .alive = alive,
+                                      .unseen = unseen,
+                                      .end_ns = end_ns};
+            patient.call = call_name(file, patient.state.call);
+            patient.last = last_call(file, thread, &left);
+            uint64_t since = patient.state.call != CALL_NONE ? patient.state.since : left;
+            patient.since_ns = since ? timeline_ns(&ward->line, file, since) : -1;
+            if (since)
+                sign_of_life(ward, patient.since_ns);
+            if (!ended)
+                ward->patients[ward->count++] = patient;
+        }
+        run_reader_rest(file);
+    }
+    return 0;
+}
+
+int ward_open(struct ward *ward, const struct run_job *job, bool runs)
+{
+    *ward = (struct ward){.job = job};
+    if (timeline_open(&ward->line, job->files, job->file_count, true) != 0 || patients_find(ward, runs) != 0 ||
+        waits_find(ward) != 0)
+        return -1;
+    return 0;
+}
+
+void ward_release(struct ward *ward)
+{
+    waits_release(ward);
+    free(ward->patients);
+    timeline_release(&ward->line);
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------------------
+ */
+
+__attribute__((format(printf, 2, 3))) static void text_add(char text[RANKS_TEXT_BYTES], const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, RANKS_TEXT_BYTES - used, format, args);
+    va_end(args);
+}
+
+static int rank_order(const void *one, const void *other)
+{
+    int32_t a = *(const int32_t *)one, b = *(const int32_t *)other;
+    return (a > b) - (a < b);
+}
+
+void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count)
+{
+    qsort(ranks, count, sizeof *ranks, rank_order);
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || ranks[i] != ranks[i - 1])
+            ranks[different++] = ranks[i];
+    snprintf(text, RANKS_TEXT_BYTES, different == 1 ? "rank" : "ranks");
+    for (size_t i = 0; i < different; i++) {
+        size_t last = i;
+        while (last + 1 < different && ranks[last + 1] == ranks[last] + 1)
+            last++;
+        if (strlen(text) + 40 > RANKS_TEXT_BYTES) {
+            text_add(text, ", ...");
+            return;
+        }
+        if (ranks[i] < 0)
+            text_add(text, "%s (not known)", i ? "," : "");
+        else if (last > i)
+            text_add(text, "%s %" PRId32 "-%" PRId32, i ? "," : "", ranks[i], ranks[last]);
+        else
+            text_add(text, "%s %" PRId32, i ? "," : "", ranks[i]);
+        i = last;
+    }
+}
+
+/* The ranks that a group of threads waits for in one way; "" = none. */
+static void waits_text(char text[RANKS_TEXT_BYTES], const struct patient *const *group, size_t count,
+                       enum wait_kind kind)
+{
+    size_t most = 0, found = 0;
+    for (size_t i = 0; i < count; i++)
+        most += group[i]->waits.count;
+    int32_t *ranks = calloc(most + 1, sizeof *ranks);
+    for (size_t i = 0; ranks && i < count; i++)
+        for (size_t k = 0; k < group[i]->waits.count; k++)
+            if (group[i]->waits.list[k].kind == kind && group[i]->waits.list[k].rank >= 0)
+                ranks[found++] = group[i]->waits.list[k].rank;
+    text[0] = '\0';
+    if (found)
+        ranks_text(text, ranks, found);
+    free(ranks);
+}
+
+void waits_print(const struct patient *const *group, size_t count, FILE *out)
+{
+    static const char *const words[WAIT_KINDS] = {
+        [WAIT_FROM] = "from", [WAIT_TO] = "to", [WAIT_AT] = "at", [WAIT_ALL] = "which has not entered:"};
+    bool anybody = false, requests = false, collective = false;
+    const char *between = ", ";
+    for (size_t i = 0; i < count; i++) {
+        anybody = anybody || group[i]->waits.anybody;
+        requests = requests || group[i]->waits.requests;
+        collective = collective || group[i]->waits.collective;
+    }
+    for (enum wait_kind kind = 0; kind < WAIT_KINDS; kind++) {
+        char text[RANKS_TEXT_BYTES];
+        waits_text(text, group, count, kind);
+        const char *word = words[kind];
+        if (kind == WAIT_ALL && (strchr(text, ',') || strchr(text, '-')))
+            word = "which have not entered:";
+        if (text[0] || (kind == WAIT_FROM && anybody)) {
+            const char *doing = !requests || kind == WAIT_ALL ? "" : kind == WAIT_TO ? "sending " : "receiving ";
+            fprintf(out, "%s%s%s %s%s", kind == WAIT_ALL && collective ? ", in a nonblocking collective, " : between,
+                    doing, word, text,
+                    kind != WAIT_FROM || !anybody ? ""
+                    : text[0]                     ? " and anybody"
+                                                  : "anybody");
+            between = " and ";
+            collective = collective && kind != WAIT_ALL;
+        }
+    }
+    if (collective)
+        fprintf(out, "%sin a nonblocking collective", between);
+}
+
+void circle_print(const int32_t *ranks, size_t count, bool sure, FILE *out)
+{
+    fprintf(out, "rank %" PRId32, ranks[0]);
+    for (size_t i = 1; i <= count; i++)
+        fprintf(out, " waits for rank %" PRId32 "%s", ranks[i % count], i == count ? "" : ", which");
+    fprintf(out, ": %sa deadlock", sure ? "" : "probably ");
+}

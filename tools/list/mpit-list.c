@@ -1,0 +1,177 @@
+/*
+ * mpit-list: the performance and control variables that an MPI shows with mpit loaded.
+ */
+#define _GNU_SOURCE
+#include "run/installation.h"
+#include "list/listing.h"
+#include "base/options.h"
+#include "job/valuelist.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <stdlib.h>
+
+static const char help[] = "Usage: mpit-list [options] [PATTERN]\n"
+                           "Lists the MPI_T variables that a program finds with mpit loaded: the MPI's own\n"
+                           "and mpit's. PATTERN is a shell pattern for their names. See man mpit-list.\n"
+                           "\n"
+                           "  --mpi NAME   openmpi or mpich (default: each that mpit was built for)\n"
+                           "  --pvars      performance variables only\n"
+                           "  --cvars      control variables only\n"
+                           "  --load FILE  loads a library first, with variables of its own (needs --mpi)\n"
+                           "  --native     without mpit loaded: what the MPI shows by itself\n"
+                           "  --run RUN    instead: the variables of a run, with what each process counted\n"
+                           "               (of a job that kept its files: a trace, MPIT_REDUCE=0, no MPI)\n"
+                           "  --json       as JSON\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "The count of a variable of a communicator is that for MPI_COMM_WORLD; \"-\": not\n"
+                           "asked for, because handles of native variables can crash the library.\n"
+                           "\n"
+                           "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n"
+                           "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n";
+
+struct request {
+    struct listing_choice choice;
+    enum mpi_abi abi;
+    bool native, json;
+    const char *run;  /* NULL: what an MPI shows */
+    char **libraries; /* NULL behind the last one */
+    size_t library_count;
+};
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"mpi", required_argument, NULL, 'm'},  {"pvars", no_argument, NULL, 'p'},
+        {"load", required_argument, NULL, 'l'}, {"cvars", no_argument, NULL, 'c'},
+        {"native", no_argument, NULL, 'n'},     {"run", required_argument, NULL, 'r'},
+        {"json", no_argument, NULL, 'j'},       {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},    {NULL, 0, NULL, 0}};
+    struct request request = {.abi = ABI_NONE, .libraries = calloc((size_t)argc + 1, sizeof *request.libraries)};
+    if (!request.libraries)
+        err(1, "no memory");
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'm':
+            if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
+                usage_reject("--mpi is %s, not '%s'", mpi_abi_choices(), optarg);
+            break;
+        case 'l':
+            request.libraries[request.library_count++] = optarg;
+            break;
+        case 'p':
+            request.choice.pvars = true;
+            break;
+        case 'c':
+            request.choice.cvars = true;
+            break;
+        case 'n':
+            request.native = true;
+            break;
+        case 'r':
+            request.run = optarg;
+            break;
+        case 'j':
+            request.json = true;
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-list " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    if (optind + 1 < argc)
+        usage_reject("one pattern at a time: '%s' is one too many", argv[optind + 1]);
+    if (request.library_count && request.abi == ABI_NONE)
+        usage_reject("--load needs --mpi: the MPI that %s is linked to", request.libraries[0]);
+    if (request.run && (request.abi != ABI_NONE || request.native || request.library_count || request.choice.cvars ||
+                        request.choice.pvars))
+        usage_reject(
+            "--run shows what is in files: --mpi, --pvars, --cvars, --load and --native have no meaning there");
+    request.choice.pattern = argv[optind];
+    if (!request.choice.pvars && !request.choice.cvars)
+        request.choice.pvars = request.choice.cvars = true;
+    return request;
+}
+
+/* Asks the MPIs that are wanted. *status becomes 1 when one did not answer. */
+static json_t *listings_ask(const struct request *request, int *status)
+{
+    json_t *listings = json_array();
+    size_t built = 0;
+    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
+        char path[PATH_MAX], error[512];
+        if (request->abi == ABI_NONE ? !installed_walker((enum mpi_abi)abi, path) : request->abi != (enum mpi_abi)abi)
+            continue;
+        built++;
+        json_t *listing = listing_ask((enum mpi_abi)abi, request->native, request->libraries, error);
+        if (listing)
+            json_array_append_new(listings, listing);
+        else
+            warnx("%s", error);
+        *status |= !listing;
+    }
+    if (!built)
+        errx(1, "no MPI found: this mpit was built for none (no mpit-list-walk-NAME, NAME being %s)",
+             mpi_abi_choices());
+    return listings;
+}
+
+static void json_show(json_t *document)
+{
+    json_dumpf(document, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(document);
+}
+
+/* Returns the exit status. */
+static int run_show(const struct request *request)
+{
+    char error[512];
+    json_t *list = value_list(request->run, request->choice.pattern, error);
+    if (!list)
+        errx(1, "%s", error);
+    size_t count = json_array_size(list);
+    if (request->json)
+        json_show(json_pack("{s:i, s:O}", "version", 1, "variables", list));
+    else
+        value_list_print(list, stdout);
+    if (!count && request->choice.pattern)
+        warnx("no variable of %s matches '%s'", request->run, request->choice.pattern);
+    json_decref(list);
+    output_close();
+    return count || !request->choice.pattern ? 0 : 1;
+}
+
+int main(int argc, char *argv[])
+{
+    struct request request = request_read(argc, argv);
+    int status = 0;
+    if (request.run)
+        return run_show(&request);
+    json_t *listings = listings_ask(&request, &status);
+    size_t variables = 0;
+    for (size_t i = 0; i < json_array_size(listings); i++)
+        variables += listing_choose(json_array_get(listings, i), &request.choice);
+    if (request.json) {
+        json_show(json_pack("{s:i, s:O}", "version", 1, "mpis", listings));
+    } else {
+        for (size_t i = 0; i < json_array_size(listings); i++) {
+            if (i > 0)
+                putchar('\n');
+            listing_print(json_array_get(listings, i), stdout);
+        }
+    }
+    if (!variables && request.choice.pattern && json_array_size(listings)) {
+        warnx("no variable matches '%s'", request.choice.pattern);
+        status = 1;
+    }
+    json_decref(listings);
+    free(request.libraries);
+    output_close();
+    return status;
+}

@@ -1,0 +1,263 @@
+#include "page/page.h"
+
+#include "analysis/analysis_report.h"
+#include "format/label.h"
+#include "base/outputfile.h"
+#include "job/postmortem.h"
+#include "profile/profile.h"
+#include "profile/stacks.h"
+#include "report/summary_json.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_VERSION = 1 };
+
+json_t *page_unknown(const char *why)
+{
+    return json_pack("{s:s}", "unknown", why);
+}
+
+json_t *page_unknown_ranks(void)
+{
+    return page_unknown("none of the ranks that were asked for is in this job");
+}
+
+json_t *page_unknown_files(const struct run_job *job)
+{
+    if (job->part && !job->part->found)
+        return page_unknown_ranks();
+    return page_unknown(job->file_count ? "none of the processes that left files got through MPI_Init"
+                                        : "the processes made the summary together, and left no files of their own; "
+                                          "MPIT_REDUCE=0 or mpit-run --trace keeps these");
+}
+
+json_t *page_unknown_trace(void)
+{
+    return page_unknown("the run was recorded without a trace; mpit-run --trace keeps every call with its times");
+}
+
+/* JSON's integers are signed here. */
+json_t *page_count(uint64_t count)
+{
+    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
+}
+
+json_t *page_counts(const uint64_t *list, size_t count, size_t step)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, page_count(list[i * step]));
+    return array;
+}
+
+/* ---- parts that are there already -------------------------------------------------------------------------------- */
+
+/* What a list is sorted by: a number of the object itself, or of its "time". */
+static json_int_t entry_amount(const json_t *entry, const char *key)
+{
+    const json_t *time = json_object_get(entry, "time");
+    return json_integer_value(json_object_get(time ? time : entry, key));
+}
+
+static const char *sorted_by; /* qsort has no place for it */
+
+static int entry_order(const void *one, const void *other)
+{
+    json_int_t a = entry_amount(*(json_t *const *)one, sorted_by), b = entry_amount(*(json_t *const *)other, sorted_by);
+    return (a < b) - (a > b);
+}
+
+/* Keeps the `most` largest of a list; "NAME_left_out" says how many went, if any did. */
+static int list_cut(json_t *object, const char *name, const char *key, size_t most)
+{
+    json_t *list = json_object_get(object, name), *kept = json_array();
+    size_t count = json_array_size(list);
+    char left_out[64];
+    json_t **sorted = count ? calloc(count, sizeof(json_t *)) : NULL;
+    if (!kept || (count && !sorted)) {
+        json_decref(kept);
+        return -1;
+    }
+    if (count <= most) {
+        json_decref(kept);
+        free(sorted);
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = json_array_get(list, i);
+    sorted_by = key;
+    qsort(sorted, count, sizeof *sorted, entry_order);
+    for (size_t i = 0; i < most; i++)
+        json_array_append(kept, sorted[i]);
+    free(sorted);
+    json_object_set_new(object, name, kept);
+    snprintf(left_out, sizeof left_out, "%s_left_out", name);
+    json_object_set_new(object, left_out, page_count(count - most));
+    return 0;
+}
+
+const struct selection *page_selection(const struct run_job *job)
+{
+    static const struct selection all;
+    return job->part ? job->part->selection : &all;
+}
+
+static json_t *job_analysis(const struct run_job *job)
+{
+    if (!run_job_has_trace(job))
+        return page_unknown_trace();
+    struct analysis *analysis = malloc(sizeof *analysis);
+    if (!analysis)
+        return NULL;
+    int opened = analysis_open(analysis, job->files, job->file_count, page_selection(job));
+    json_t *json = opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
+    analysis_release(analysis);
+    free(analysis);
+    if (opened != 0 || !json)
+        return json;
+    size_t index;
+    json_t *collective;
+    json_array_foreach(json_object_get(json, "collectives"), index, collective)
+        list_cut(collective, "last", "time_ns", 3);
+    list_cut(json, "collectives", "waited_ns", PAGE_LINES);
+    list_cut(json, "waits", "time_ns", PAGE_LINES);
+    list_cut(json_object_get(json, "critical_path"), "shares", "time_ns", PAGE_LINES);
+    return json;
+}
+
+static json_t *job_profile(const struct run_job *job)
+{
+    if (!run_job_has_samples(job))
+        return json_null();
+    struct profile *profile = calloc(1, sizeof *profile);
+    if (!profile)
+        return NULL;
+    json_t *json = NULL;
+    if (profile_open(profile, job, page_selection(job), false) == 0)
+        json = profile->sum.ns ? profile_json(profile) : json_null();
+    profile_release(profile);
+    free(profile);
+    json_object_del(json, "paths");
+    list_cut(json, "functions", "self_ns", PAGE_LINES / 10);
+    list_cut(json, "lines", "self_ns", PAGE_LINES / 10);
+    list_cut(json, "places", "ns", PAGE_LINES / 10);
+    list_cut(json, "by_thread", "ns", PAGE_LINES);
+    return json;
+}
+
+/* ---- the document ------------------------------------------------------------------------------------------------ */
+
+/* What the processes were in that did not come to their end, in the words of --crash; null: all did, as far as is
+ * known. */
+enum { UNENDED_LINES_MOST = 64 };
+static json_t *job_unended(const struct run_job *job)
+{
+    if (job->part) /* what did not return is in no part */
+        return json_null();
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    size_t count = out ? postmortem_print(job, NULL, UNENDED_LINES_MOST, out) : 0;
+    bool good = out && fclose(out) == 0;
+    json_t *told = count && good ? json_string(text) : json_null();
+    free(text);
+    return told ? told : json_null();
+}
+
+static json_t *job_document(const struct run_job *job)
+{
+    static const struct {
+        const char *name;
+        json_t *(*part)(const struct run_job *);
+    } parts[] = {{"unended", job_unended},    {"ranks", page_ranks},      {"matrix", page_matrix},
+                 {"timeline", page_timeline}, {"analysis", job_analysis}, {"profile", job_profile}};
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (json_object_set_new(object, parts[i].name, parts[i].part(job)) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
+static json_t *document_make(const struct run_dir *dir)
+{
+    char name[256];
+    const char *end = dir->path + strlen(dir->path), *begin;
+    while (end > dir->path + 1 && end[-1] == '/')
+        end--;
+    for (begin = end; begin > dir->path && begin[-1] != '/';)
+        begin--;
+    label_clean(name, sizeof name, begin, (size_t)(end - begin));
+    json_t *jobs = json_array();
+    for (size_t i = 0; i < dir->job_count; i++)
+        if (json_array_append_new(jobs, job_document(&dir->jobs[i])) != 0) {
+            json_decref(jobs);
+            return NULL;
+        }
+    return json_pack("{s:i, s:s, s:s, s:o, s:o}", "version", PAGE_VERSION, "mpit", MPIT_VERSION, "run", name, "summary",
+                     summary_json(dir), "jobs", jobs);
+}
+
+/* In JSON these stand in strings only, where each has a form that HTML does not look at. */
+static int put_escaped(const char *bytes, size_t count, void *out)
+{
+    for (size_t i = 0, begin = 0; i <= count; i++) {
+        bool special = i < count && (bytes[i] == '<' || bytes[i] == '>' || bytes[i] == '&');
+        if (i < count && !special)
+            continue;
+        if (fwrite(bytes + begin, 1, i - begin, out) != i - begin)
+            return -1;
+        if (special && fprintf(out, "\\u%04x", (unsigned)bytes[i]) < 0)
+            return -1;
+        begin = i + 1;
+    }
+    return 0;
+}
+
+static int page_put(json_t *document, FILE *out)
+{
+    size_t head_bytes, tail_bytes;
+    const char *head = page_template_head(&head_bytes), *tail = page_template_tail(&tail_bytes);
+    return fwrite(head, 1, head_bytes, out) != head_bytes ||
+           json_dump_callback(document, put_escaped, out, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12)) !=
+               0 ||
+           fwrite(tail, 1, tail_bytes, out) != tail_bytes;
+}
+
+int page_write(const struct run_dir *dir, const char *target)
+{
+    char error[OUTPUT_ERROR_BYTES] = "";
+    size_t bytes;
+    if (!page_template_head(&bytes)) {
+        warnx("--html: this mpit was built without a plotting library (D3; Debian's package node-d3): configure "
+              "and build it again where that is installed");
+        return 1;
+    }
+    FILE *out = output_file_open(target, error);
+    if (!out) {
+        warnx("%s", error);
+        return 1;
+    }
+    json_t *document = document_make(dir);
+    if (!document)
+        snprintf(error, sizeof error, "no memory for the page");
+    int failed = !document || page_put(document, out) != 0;
+    if (document && failed && ferror(out)) /* its reason is known now only */
+        snprintf(error, sizeof error, "%.300s cannot be written: %s", out == stdout ? "standard output" : target,
+                 strerror(errno));
+    json_decref(document);
+    if (output_file_close(out, target, failed, error) != 0) {
+        warnx("%s", error[0] ? error : "the page cannot be written");
+        if (out == stdout) { /* it is told, and not again at the end */
+            __fpurge(stdout);
+            clearerr(stdout);
+        }
+        return 1;
+    }
+    return 0;
+}

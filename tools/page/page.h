@@ -1,0 +1,62 @@
+/*
+ * mpit-dump --html: one page that shows a run. share/doc/report.md defines its figures.
+ *
+ *   run directory ──> page.c ──> document: what --json, --analyze --json and --profile --json give, by the same code,
+ *                       │        and what they have not: page_ranks.c, page_matrix.c, page_timeline.c
+ *                       v
+ *                 template (share/report, with the plotting library; put in when mpit is built) around the document
+ *
+ * The page loads nothing. What comes from a run stands in the document alone, as JSON in which '<', '>' and '&' are
+ * written as escapes, so that no name can end it; the page's scripts show names as text.
+ *
+ * Memory and the page are bounded: ranks in at most PAGE_ROWS rows, which are groups of neighbours in larger jobs, time
+ * in at most PAGE_BINS bins.
+ */
+#ifndef MPIT_TOOLS_PAGE_H
+#define MPIT_TOOLS_PAGE_H
+
+#include "job/rundir.h"
+#include "job/select.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum { PAGE_ROWS = 512, PAGE_BINS = 1000, PAGE_CELLS = PAGE_ROWS * PAGE_ROWS, PAGE_LINES = 2000 };
+
+/* Ranks in rows: row i has the ranks i * per_row and on. */
+struct page_rows {
+    uint32_t ranks, per_row, count;
+};
+
+struct page_rows page_rows_of(uint32_t ranks);
+
+/* What the document calls a class of calls. */
+const char *page_class_key(unsigned call_class);
+
+/* An object of one member, "unknown": why it is not known, and what would help. */
+json_t *page_unknown(const char *why);
+/* The same for what stands in run files: there are none, or they do not say of which rank they are. */
+json_t *page_unknown_files(const struct run_job *job);
+json_t *page_unknown_trace(void);
+/* And for a job that has none of the ranks that are shown. */
+json_t *page_unknown_ranks(void);
+json_t *page_count(uint64_t count);
+json_t *page_counts(const uint64_t *list, size_t count, size_t step);
+
+/* What of the job is shown. */
+const struct selection *page_selection(const struct run_job *job);
+
+/* New references; NULL without memory. */
+json_t *page_ranks(const struct run_job *job);
+json_t *page_matrix(const struct run_job *job);
+json_t *page_timeline(const struct run_job *job);
+
+/* The template (page_template.c): what stands before the document, and behind it. NULL: this mpit was built without a
+ * plotting library. */
+const char *page_template_head(size_t *bytes);
+const char *page_template_tail(size_t *bytes);
+
+/* Writes the page to `target` ("-": standard output). Returns the exit status, having said what went wrong. */
+int page_write(const struct run_dir *dir, const char *target);
+
+#endif

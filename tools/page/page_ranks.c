@@ -1,0 +1,260 @@
+/* What each rank did, out of its run file: the same figures that the summary has of all of them. */
+#include "page/page.h"
+
+#include "calls.h"
+#include "format/label.h"
+#include "summary/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum rank_figure {
+    FIGURE_THREADS,
+    FIGURE_STALL_NS,
+    FIGURE_SEND_COUNT,
+    FIGURE_SEND_BYTES,
+    FIGURE_RECV_COUNT,
+    FIGURE_RECV_BYTES,
+    FIGURE_COLL_COUNT,
+    FIGURE_COLL_BYTES,
+    FIGURES
+};
+
+static const char *const figure_keys[FIGURES] = {"threads",    "stall_ns",   "send_count", "send_bytes",
+                                                 "recv_count", "recv_bytes", "coll_count", "coll_bytes"};
+
+/* A function on the ranks of a row. */
+struct row_call {
+    uint64_t count, time_ns, stall_ns;
+};
+enum { ROW_CALL_STEP = sizeof(struct row_call) / sizeof(uint64_t) };
+
+/* And on all ranks, those that did not call it included. */
+struct call_spread {
+    uint64_t ranks; /* that called it */
+    uint64_t sum_ns, min_ns, max_ns;
+    int32_t min_rank, max_rank;
+};
+
+struct rank_table {
+    struct page_rows rows;
+    uint64_t *members;                                  /* by row: ranks whose file is there */
+    double *run_seconds, *mpi_seconds, *thread_seconds; /* the last: run_seconds for each thread */
+    uint64_t (*figures)[FIGURES];                       /* by row */
+    struct row_call *calls[CALL_COUNT];                 /* by row; NULL: nobody has called it */
+    struct call_spread spreads[CALL_COUNT];
+    uint64_t known;
+    bool stalls_known;
+    const char **hosts; /* by rank; only where a row is a rank */
+};
+
+struct page_rows page_rows_of(uint32_t ranks)
+{
+    uint64_t all = ranks; /* a damaged summary may say 2^32 - 1 */
+    uint64_t per_row = all > PAGE_ROWS ? (all + PAGE_ROWS - 1) / PAGE_ROWS : 1;
+    return (struct page_rows){ranks, (uint32_t)per_row, (uint32_t)((all + per_row - 1) / per_row)};
+}
+
+/* What MPI_Init, MPI_Finalize and the like were stalled is in no share of the run. */
+static bool is_end(size_t kind)
+{
+    return kind == CALL_MPI_Init || kind == CALL_MPI_Init_thread || kind == CALL_MPI_Finalize ||
+           kind == CALL_MPI_Session_init || kind == CALL_MPI_Session_finalize;
+}
+
+static void spread_add(struct call_spread *spread, uint64_t ns, bool called, int32_t rank, bool first)
+{
+    spread->ranks += called;
+    spread->sum_ns += ns;
+    if (first || ns < spread->min_ns) {
+        spread->min_ns = ns;
+        spread->min_rank = rank;
+    }
+    if (first || ns > spread->max_ns) {
+        spread->max_ns = ns;
+        spread->max_rank = rank;
+    }
+}
+
+static int calls_add(struct rank_table *table, const struct summary *part, int32_t rank, uint32_t row)
+{
+    for (size_t kind = 1; kind < CALL_COUNT; kind++) {
+        const struct summary_call *call = &part->calls[kind];
+        spread_add(&table->spreads[kind], call->time_ns, call->count != 0, rank, table->known == 0);
+        if (!call->count)
+            continue;
+        if (!table->calls[kind] && !(table->calls[kind] = calloc(table->rows.count, sizeof(struct row_call))))
+            return -1;
+        struct row_call *sum = &table->calls[kind][row];
+        sum->count += call->count;
+        sum->time_ns += call->time_ns;
+        sum->stall_ns += part->call_stall_ns[kind];
+        if (!is_end(kind))
+            table->figures[row][FIGURE_STALL_NS] += part->call_stall_ns[kind];
+    }
+    return 0;
+}
+
+static int rank_add(struct rank_table *table, const struct summary *part, const struct run_header *header)
+{
+    uint32_t row = (uint32_t)header->world_rank / table->rows.per_row;
+    uint64_t *figures = table->figures[row];
+    if (calls_add(table, part, header->world_rank, row) != 0)
+        return -1;
+    table->stalls_known = table->stalls_known || part->stall_known;
+    table->known++;
+    table->members[row]++;
+    table->run_seconds[row] += part->run_seconds.sum;
+    table->mpi_seconds[row] += part->mpi_seconds.sum;
+    table->thread_seconds[row] += part->run_seconds.sum * (double)part->threads;
+    figures[FIGURE_THREADS] += part->threads;
+    for (size_t i = 0; i < part->comm_count; i++) {
+        const struct summary_comm *comm = &part->comms[i];
+        figures[FIGURE_SEND_COUNT] += comm->send_count;
+        figures[FIGURE_SEND_BYTES] += comm->send_bytes;
+        figures[FIGURE_RECV_COUNT] += comm->recv_count;
+        figures[FIGURE_RECV_BYTES] += comm->recv_bytes;
+        figures[FIGURE_COLL_COUNT] += comm->coll_count;
+        figures[FIGURE_COLL_BYTES] += comm->coll_bytes;
+    }
+    if (table->rows.per_row == 1)
+        table->hosts[row] = header->host;
+    return 0;
+}
+
+static int table_fill(struct rank_table *table, const struct run_job *job)
+{
+    struct summary *part = malloc(sizeof *part);
+    int result = part ? 0 : -1;
+    for (size_t i = 0; i < job->file_count && result == 0; i++) {
+        const struct run_header *header = &job->files[i].header;
+        if (header->world_rank < 0 || (uint32_t)header->world_rank >= table->rows.ranks)
+            continue;
+        const struct run_reader *run = run_job_tallies(job, i);
+        if (!run)
+            continue;
+        result = summary_of_run(part, run);
+        if (result == 0)
+            result = rank_add(table, part, header);
+        summary_release(part);
+        run_job_tallies_rest(job, i);
+    }
+    free(part);
+    return result;
+}
+
+static json_t *reals_json(const double *list, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, list[i] - list[i] == 0 ? json_real(list[i]) : json_null());
+    return array;
+}
+
+const char *page_class_key(unsigned call_class)
+{
+    static const char *const keys[CLASS_COUNT] = {[CLASS_PROCESS] = "process",
+                                                  [CLASS_P2P] = "p2p",
+                                                  [CLASS_COMPLETION] = "completion",
+                                                  [CLASS_COLLECTIVE] = "collective",
+                                                  [CLASS_COMMUNICATOR] = "communicator",
+                                                  [CLASS_RMA] = "rma",
+                                                  [CLASS_IO] = "io",
+                                                  [CLASS_OTHER] = "other"};
+    return keys[call_class];
+}
+
+static json_t *function_json(const struct rank_table *table, size_t kind)
+{
+    const struct call_spread *spread = &table->spreads[kind];
+    const uint64_t *cells = (const uint64_t *)table->calls[kind];
+    size_t rows = table->rows.count;
+    json_t *object = json_object();
+    json_object_set_new(object, "name", json_string(call_table[kind].name));
+    json_object_set_new(object, "class", json_string(page_class_key(call_table[kind].class)));
+    json_object_set_new(object, "ranks", page_count(spread->ranks));
+    json_object_set_new(object, "mean_ns", json_real((double)spread->sum_ns / (double)table->known));
+    json_object_set_new(object, "min_ns", page_count(spread->min_ns));
+    json_object_set_new(object, "min_rank", json_integer(spread->min_rank));
+    json_object_set_new(object, "max_ns", page_count(spread->max_ns));
+    json_object_set_new(object, "max_rank", json_integer(spread->max_rank));
+    json_object_set_new(object, "count", page_counts(cells, rows, ROW_CALL_STEP));
+    json_object_set_new(object, "time_ns", page_counts(cells + 1, rows, ROW_CALL_STEP));
+    json_object_set_new(object, "stall_ns", page_counts(cells + 2, rows, ROW_CALL_STEP));
+    return object;
+}
+
+static json_t *hosts_json(const struct rank_table *table)
+{
+    char clean[2 * sizeof(((struct run_header *)0)->host)];
+    json_t *array = json_array();
+    for (size_t i = 0; i < table->rows.count; i++) {
+        label_clean(clean, sizeof clean, table->hosts[i] ? table->hosts[i] : "", sizeof clean / 2);
+        json_array_append_new(array, table->hosts[i] ? json_string(clean) : json_null());
+    }
+    return array;
+}
+
+/* `anew`: of a part of the calls, so that it is not known how long there were others. */
+static json_t *table_json(const struct rank_table *table, bool anew)
+{
+    json_t *object = json_object(), *functions = json_array();
+    size_t rows = table->rows.count;
+    json_object_set_new(object, "ranks", page_count(table->rows.ranks));
+    json_object_set_new(object, "known", page_count(table->known));
+    json_object_set_new(object, "per_row", page_count(table->rows.per_row));
+    json_object_set_new(object, "members", page_counts(table->members, rows, 1));
+    if (table->rows.per_row == 1)
+        json_object_set_new(object, "hosts", hosts_json(table));
+    json_object_set_new(object, "run_seconds", anew ? json_null() : reals_json(table->run_seconds, rows));
+    json_object_set_new(object, "mpi_seconds", reals_json(table->mpi_seconds, rows));
+    json_object_set_new(object, "thread_seconds", anew ? json_null() : reals_json(table->thread_seconds, rows));
+    for (size_t i = 0; i < FIGURES; i++)
+        json_object_set_new(object, figure_keys[i],
+                            i == FIGURE_STALL_NS && !table->stalls_known
+                                ? json_null()
+                                : page_counts(&table->figures[0][i], rows, FIGURES));
+    for (size_t kind = 1; kind < CALL_COUNT; kind++)
+        if (table->calls[kind])
+            json_array_append_new(functions, function_json(table, kind));
+    json_object_set_new(object, "functions", functions);
+    return object;
+}
+
+static void table_release(struct rank_table *table)
+{
+    for (size_t kind = 0; kind < CALL_COUNT; kind++)
+        free(table->calls[kind]);
+    free(table->members);
+    free(table->run_seconds);
+    free(table->mpi_seconds);
+    free(table->thread_seconds);
+    free(table->figures);
+    free(table->hosts);
+    free(table);
+}
+
+json_t *page_ranks(const struct run_job *job)
+{
+    uint32_t ranks = job->summary->world_size;
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.world_rank >= 0 && (uint32_t)job->files[i].header.world_rank >= ranks)
+            ranks = (uint32_t)job->files[i].header.world_rank + 1;
+    struct rank_table *table = calloc(1, sizeof *table);
+    if (!table)
+        return NULL;
+    table->rows = page_rows_of(ranks);
+    size_t rows = table->rows.count + 1;
+    table->members = calloc(rows, sizeof *table->members);
+    table->run_seconds = calloc(rows, sizeof *table->run_seconds);
+    table->mpi_seconds = calloc(rows, sizeof *table->mpi_seconds);
+    table->thread_seconds = calloc(rows, sizeof *table->thread_seconds);
+    table->figures = calloc(rows, sizeof *table->figures);
+    table->hosts = calloc(rows, sizeof *table->hosts);
+    json_t *json = NULL;
+    if (table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds && table->figures &&
+        table->hosts && table_fill(table, job) == 0)
+        json = table->known ? table_json(table, job->part && job->part->anew) : page_unknown_files(job);
+    table_release(table);
+    return json;
+}

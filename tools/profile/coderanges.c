@@ -1,0 +1,58 @@
+#include "profile/coderanges.h"
+
+#include <stdlib.h>
+
+enum { RANGES_MOST = 1 << 22 };
+
+void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, uint64_t owner)
+{
+    if (ranges->count == RANGES_MOST)
+        return;
+    if (ranges->count == ranges->capacity) {
+        size_t capacity = ranges->capacity * 2 + 64;
+        struct code_range *list = realloc(ranges->list, capacity * sizeof *list);
+        if (!list)
+            return;
+        ranges->list = list;
+        ranges->capacity = capacity;
+    }
+    ranges->list[ranges->count++] = (struct code_range){.low = low, .high = high, .owner = owner};
+}
+
+/* A search goes backwards: what it is to find first comes last. */
+static int range_order(const void *one, const void *other)
+{
+    const struct code_range *a = one, *b = other;
+    if (a->low != b->low)
+        return a->low > b->low ? 1 : -1;
+    if (a->high != b->high)
+        return a->high < b->high ? 1 : -1;
+    return (a->owner < b->owner) - (a->owner > b->owner);
+}
+
+void code_ranges_sort(struct code_ranges *ranges)
+{
+    uint64_t reach = 0;
+    if (ranges->count)
+        qsort(ranges->list, ranges->count, sizeof *ranges->list, range_order);
+    for (size_t i = 0; i < ranges->count; i++) {
+        reach = ranges->list[i].high > reach ? ranges->list[i].high : reach;
+        ranges->list[i].reach = reach;
+    }
+}
+
+const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address)
+{
+    size_t first = 0, end = ranges->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (ranges->list[middle].low <= address)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    for (; first && ranges->list[first - 1].reach > address; first--)
+        if (ranges->list[first - 1].high > address)
+            return &ranges->list[first - 1];
+    return NULL;
+}

@@ -1,0 +1,136 @@
+/*
+ * What the samples of a job say of where its time went.
+ *
+ *   stacks ──> sums        of all of it, by MPI function, by place of a call, by function, by path
+ *   tallies ─> exact       the same shares as the recorder's timers have them, where they are of the same span
+ *
+ * A sample stands for `weight` periods of its timer. A share is the time of its samples over that of all of them, and
+ * is known as well as the number of periods allows: the thread was looked at in each, for where a sample stands for
+ * several the thread was where it was found all the time. Of n of them (of unequal length: (sum p)^2 / sum p^2) a share
+ * p is within 1.96 sqrt(p (1 - p) / n) of the true one in 95 of 100 cases, if they do not depend on each other. For
+ * shares near 0 and 1 that would say that nothing can be wrong; so two samples of each kind are added first, as Agresti
+ * and Coull have it.
+ */
+#ifndef MPIT_TOOLS_PROFILE_H
+#define MPIT_TOOLS_PROFILE_H
+
+#include "calls.h"
+#include "base/keytable.h"
+#include "profile/stacks.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { PROFILE_STATES = MPIT_STATE_STALL_OTHER + 1, PROFILE_CALLS_MOST = 1 << 16 };
+
+struct profile_sum {
+    uint64_t samples, ns, on_cpu_ns;
+    uint64_t state_ns[PROFILE_STATES];
+};
+
+/* An MPI function. */
+struct profile_call {
+    struct keyed keyed; /* of its name's frame */
+    struct profile_sum sum;
+    const struct frame *frame;
+    uint64_t exact_ns; /* by the timers */
+};
+
+/* A place where the program calls MPI, and which function. */
+struct profile_site {
+    struct keyed keyed; /* frames of the call and of who calls, place */
+    struct profile_sum sum;
+    const struct frame *caller;
+    const char *file;
+    unsigned line;
+    const struct frame *call;
+};
+
+/* A function of the program. */
+struct profile_function {
+    struct keyed keyed; /* frame */
+    const struct frame *frame;
+    uint64_t self_ns, mpi_ns, total_ns; /* itself; in MPI that it called; with all that it called */
+    uint64_t last_sample;               /* the number of the last sample that it is in */
+};
+
+/* A line of a function. */
+struct profile_line {
+    struct keyed keyed; /* frame, place */
+    const struct frame *frame;
+    const char *file;
+    unsigned line;
+    uint64_t self_ns, mpi_ns;
+};
+
+/* A function on a path of calls. */
+struct profile_node {
+    struct keyed keyed;                /* number of the parent, frame */
+    struct profile_node *first, *next; /* children; those of a parent in any order */
+    struct profile_node *parent;
+    const struct frame *frame; /* NULL: the root */
+    uint64_t number;
+    struct profile_sum sum, self; /* with and without what it called */
+    const char *file;             /* where it is executed, if that is one place; NULL: several */
+    unsigned line;
+    bool several;
+};
+
+/* A process, or a thread of one. */
+struct profile_share {
+    struct keyed keyed; /* run, stream */
+    struct profile_sum sum;
+    int32_t rank; /* -1: it has none */
+    uint32_t pid;
+    int32_t tid; /* of a thread */
+    char name[18];
+};
+
+struct profile_exact {
+    const char *none;                                       /* why there is nothing to compare; NULL: there is */
+    uint64_t ns[PROFILE_STATES], inside_ns[PROFILE_STATES]; /* timers, samples: in the same span; of MPI's states */
+    uint64_t span_ns;                                       /* what these samples stand for */
+    uint64_t threads_ns, covered_ns; /* the time of all threads that called MPI, and how much of it was sampled */
+    double squares;                  /* of the periods that samples stand for, in ns */
+    bool agrees;
+};
+
+struct profile {
+    struct stacks stacks;
+    struct profile_sum sum;
+    double squares;          /* of periods, in ns */
+    uint64_t streams, ranks; /* that have samples */
+    uint64_t period_least_ns, period_most_ns;
+    struct keytable calls, sites, functions, lines, nodes, processes, threads;
+    struct profile_node *root;
+    uint64_t node_count;
+    const struct run_reader *last_run; /* of the sample before */
+    uint32_t last_stream;
+    struct profile_exact exact;
+};
+
+/* Returns 0, or -1: no memory. Release it in both cases. */
+int profile_open(struct profile *profile, const struct run_job *job, const struct selection *selection, bool internal);
+void profile_release(struct profile *profile);
+
+/* How many periods of equal length would tell as much: of all, and of those that are compared. */
+double profile_samples(const struct profile *profile);
+/* How far off a share of `ns` in `whole` may be, at so many standard errors (1.96: 95 of 100 cases). */
+double profile_error(double ns, double whole, double samples, double standard_errors);
+/* All of MPI's stalls. */
+uint64_t profile_stall_ns(const uint64_t state_ns[PROFILE_STATES]);
+
+/* What the timers of the files have (profile_exact.c): beforehand, sample by sample, and at the end. */
+int profile_exact_begin(struct profile *profile);
+void profile_exact_sample(struct profile *profile, const struct stack_sample *sample);
+int profile_exact_end(struct profile *profile);
+
+/* Standard errors that all shares of the comparison have to keep within. */
+#define PROFILE_STANDARD_ERRORS 1.96
+#define PROFILE_FAMILY_ERRORS 2.69 /* 95 of 100 cases for seven of them together */
+
+/* As text, and as JSON (a new reference; NULL without memory). */
+int profile_print(struct profile *profile, FILE *out);
+json_t *profile_json(struct profile *profile);
+
+#endif

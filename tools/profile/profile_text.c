@@ -1,0 +1,444 @@
+/* The profile as text. */
+#define _GNU_SOURCE
+#include "format/label.h"
+#include "profile/profile.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MOST = 20, PATH_LINES_MOST = 200, PLACE_BYTES = 128 };
+static const double PATH_SHARE_LEAST = 0.005;
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *place_text(char text[PLACE_BYTES], const char *file, unsigned line)
+{
+    if (!file)
+        return "";
+    if (line)
+        snprintf(text, PLACE_BYTES, "%.100s:%u", base_of(file), line);
+    else
+        snprintf(text, PLACE_BYTES, "%.100s", base_of(file));
+    return text;
+}
+
+static const char *rate_text(char text[UNIT_TEXT_BYTES], uint64_t period_ns)
+{
+    double hz = period_ns ? 1e9 / (double)period_ns : 0;
+    snprintf(text, UNIT_TEXT_BYTES, hz < 10 ? "%.3g Hz" : "%.0f Hz", hz);
+    return text;
+}
+
+static void head_print(const struct profile *profile, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], note[SYMBOLS_NOTE_BYTES];
+    const struct run_job *job = profile->stacks.job;
+    char program[sizeof job->files[0].header.program] = "";
+    if (job->file_count)
+        label_clean(program, sizeof program, job->files[0].header.program, sizeof program);
+    fprintf(out, "%.99s: %" PRIu64 " process%s, %" PRIu64 " thread%s", program[0] ? base_of(program) : "(no name)",
+            profile->ranks, profile->ranks == 1 ? "" : "es", profile->streams, profile->streams == 1 ? "" : "s");
+    fprintf(out, ", sampled at %s", rate_text(a, profile->period_least_ns));
+    if (profile->period_most_ns != profile->period_least_ns)
+        fprintf(out, " and less, down to %s", rate_text(a, profile->period_most_ns));
+    fprintf(out, ": %s samples of %s\n", text_of_count(b, profile->sum.samples), text_of_ns(c, profile->sum.ns));
+    if (profile->stacks.selection && selection_is_given(profile->stacks.selection))
+        fprintf(out, "  only what was asked for: %s\n", profile->stacks.selection->described);
+    if (profile->stacks.lost)
+        fprintf(out, "  ! %s samples were lost: there was no room for them\n", text_of_count(a, profile->stacks.lost));
+    if (profile->stacks.damaged)
+        fprintf(out, "  ! the samples of %s threads are damaged, and what follows the damage is left out\n",
+                text_of_count(a, profile->stacks.damaged));
+    for (size_t i = 0; symbols_note(profile->stacks.symbols, i, note); i++)
+        fprintf(out, "  ! %s\n", note);
+}
+
+/* ---- shares of states -------------------------------------------------------------------------------------------- */
+
+static void state_print(const struct profile *profile, const char *title, uint64_t ns, uint64_t inside_ns,
+                        uint64_t exact_ns, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    const struct profile_exact *exact = &profile->exact;
+    double whole = (double)profile->sum.ns, span = (double)exact->span_ns;
+    double error = profile_error((double)ns, whole, profile_samples(profile), PROFILE_STANDARD_ERRORS);
+    fprintf(out, "  %-22s%8s +- %6s", title, text_of_share(a, (double)ns, whole), text_of_share(b, error, 1));
+    if (!exact->none) {
+        error = profile_error((double)inside_ns, span, span * span / exact->squares, PROFILE_STANDARD_ERRORS);
+        fprintf(out, "%14s +- %6s%17s", text_of_share(a, (double)inside_ns, span), text_of_share(b, error, 1),
+                text_of_share(c, (double)exact_ns, span));
+    }
+    fprintf(out, "\n");
+}
+
+static void states_print(const struct profile *profile, FILE *out)
+{
+    static const char *const titles[PROFILE_STATES] = {"not in MPI",    "work in MPI",      "  in sends",
+                                                       "  in receives", "  in collectives", "  in completion",
+                                                       "  in others"};
+    const struct profile_exact *exact = &profile->exact;
+    char a[UNIT_TEXT_BYTES];
+    if (exact->none)
+        fprintf(out, "\nstates                   samples\n");
+    else
+        fprintf(
+            out,
+            "\nstates                   all samples                from MPI_Init to MPI_Finalize: samples, timers\n");
+    for (int state = 0; state < PROFILE_STATES; state++) {
+        if (state == MPIT_STATE_STALL_SEND)
+            state_print(profile, "stalled in MPI", profile_stall_ns(profile->sum.state_ns),
+                        profile_stall_ns(exact->inside_ns), profile_stall_ns(exact->ns), out);
+        if (state < MPIT_STATE_STALL_SEND || profile->sum.state_ns[state] || (!exact->none && exact->ns[state]))
+            state_print(profile, titles[state], profile->sum.state_ns[state], exact->inside_ns[state], exact->ns[state],
+                        out);
+    }
+    fprintf(out, "  %-22s%8s\n", "on a processor",
+            text_of_share(a, (double)profile->sum.on_cpu_ns, (double)profile->sum.ns));
+    fprintf(out, "  +- is what the number of samples gives: in 95 of 100 cases, 1.96 sqrt(p (1 - p) / n), n = %.0f\n",
+            profile_samples(profile));
+    if (exact->none)
+        fprintf(out, "  they are not compared with the timers: %s\n", exact->none);
+    else if (exact->agrees)
+        fprintf(out, "  samples and timers agree: no share differs by more than chance makes of so many\n");
+    else
+        fprintf(out, "  ! samples and timers differ by more than chance makes of so many samples\n");
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static int call_order(const void *one, const void *other)
+{
+    const struct profile_call *a = *(struct profile_call *const *)one, *b = *(struct profile_call *const *)other;
+    return a->sum.ns != b->sum.ns ? (a->sum.ns < b->sum.ns ? 1 : -1) : strcmp(a->frame->name, b->frame->name);
+}
+
+static int places_compare(const char *file, unsigned line, const char *other_file, unsigned other_line)
+{
+    int names = strcmp(file ? file : "", other_file ? other_file : "");
+    return names ? names : (line > other_line) - (line < other_line);
+}
+
+static int site_order(const void *one, const void *other)
+{
+    const struct profile_site *a = *(struct profile_site *const *)one, *b = *(struct profile_site *const *)other;
+    if (a->sum.ns != b->sum.ns)
+        return a->sum.ns < b->sum.ns ? 1 : -1;
+    int names = strcmp(a->call->name, b->call->name);
+    return names ? names : places_compare(a->file, a->line, b->file, b->line);
+}
+
+static int function_order(const void *one, const void *other)
+{
+    const struct profile_function *a = *(struct profile_function *const *)one,
+                                  *b = *(struct profile_function *const *)other;
+    uint64_t own = a->self_ns + a->mpi_ns, others = b->self_ns + b->mpi_ns;
+    if (own != others)
+        return own < others ? 1 : -1;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns < b->total_ns ? 1 : -1;
+    int names = strcmp(a->frame->name, b->frame->name);
+    return names ? names : strcmp(a->frame->module, b->frame->module);
+}
+
+static int line_order(const void *one, const void *other)
+{
+    const struct profile_line *a = *(struct profile_line *const *)one, *b = *(struct profile_line *const *)other;
+    uint64_t own = a->self_ns + a->mpi_ns, others = b->self_ns + b->mpi_ns;
+    if (own != others)
+        return own < others ? 1 : -1;
+    int names = strcmp(a->frame->name, b->frame->name);
+    return names ? names : places_compare(a->file, a->line, b->file, b->line);
+}
+
+/* The records of a table in this order; NULL: none, or no memory. */
+static struct keyed **table_sort(const struct keytable *table, int (*order)(const void *, const void *))
+{
+    struct keyed **list = keytable_sorted(table);
+    if (list)
+        qsort(list, table->count, sizeof(struct keyed *), order);
+    return list;
+}
+
+/* What stands for mpit itself, at the first table that has it. */
+struct recorder_note {
+    bool seen, told;
+};
+
+static void recorder_see(struct recorder_note *note, const struct frame *frame)
+{
+    note->seen = note->seen || (frame && frame->kind == FRAME_RECORDER);
+}
+
+static void recorder_explain(struct recorder_note *note, const struct profile *profile, FILE *out)
+{
+    if (note->seen && !note->told)
+        fprintf(out, "  [mpit] is time in mpit itself, which records, and looks at each poll of a call that waits%s\n",
+                profile->stacks.internal ? "" : "; --internal shows in which of its functions");
+    note->told = note->seen;
+}
+
+static void more_print(size_t count, FILE *out)
+{
+    if (count > ROWS_MOST)
+        fprintf(out, "  ... and %zu more; --json has all\n", count - ROWS_MOST);
+}
+
+static const char *share_or_none(char text[UNIT_TEXT_BYTES], uint64_t ns, uint64_t whole)
+{
+    return ns ? text_of_share(text, (double)ns, (double)whole) : "-";
+}
+
+static bool call_is_end(const char *name)
+{
+    return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
+}
+
+static void calls_print(const struct profile *profile, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES];
+    struct keyed **list = table_sort(&profile->calls, call_order);
+    double whole = (double)profile->sum.ns, samples = profile_samples(profile);
+    if (!list)
+        return;
+    fprintf(out, "\nMPI functions                  share of time      stalled     on cpu%s\n",
+            profile->exact.none ? "" : "     timers");
+    for (size_t i = 0; i < profile->calls.count && i < ROWS_MOST; i++) {
+        const struct profile_call *call = (const struct profile_call *)list[i];
+        const struct profile_sum *sum = &call->sum;
+        fprintf(out, "  %-28s%8s +- %-8s%8s   %8s", call->frame->name, text_of_share(a, (double)sum->ns, whole),
+                text_of_share(b, profile_error((double)sum->ns, whole, samples, PROFILE_STANDARD_ERRORS), 1),
+                share_or_none(c, profile_stall_ns(sum->state_ns), sum->ns), share_or_none(d, sum->on_cpu_ns, sum->ns));
+        if (!profile->exact.none)
+            fprintf(out, "   %8s",
+                    call_is_end(call->frame->name) ? "-" : share_or_none(e, call->exact_ns, profile->sum.ns));
+        fprintf(out, "\n");
+    }
+    more_print(profile->calls.count, out);
+    free(list);
+}
+
+static int rank_order(const void *one, const void *other)
+{
+    const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static int thread_order(const void *one, const void *other)
+{
+    const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
+    int ranks = rank_order(one, other);
+    return ranks ? ranks : (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* Of its own time. */
+static void share_states_print(const struct profile_sum *sum, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    fprintf(out, "%12s%11s%11s%11s\n", share_or_none(a, sum->state_ns[MPIT_STATE_NOT_IN_MPI], sum->ns),
+            share_or_none(b, sum->state_ns[MPIT_STATE_WORK], sum->ns),
+            share_or_none(c, profile_stall_ns(sum->state_ns), sum->ns), share_or_none(d, sum->on_cpu_ns, sum->ns));
+}
+
+static void process_title(char text[PLACE_BYTES], const struct profile_share *share)
+{
+    if (share->rank >= 0)
+        snprintf(text, PLACE_BYTES, "%" PRId32, share->rank);
+    else
+        snprintf(text, PLACE_BYTES, "process %" PRIu32, share->pid);
+}
+
+static void ranks_print(const struct profile *profile, FILE *out)
+{
+    char title[PLACE_BYTES], time[UNIT_TEXT_BYTES];
+    struct keyed **list = table_sort(&profile->processes, rank_order);
+    if (!list)
+        return;
+    fprintf(out, "\nranks                  sampled  not in MPI       work    stalled     on cpu   (shares of each "
+                 "one's time)\n");
+    for (size_t i = 0; i < profile->processes.count && i < ROWS_MOST; i++) {
+        const struct profile_share *share = (const struct profile_share *)list[i];
+        process_title(title, share);
+        fprintf(out, "  %-18s%10s", title, text_of_ns(time, share->sum.ns));
+        share_states_print(&share->sum, out);
+    }
+    more_print(profile->processes.count, out);
+    free(list);
+}
+
+/* Where every process has one, that table says it all. */
+static void threads_print(const struct profile *profile, FILE *out)
+{
+    char title[PLACE_BYTES], line[PLACE_BYTES + 40], part[UNIT_TEXT_BYTES];
+    if (profile->threads.count == profile->processes.count)
+        return;
+    struct keyed **list = table_sort(&profile->threads, thread_order);
+    if (!list)
+        return;
+    fprintf(out,
+            "\nthreads             share of all  not in MPI       work    stalled     on cpu   (of each one's time)\n");
+    for (size_t i = 0; i < profile->threads.count && i < ROWS_MOST; i++) {
+        const struct profile_share *share = (const struct profile_share *)list[i];
+        process_title(title, share);
+        snprintf(line, sizeof line, "%s: %s %" PRId32, title, share->name[0] ? share->name : "thread", share->tid);
+        fprintf(out, "  %-22s%8s", line, text_of_share(part, (double)share->sum.ns, (double)profile->sum.ns));
+        share_states_print(&share->sum, out);
+    }
+    more_print(profile->threads.count, out);
+    free(list);
+}
+
+static void sites_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
+    struct keyed **list = table_sort(&profile->sites, site_order);
+    if (!list)
+        return;
+    fprintf(out, "\nplaces that call MPI              share  stalled\n");
+    for (size_t i = 0; i < profile->sites.count && i < ROWS_MOST; i++) {
+        const struct profile_site *site = (const struct profile_site *)list[i];
+        const char *where = place_text(place, site->file, site->line);
+        recorder_see(note, site->caller);
+        fprintf(out, "  %-28s%9s%9s  %s%s%s%s\n", site->call->name,
+                text_of_share(a, (double)site->sum.ns, (double)profile->sum.ns),
+                share_or_none(b, profile_stall_ns(site->sum.state_ns), site->sum.ns),
+                site->caller ? text_of_name(name, site->caller->name) : "[unknown]", where[0] ? " (" : "", where,
+                where[0] ? ")" : "");
+    }
+    more_print(profile->sites.count, out);
+    recorder_explain(note, profile, out);
+    free(list);
+}
+
+static void functions_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], name[UNIT_NAME_BYTES];
+    struct keyed **list = table_sort(&profile->functions, function_order);
+    if (!list)
+        return;
+    fprintf(out, "\nfunctions            self  MPI called    total\n");
+    for (size_t i = 0; i < profile->functions.count && i < ROWS_MOST; i++) {
+        const struct profile_function *function = (const struct profile_function *)list[i];
+        recorder_see(note, function->frame);
+        fprintf(out, "  %23s%12s%9s  %s%s%s%s\n", share_or_none(a, function->self_ns, profile->sum.ns),
+                share_or_none(b, function->mpi_ns, profile->sum.ns),
+                share_or_none(c, function->total_ns, profile->sum.ns), text_of_name(name, function->frame->name),
+                function->frame->kind == FRAME_PROGRAM && function->frame->module[0] ? " [" : "",
+                function->frame->kind == FRAME_PROGRAM ? function->frame->module : "",
+                function->frame->kind == FRAME_PROGRAM && function->frame->module[0] ? "]" : "");
+    }
+    more_print(profile->functions.count, out);
+    recorder_explain(note, profile, out);
+    free(list);
+}
+
+static void lines_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
+    struct keyed **list = table_sort(&profile->lines, line_order);
+    if (!list)
+        return;
+    fprintf(out, "\nlines                self  MPI called\n");
+    for (size_t i = 0; i < profile->lines.count && i < ROWS_MOST; i++) {
+        const struct profile_line *line = (const struct profile_line *)list[i];
+        const char *where = place_text(place, line->file, line->line);
+        recorder_see(note, line->frame);
+        fprintf(out, "  %23s%12s  %s in %s\n", share_or_none(a, line->self_ns, profile->sum.ns),
+                share_or_none(b, line->mpi_ns, profile->sum.ns), where[0] ? where : "(no line)",
+                text_of_name(name, line->frame->name));
+    }
+    more_print(profile->lines.count, out);
+    recorder_explain(note, profile, out);
+    free(list);
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
+
+static int node_order(const void *one, const void *other)
+{
+    const struct profile_node *a = *(struct profile_node *const *)one, *b = *(struct profile_node *const *)other;
+    if (a->sum.ns != b->sum.ns)
+        return a->sum.ns < b->sum.ns ? 1 : -1;
+    int names = strcmp(a->frame->name, b->frame->name);
+    return names ? names : strcmp(a->frame->module, b->frame->module);
+}
+
+struct paths_out {
+    const struct profile *profile;
+    struct recorder_note *note;
+    FILE *out;
+    unsigned lines;
+    uint64_t left_out; /* paths */
+};
+
+static void node_print(struct paths_out *paths, const struct profile_node *node, unsigned depth)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
+    double whole = (double)paths->profile->sum.ns;
+    recorder_see(paths->note, node->frame);
+    const char *where = place_text(place, node->file, node->several ? 0 : node->line);
+    fprintf(paths->out, "  %8s%9s%9s  %*s%s%s%s%s\n", text_of_share(a, (double)node->sum.ns, whole),
+            share_or_none(b, node->self.ns, paths->profile->sum.ns),
+            share_or_none(c, profile_stall_ns(node->sum.state_ns), node->sum.ns), (int)(depth < 60 ? depth : 60) * 2,
+            "", text_of_name(name, node->frame->name), where[0] ? " (" : "", where, where[0] ? ")" : "");
+}
+
+static int nodes_print(struct paths_out *paths, const struct profile_node *parent, unsigned depth)
+{
+    size_t count = 0;
+    for (const struct profile_node *node = parent->first; node; node = node->next)
+        count++;
+    const struct profile_node **list = count ? calloc(count, sizeof(struct profile_node *)) : NULL;
+    int result = count && !list ? -1 : 0;
+    if (!list)
+        return result;
+    count = 0;
+    for (const struct profile_node *node = parent->first; node; node = node->next)
+        list[count++] = node;
+    qsort(list, count, sizeof(struct profile_node *), node_order);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if ((double)list[i]->sum.ns < PATH_SHARE_LEAST * (double)paths->profile->sum.ns ||
+            paths->lines == PATH_LINES_MOST) {
+            paths->left_out += count - i;
+            break;
+        }
+        paths->lines++;
+        node_print(paths, list[i], depth);
+        result = nodes_print(paths, list[i], depth + 1);
+    }
+    free(list);
+    return result;
+}
+
+static int paths_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+{
+    struct paths_out paths = {.profile = profile, .note = note, .out = out};
+    fprintf(out, "\ncall paths\n     total     self  stalled\n");
+    int result = nodes_print(&paths, profile->root, 0);
+    if (paths.left_out)
+        fprintf(out, "  paths below %.1f %% are left out%s\n", PATH_SHARE_LEAST * 100,
+                paths.lines == PATH_LINES_MOST ? ", and more; --json and --folded have all" : "");
+    recorder_explain(note, profile, out);
+    return result;
+}
+
+int profile_print(struct profile *profile, FILE *out)
+{
+    struct recorder_note note = {0};
+    head_print(profile, out);
+    states_print(profile, out);
+    ranks_print(profile, out);
+    threads_print(profile, out);
+    calls_print(profile, out);
+    sites_print(profile, &note, out);
+    functions_print(profile, &note, out);
+    lines_print(profile, &note, out);
+    return paths_print(profile, &note, out);
+}

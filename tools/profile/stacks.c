@@ -1,0 +1,492 @@
+#define _GNU_SOURCE
+#include "profile/stacks.h"
+
+#include "calls.h"
+#include "base/keytable.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const state_texts[MPIT_STATE_STALL_OTHER + 1] = {
+    [MPIT_STATE_NOT_IN_MPI] = "not in MPI",   [MPIT_STATE_WORK] = "work",
+    [MPIT_STATE_STALL_SEND] = "stall send",   [MPIT_STATE_STALL_RECV] = "stall recv",
+    [MPIT_STATE_STALL_COLL] = "stall coll",   [MPIT_STATE_STALL_WAIT] = "stall wait",
+    [MPIT_STATE_STALL_OTHER] = "stall other",
+};
+
+/* What there is at an address of a stack. */
+struct spot {
+    struct keyed keyed; /* address that was looked up, path of the module */
+    bool recorder, mpi, c_library, program, vdso, start, main, starter, trampoline;
+    unsigned count;
+    struct stack_frame frames[]; /* the innermost first */
+};
+
+struct walk {
+    struct stacks *stacks;
+    struct sample_cursor cursor;
+    struct keytable spots; /* of this stream: its modules have their place there */
+    int (*visit)(void *data, const struct stack_sample *sample);
+    void *data;
+    const struct spot *at[SAMPLE_FRAMES_MOST];
+    struct stack_frame frames[STACK_FRAMES_MOST];
+    unsigned count;
+};
+
+/* ---- frames ------------------------------------------------------------------------------------------------------ */
+
+static int frame_order(const void *one, const void *other)
+{
+    const struct frame *a = one, *b = other;
+    int names = strcmp(a->name, b->name);
+    return names                ? names
+           : a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind)
+                                : strcmp(a->module, b->module);
+}
+
+static void frame_release(struct frame *frame)
+{
+    if (frame) {
+        free(frame->name);
+        free(frame->module);
+        free(frame);
+    }
+}
+
+static int frame_keep(struct stacks *stacks, struct frame *frame)
+{
+    if (stacks->frame_count == stacks->frame_capacity) {
+        uint32_t capacity = stacks->frame_capacity ? stacks->frame_capacity * 2 : 64;
+        struct frame **frames = realloc(stacks->frames, capacity * sizeof(struct frame *));
+        if (!frames)
+            return -1;
+        stacks->frames = frames;
+        stacks->frame_capacity = capacity;
+    }
+    if (!tsearch(frame, &stacks->names, frame_order))
+        return -1;
+    frame->number = stacks->frame_count;
+    stacks->frames[stacks->frame_count++] = frame;
+    return 0;
+}
+
+static const struct frame *frame_of(struct stacks *stacks, enum frame_kind kind, const char *name, const char *module)
+{
+    struct frame wanted = {.kind = kind, .name = (char *)(uintptr_t)name, .module = (char *)(uintptr_t)module};
+    struct frame *const *found = tfind(&wanted, &stacks->names, frame_order);
+    if (found)
+        return *found;
+    struct frame *frame = calloc(1, sizeof *frame);
+    if (frame) {
+        frame->kind = kind;
+        frame->name = strdup(name);
+        frame->module = strdup(module);
+    }
+    if (frame && frame->name && frame->module && frame_keep(stacks, frame) == 0)
+        return frame;
+    frame_release(frame);
+    return NULL;
+}
+
+static int text_order(const void *one, const void *other)
+{
+    return strcmp(one, other);
+}
+
+/* Each text once, so that who counts by it compares addresses. */
+static const char *text_of(struct stacks *stacks, const char *text)
+{
+    char *const *found = text ? tfind(text, &stacks->texts, text_order) : NULL;
+    if (!text || found)
+        return text ? *found : NULL;
+    char *copy = strdup(text);
+    if (copy && tsearch(copy, &stacks->texts, text_order))
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Open MPI's, MPICH's and their relatives'. A program's own libraries may begin with libmpi, too. */
+static bool is_mpi(const char *module)
+{
+    static const char *const names[] = {
+        "libmpi.",       "libmpi_cxx.", "libmpi_mpifh.", "libmpi_usempi", "libmpi_f77.",  "libmpi_f90.",
+        "libmpi_java.",  "libmpi_abi.", "libmpi_ilp64.", "libmpi_dbg",    "libmpi_gtl",   "libmpi_cray",
+        "libmpi_gnu",    "libmpi_amd",  "libmpi_aocc",   "libmpi_pgi",    "libmpi_mt.",   "libmpi_intel",
+        "libmpi_nvidia", "libmpi_ibm",  "libmpich",      "libmpicxx.",    "libmpichcxx.", "libmpichf90.",
+        "libmpifort.",   "libmpigf.",   "libmpigc",      "libmpijava.",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (begins(module, names[i]))
+            return true;
+    return false;
+}
+
+static struct spot *spot_make(struct walk *walk, const struct module *module, uint64_t pc)
+{
+    const char *program = walk->cursor.reader->header.program;
+    const struct symbol_place *place = symbols_find(walk->stacks->symbols, module, program, pc);
+    struct spot *spot = place ? calloc(1, sizeof *spot + place->count * sizeof *spot->frames) : NULL;
+    if (!spot)
+        return NULL;
+    spot->recorder = (begins(place->module, "libmpit-") || begins(place->module, "libmpit."));
+    spot->mpi = is_mpi(place->module);
+    spot->c_library = begins(place->module, "libc.so") || begins(place->module, "libc-") ||
+                      begins(place->module, "libpthread") || begins(place->module, "ld-linux");
+    spot->program = module && (!module->path[0] || strcmp(module->path, program) == 0);
+    bool is_vdso = begins(place->module, "linux-vdso") || strcmp(place->module, "[vdso]") == 0;
+    spot->vdso = place->module[0] == '[' || is_vdso;
+    for (unsigned i = 0; i < place->count; i++) {
+        const struct symbol_line *line = &place->lines[i];
+        const char *name = line->function;
+        char text[600];
+        if (!name && place->start != UINT64_MAX)
+            snprintf(text, sizeof text, "%s+0x%" PRIx64, place->module, place->start);
+        else if (!name && is_vdso) /* is no file that would say where its functions begin */
+            snprintf(text, sizeof text, "[vdso]");
+        else if (!name)
+            snprintf(text, sizeof text, "[%s+0x%" PRIx64 "]", place->module, place->address);
+        spot->frames[i] = (struct stack_frame){
+            frame_of(walk->stacks, name ? FRAME_PROGRAM : FRAME_UNKNOWN, name ? name : text, place->module),
+            text_of(walk->stacks, line->file), line->line};
+        if (!spot->frames[i].frame) {
+            free(spot);
+            return NULL;
+        }
+        spot->count++;
+        spot->start |= name && strcmp(name, "_start") == 0;
+        spot->main |= name && spot->program && strcmp(name, "main") == 0;
+        spot->starter |= name && spot->c_library && begins(name, "__libc_start_"); /* it calls main */
+        spot->trampoline |= name && begins(name, "__restore_rt");
+    }
+    return spot;
+}
+
+static const struct spot *spot_find(struct walk *walk, uint64_t pc)
+{
+    const struct module *module = sample_cursor_module(&walk->cursor, pc);
+    uint64_t text = module ? (uint64_t)(uintptr_t)module->path : 0;
+    struct spot *spot = keytable_find(&walk->spots, pc, text);
+    if (spot)
+        return spot;
+    spot = spot_make(walk, module, pc);
+    if (spot && keytable_put(&walk->spots, &spot->keyed, pc, text) == 0)
+        return spot;
+    free(spot);
+    return NULL;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
+
+static int frame_push(struct walk *walk, const struct frame *frame, const char *file, unsigned line)
+{
+    if (!frame)
+        return -1;
+    if (walk->count < STACK_FRAMES_MOST)
+        walk->frames[walk->count++] = (struct stack_frame){frame, file, line};
+    return 0;
+}
+
+static int special_push(struct walk *walk, enum frame_kind kind, const char *name)
+{
+    return frame_push(walk, frame_of(walk->stacks, kind, name, ""), NULL, 0);
+}
+
+/* The functions at one address, as they are. `internal`: they belong to MPI. */
+static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
+{
+    for (unsigned i = spot->count; i-- > 0;) {
+        const struct stack_frame *shown = &spot->frames[i];
+        const struct frame *frame = shown->frame;
+        if (internal)
+            frame = frame_of(walk->stacks, FRAME_INTERNAL, frame->name, frame->module);
+        if (frame_push(walk, frame, shown->file, shown->line) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* mpit's own time; with its functions where those of MPI are asked for, too. */
+static int recorder_push(struct walk *walk)
+{
+    int result = special_push(walk, FRAME_RECORDER, "[mpit]");
+    if (!walk->stacks->internal || !walk->at[0]->recorder)
+        return result;
+    for (unsigned i = walk->at[0]->count; result == 0 && i-- > 0;) {
+        const struct stack_frame *shown = &walk->at[0]->frames[i];
+        const struct frame *frame = frame_of(walk->stacks, FRAME_RECORDER, shown->frame->name, shown->frame->module);
+        result = frame_push(walk, frame, shown->file, shown->line);
+    }
+    return result;
+}
+
+/* The function of the C library, or of MPI_T, that mpit's frame stands in front of (src/probes/sampler/shield.h): that
+ * is what the program called, and the rest of the stack is on its account. NULL: it is none. *module: where it is
+ * defined, which is mpit itself for MPI_T and what else is no function of the C library. */
+static const char *stand_in(const struct spot *spot, const char **module)
+{
+    static const char *const files[] = {"shield.c", "shield_signals.c", "stall_sleep.c", "stall_socket.c"};
+    static const char *const own[] = {"MPI", "PMPI", "mpi", "pmpi", "ompi_", "opal_", "fi_", "ucp_"};
+    static const char prefix[] = "mpit_impl_"; /* where there is no debug information */
+    const struct stack_frame *shown = spot->count ? &spot->frames[spot->count - 1] : NULL;
+    if (!shown || begins(shown->frame->name, "shield_"))
+        return NULL;
+    bool prefixed = begins(shown->frame->name, prefix);
+    const char *name = shown->frame->name + (prefixed ? strlen(prefix) : 0);
+    const char *slash = shown->file ? strrchr(shown->file, '/') : NULL, *file = slash ? slash + 1 : shown->file;
+    bool stands = prefixed || begins(name, "MPI_T_"); /* and the library's own work behind that */
+    *module = "libc.so.6";
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (begins(name, own[i]))
+            *module = shown->frame->module;
+    for (size_t i = 0; file && i < sizeof files / sizeof files[0]; i++)
+        stands |= strcmp(file, files[i]) == 0;
+    return stands ? name : NULL;
+}
+
+/* A return address is looked up one byte before, in the call; what a signal interrupted is where it is. */
+static int spots_find(struct walk *walk, const struct sample *sample)
+{
+    for (unsigned i = 0; i < sample->frames; i++) {
+        bool exact = i == 0 || walk->at[i - 1]->trampoline;
+        walk->at[i] = spot_find(walk, sample->pcs[i] - !exact);
+        if (!walk->at[i])
+            return -1;
+    }
+    return 0;
+}
+
+/* How many of the frames are the program's: what lies outside of them is the C library's way to it. */
+static unsigned outermost_of(struct walk *walk, const struct sample *sample, bool *whole)
+{
+    unsigned end = sample->frames;
+    for (unsigned i = end; i-- > 0;)
+        if (walk->at[i]->main) {
+            *whole = true;
+            return i + 1;
+        }
+    for (unsigned i = end; i-- > 1;) /* of a stripped program main has no name, and _start has none */
+        if (walk->at[i]->starter && !walk->at[i - 1]->starter) {
+            *whole = true;
+            return i;
+        }
+    /* mpit stands between the C library and a thread's first function */
+    while (end > 1 && (walk->at[end - 1]->c_library || walk->at[end - 1]->start || walk->at[end - 1]->recorder))
+        end--;
+    /* all of it is in the C library: a thread that waits in there, which may be what the program wants to know */
+    return end > 1 || (end && !walk->at[0]->c_library) ? end : sample->frames;
+}
+
+/* Behind which frame, seen from the inside, MPI begins: at mpit's outermost one, with the Fortran binding around it. */
+static unsigned boundary_of(const struct walk *walk, unsigned end)
+{
+    unsigned boundary = 0;
+    for (unsigned i = 0; i < end; i++)
+        if (walk->at[i]->recorder)
+            boundary = i + 1;
+    for (unsigned i = 0; !boundary && i < end; i++)
+        if (walk->at[i]->mpi)
+            boundary = i + 1;
+    while (boundary && boundary < end && walk->at[boundary]->mpi)
+        boundary++;
+    return boundary;
+}
+
+/* Outside of MPI, what mpit does on its own account, with what it calls for that: several frames of it; before a
+ * function that it stands in front of there is one. 0: nothing. */
+static unsigned errand_of(const struct walk *walk, unsigned end)
+{
+    unsigned own = 0;
+    for (unsigned i = 0; i < end; i++)
+        own += walk->at[i]->recorder;
+    return own > 1 ? boundary_of(walk, end) : 0;
+}
+
+static int inside_push(struct walk *walk, const struct sample *sample, unsigned boundary)
+{
+    int result = special_push(walk, FRAME_MPI, run_reader_call_name(walk->cursor.reader, sample->call));
+    for (unsigned i = boundary; walk->stacks->internal && result == 0 && i-- > 0;)
+        if (!walk->at[i]->recorder && !walk->at[i]->trampoline)
+            result = spot_push(walk, walk->at[i], true);
+    return result;
+}
+
+static int stack_make(struct walk *walk, const struct sample *sample)
+{
+    bool whole = false;
+    walk->count = 0;
+    if (spots_find(walk, sample) != 0)
+        return -1;
+    unsigned end = outermost_of(walk, sample, &whole);
+    unsigned boundary = sample->call ? boundary_of(walk, end) : errand_of(walk, end);
+    int result = 0;
+    if (sample->flags & SAMPLE_CUT)
+        result = special_push(walk, FRAME_UNKNOWN, "[cut]");
+    else if (!whole && (!end || sample->flags & (SAMPLE_ELSEWHERE | SAMPLE_UNKNOWN)))
+        result = special_push(walk, FRAME_UNKNOWN, "[unknown]");
+    if (!boundary && sample->call && !whole && sample->flags & (SAMPLE_ELSEWHERE | SAMPLE_UNKNOWN))
+        boundary = end; /* of the stack only what is innermost is known, and that is in MPI */
+    for (unsigned i = end; result == 0 && i-- > boundary;)
+        if (!walk->at[i]->recorder && !walk->at[i]->trampoline)
+            result = spot_push(walk, walk->at[i], false);
+    if (result == 0 && sample->call)
+        result = inside_push(walk, sample, boundary);
+    bool errand = boundary && !sample->call;
+    const char *module, *stood = errand ? stand_in(walk->at[boundary - 1], &module) : NULL;
+    if (result == 0 && stood)
+        return frame_push(walk, frame_of(walk->stacks, FRAME_PROGRAM, stood, module), NULL, 0);
+    bool own = errand || (end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder)));
+    if (result == 0 && own)
+        result = recorder_push(walk);
+    if (result == 0 && !walk->count)
+        result = special_push(walk, FRAME_UNKNOWN, "[unknown]");
+    return result;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+/* In MPI_Init and MPI_Finalize the exact timers are of another span (share/doc/profile.md). */
+static bool is_inside(const struct run_reader *run, const struct sample *sample)
+{
+    const struct run_header *header = &run->header;
+    unsigned call = sample->call;
+    return header->init_ticks && header->finalize_ticks && sample->ticks >= header->init_ticks &&
+           sample->ticks < header->finalize_ticks && call != CALL_MPI_Init && call != CALL_MPI_Init_thread &&
+           call != CALL_MPI_Finalize;
+}
+
+static bool is_selected(const struct walk *walk, const struct sample *sample, int64_t at_ns, uint64_t weight_ns)
+{
+    const struct selection *selection = walk->stacks->selection;
+    const struct run_reader *run = walk->cursor.reader;
+    const struct comm_record *comm = sample->comm && sample->comm < run->comm_count ? run->comms[sample->comm] : NULL;
+    int64_t before_ns = weight_ns < INT64_MAX ? at_ns - (int64_t)weight_ns : INT64_MIN;
+    return !selection ||
+           (selection_has_time(selection, before_ns + 1, at_ns) && selection_has_function(selection, sample->call) &&
+            selection_has_comm(selection, comm ? comm->name : NULL, comm ? comm->label : NULL));
+}
+
+static uint64_t product(uint64_t a, uint64_t b)
+{
+    uint64_t result;
+    return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+/* What a sample stands for lies before it; of that the part in the window. */
+static void window_cut(const struct selection *selection, struct stack_sample *sample)
+{
+    if (!selection || !selection->windowed)
+        return;
+    int64_t from = sample->weight_ns < INT64_MAX ? sample->at_ns - (int64_t)sample->weight_ns : INT64_MIN;
+    int64_t to = sample->at_ns;
+    from = from > selection->from_ns ? from : selection->from_ns;
+    to = to < selection->to_ns ? to : selection->to_ns;
+    uint64_t ns = to > from ? (uint64_t)(to - from) : 1;
+    if (ns >= sample->weight_ns)
+        return;
+    sample->cpu_ns = (uint64_t)((double)sample->cpu_ns * ((double)ns / (double)sample->weight_ns));
+    sample->weight_ns = ns;
+}
+
+static int sample_visit(struct walk *walk, const struct sample *sample)
+{
+    const struct run_reader *run = walk->cursor.reader;
+    struct stack_sample shown = {.sample = sample,
+                                 .run = run,
+                                 .stream = walk->cursor.stream,
+                                 .rank = run_rank(&run->header),
+                                 .at_ns = timeline_ns(&walk->stacks->line, run, sample->ticks),
+                                 .weight_ns = product(sample->weight, sample->period_ns),
+                                 .inside = is_inside(run, sample),
+                                 .frames = walk->frames};
+    shown.on_cpu = sample->cpu_ns == UINT32_MAX || sample->cpu_ns * UINT64_C(2) >= shown.weight_ns;
+    shown.cpu_ns = sample->cpu_ns < shown.weight_ns && sample->cpu_ns != UINT32_MAX ? sample->cpu_ns : shown.weight_ns;
+    if (!is_selected(walk, sample, shown.at_ns, shown.weight_ns))
+        return 0;
+    window_cut(walk->stacks->selection, &shown);
+    if (stack_make(walk, sample) != 0)
+        return -1;
+    shown.count = walk->count;
+    walk->stacks->taken++;
+    return walk->visit(walk->data, &shown);
+}
+
+static int stream_walk(struct walk *walk, const struct run_reader *run, uint32_t stream, uint64_t *missing)
+{
+    int result = sample_cursor_open(&walk->cursor, run, stream);
+    while (result == 0) {
+        const struct sample *sample = sample_cursor_next(&walk->cursor);
+        if (!sample)
+            break;
+        result = sample_visit(walk, sample);
+    }
+    walk->stacks->damaged += walk->cursor.damaged;
+    *missing += walk->cursor.missing;
+    keytable_release(&walk->spots, NULL);
+    sample_cursor_close(&walk->cursor);
+    return result;
+}
+
+int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct stack_sample *sample), void *data)
+{
+    struct walk *walk = calloc(1, sizeof *walk);
+    int result = walk ? 0 : -1;
+    stacks->taken = stacks->lost = stacks->damaged = 0;
+    for (size_t i = 0; result == 0 && i < stacks->job->file_count; i++) {
+        const struct run_reader *run = run_job_file(stacks->job, i);
+        if (!stacks->selection || selection_has_rank(stacks->selection, run_rank(&run->header))) {
+            uint32_t streams = run_reader_sample_streams(run);
+            uint64_t missing = 0; /* those of them that have a number */
+            *walk = (struct walk){.stacks = stacks, .visit = visit, .data = data};
+            for (uint32_t stream = 0; result == 0 && stream < streams; stream++)
+                result = stream_walk(walk, run, stream, &missing);
+            stacks->lost += missing > run->header.samples_lost ? missing : run->header.samples_lost;
+        }
+        run_reader_rest(run);
+    }
+    free(walk);
+    return result;
+}
+
+bool run_job_has_samples(const struct run_job *job)
+{
+    bool found = false;
+    for (size_t i = 0; i < job->file_count && !found; i++) {
+        const struct run_reader *run = run_job_file(job, i);
+        found = run_reader_sample_streams(run) > 0;
+        run_reader_rest(run);
+    }
+    return found;
+}
+
+int stacks_open(struct stacks *stacks, const struct run_job *job, const struct selection *selection, bool internal)
+{
+    *stacks = (struct stacks){.job = job, .selection = selection, .internal = internal};
+    stacks->symbols = symbols_open();
+    return stacks->symbols && timeline_open(&stacks->line, job->files, job->file_count, true) == 0 ? 0 : -1;
+}
+
+static void nothing(void *data)
+{
+    (void)data; /* frames are released by number */
+}
+
+void stacks_release(struct stacks *stacks)
+{
+    tdestroy(stacks->names, nothing);
+    tdestroy(stacks->texts, free);
+    for (uint32_t i = 0; i < stacks->frame_count; i++)
+        frame_release(stacks->frames[i]);
+    free(stacks->frames);
+    symbols_close(stacks->symbols);
+    timeline_release(&stacks->line);
+    *stacks = (struct stacks){0};
+}

@@ -1,0 +1,86 @@
+/*
+ * The samples of a job with stacks of names: what all outputs of samples are made of.
+ *
+ *   run files ──> sample_cursor ──> selected? ──> addresses ──> symbols ──> frames ──> visit(sample)
+ *
+ * A stack is shown from the outermost function to the innermost. Not shown are what the C library does before main and
+ * before a thread's first function, the trampoline of signals, and mpit's own functions. Of a sample in MPI the last
+ * frame is that of the MPI function that the program has called, and what is inside of it is left out, unless
+ * `internal`. Time inside of mpit itself is a frame "[mpit]".
+ */
+#ifndef MPIT_TOOLS_STACKS_H
+#define MPIT_TOOLS_STACKS_H
+
+#include "mpit/collector.h"
+#include "job/rundir.h"
+#include "job/select.h"
+#include "profile/symbols.h"
+#include "report/timeline.h"
+
+enum frame_kind {
+    FRAME_PROGRAM,  /* a function of the program or of a library that it uses */
+    FRAME_MPI,      /* the MPI function that was called */
+    FRAME_INTERNAL, /* inside of that */
+    FRAME_RECORDER, /* mpit itself */
+    FRAME_UNKNOWN,  /* a function or an address without a name, or the unknown part of a stack */
+};
+
+/* A function. There is one for each name in each module. */
+struct frame {
+    uint32_t number; /* 0, 1, ... */
+    enum frame_kind kind;
+    char *name, *module; /* module: "" of MPI functions and the like */
+};
+
+struct stack_frame {
+    const struct frame *frame;
+    const char *file; /* where it is executed; NULL: not known; the same text has the same address */
+    unsigned line;
+};
+
+enum { STACK_FRAMES_MOST = SAMPLE_FRAMES_MOST * 4 };
+
+/* One sample. Valid until the visit returns. */
+struct stack_sample {
+    const struct sample *sample;
+    const struct run_reader *run;
+    uint32_t stream;
+    int32_t rank;       /* -1: it has none */
+    int64_t at_ns;      /* since the job began */
+    uint64_t weight_ns; /* it stands for so much time */
+    uint64_t cpu_ns;    /* of that, on a processor */
+    bool on_cpu;        /* for most of it */
+    bool inside;        /* of the time from the end of MPI_Init to MPI_Finalize, and in no such function */
+    unsigned count;
+    const struct stack_frame *frames; /* the outermost first; at least one */
+};
+
+struct stacks {
+    const struct run_job *job;
+    const struct selection *selection;
+    bool internal;
+    struct timeline line;
+    struct symbols *symbols;
+    struct frame **frames; /* by number */
+    uint32_t frame_count, frame_capacity;
+    void *names, *texts; /* frames by name and module, and names of files, in trees (search.h) */
+    uint64_t taken;      /* samples that were visited */
+    uint64_t lost;       /* that had no place in a run file, or were never written to it */
+    uint64_t damaged;    /* streams of which something cannot be read */
+};
+
+/* Returns 0, or -1: no memory. Release it in both cases. */
+int stacks_open(struct stacks *stacks, const struct run_job *job, const struct selection *selection, bool internal);
+void stacks_release(struct stacks *stacks);
+
+/* Whether any process of the job was sampled. */
+bool run_job_has_samples(const struct run_job *job);
+
+/* All samples that are selected, stream by stream and in each in the order of time. `visit` returns 0 to go on. Returns
+ * 0, what `visit` returned, or -1 without memory. */
+int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct stack_sample *sample), void *data);
+
+/* "not in MPI", "work", "stall: send" ... of enum mpit_state. */
+extern const char *const state_texts[MPIT_STATE_STALL_OTHER + 1];
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * The part of a summary that is of the libraries below MPI, as text and JSON.
+ */
+#ifndef MPIT_TOOLS_SUMMARY_FABRIC_H
+#define MPIT_TOOLS_SUMMARY_FABRIC_H
+
+#include "summary/summary.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Nothing where it was not watched. */
+void summary_fabric_print(const struct summary *summary, FILE *out);
+/* null where it was not watched. */
+json_t *summary_fabric_json(const struct summary *summary);
+/* What of a call's or communicator's time was below MPI; likewise. */
+json_t *summary_below_json(const struct summary *summary, uint64_t ns);
+
+#endif

@@ -1,0 +1,243 @@
+#define _GNU_SOURCE
+#include "report/summary_json.h"
+
+#include "calls.h"
+#include "format/label.h"
+#include "job/select.h"
+#include "report/summary_fabric.h"
+#include "report/summary_counters.h"
+#include "report/summary_instruments.h"
+#include "report/summary_origin.h"
+#include "report/timeline.h"
+#include "figures/variables.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+enum { SUMMARY_JSON_VERSION = 1 };
+
+/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?' (label.h). */
+static json_t *text_json(const char *text)
+{
+    json_t *json = json_string(text);
+    if (json)
+        return json;
+    char clean[FILTER_BYTES];
+    label_clean(clean, sizeof clean, text, FILTER_BYTES);
+    return json_string(clean);
+}
+
+/* JSON's integers are signed here: what is larger than 2^63 - 1 (nothing that is counted) is cut off there. */
+static json_t *count_json(uint64_t count)
+{
+    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
+}
+
+/* JSON has no infinities; a figure that is none (of a damaged file) becomes null. */
+static json_t *figure_json(double figure)
+{
+    return isfinite(figure) ? json_real(figure) : json_null();
+}
+
+static json_t *spread_json(const struct summary_spread *spread, uint32_t ranks)
+{
+    return json_pack("{s:o, s:o, s:o, s:i, s:i}", "mean", figure_json(ranks ? spread->sum / ranks : 0.0), "min",
+                     figure_json(spread->min), "max", figure_json(spread->max), "min_rank", (int)spread->min_rank,
+                     "max_rank", (int)spread->max_rank);
+}
+
+static json_t *losses_json(const struct summary *summary)
+{
+    json_t *losses = json_object();
+    for (size_t i = 0; i < LOSS_COUNT; i++)
+        if (summary->lost[i])
+            json_object_set_new(losses, variable_slot_name(NAMES_LOSS, i), count_json(summary->lost[i]));
+    return losses;
+}
+
+/* null: no process could tell stalls from work, or could do so of this call */
+static json_t *stall_json(const struct summary *summary, unsigned kind, uint64_t ns)
+{
+    return summary_tells_stalls(summary, kind) ? count_json(ns) : json_null();
+}
+
+static json_t *calls_json(const struct summary *summary)
+{
+    json_t *calls = json_object();
+    for (size_t i = 1; i < CALL_COUNT; i++)
+        if (summary->calls[i].count)
+            json_object_set_new(calls, call_table[i].name,
+                                json_pack("{s:o, s:o, s:o, s:o}", "count", count_json(summary->calls[i].count),
+                                          "time_ns", count_json(summary->calls[i].time_ns), "stall_ns",
+                                          stall_json(summary, (unsigned)i, summary->call_stall_ns[i]), "fabric_ns",
+                                          summary_below_json(summary, summary->call_fabric_ns[i])));
+    return calls;
+}
+
+/* By reason, as the enumeration mpit_state has it; null likewise. */
+static json_t *stalls_json(const struct summary *summary)
+{
+    bool told = summary_tells_stalls(summary, CALL_NONE);
+    json_t *stalls = told ? json_object() : json_null();
+    for (size_t i = MPIT_STATE_STALL_SEND; told && i < STATE_COUNT; i++)
+        json_object_set_new(stalls, variable_slot_name(NAMES_STATE, i), count_json(summary->stall_ns[i]));
+    return stalls;
+}
+
+/* The buckets that hold something. */
+static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const uint64_t bytes[BUCKET_COUNT])
+{
+    json_t *sizes = json_array();
+    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
+        if (!counts[i])
+            continue;
+        json_t *bucket = json_pack("{s:o, s:o, s:o}", "from_bytes", count_json(i ? UINT64_C(1) << (i - 1) : 0), "count",
+                                   count_json(counts[i]), "bytes", count_json(bytes[i]));
+        json_object_set_new(bucket, "to_bytes", i == BUCKET_COUNT - 1 ? json_null() : count_json(bucket_limit(i)));
+        json_array_append_new(sizes, bucket);
+    }
+    return sizes;
+}
+
+static json_t *comm_json(const struct summary *summary, const struct summary_comm *comm)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"comm_time_ns", comm->comm_time_ns}, {"p2p_time_ns", comm->p2p_time_ns}, {"wait_time_ns", comm->wait_time_ns},
+        {"coll_time_ns", comm->coll_time_ns}, {"span_ns", comm->span_ns},         {"send_count", comm->send_count},
+        {"recv_count", comm->recv_count},     {"coll_count", comm->coll_count},   {"send_bytes", comm->send_bytes},
+        {"recv_bytes", comm->recv_bytes},     {"coll_bytes", comm->coll_bytes},   {"small_count", comm->small_count},
+        {"large_count", comm->large_count},
+    };
+    json_t *json = json_object();
+    json_object_set_new(json, "name", text_json(comm->name));
+    if (comm->label[0])
+        json_object_set_new(json, "label", text_json(comm->label));
+    json_object_set_new(json, "size", json_integer(comm->size));
+    json_object_set_new(json, "ranks", json_integer(comm->ranks));
+    json_object_set_new(json, "merged", count_json(comm->merged));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        json_object_set_new(json, counts[i].name, count_json(counts[i].value));
+    const struct {
+        const char *name;
+        uint64_t value;
+    } objects[] = {{"rma_time_ns", comm->rma_time_ns},
+                   {"io_time_ns", comm->io_time_ns},
+                   {"rma_bytes", comm->rma_bytes},
+                   {"io_bytes", comm->io_bytes}};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        json_object_set_new(json, objects[i].name,
+                            summary->objects_unknown ? json_null() : count_json(objects[i].value));
+    json_object_set_new(json, "coll_execution_time_ns",
+                        summary->execution_unknown ? json_null() : count_json(comm->coll_execution_ns));
+    json_object_set_new(json, "stall_ns", stall_json(summary, CALL_NONE, comm->stall_ns));
+    json_object_set_new(json, "fabric_ns", summary_below_json(summary, comm->fabric_ns));
+    json_object_set_new(json, "coll_transfers", summary_below_json(summary, comm->transfers));
+    json_object_set_new(json, "coll_transfer_ns", summary_below_json(summary, comm->transfer_ns));
+    json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));
+    json_object_set_new(json, "recv_sizes", sizes_json(comm->recv_size_count, comm->recv_size_bytes));
+    return json;
+}
+
+/* null: one node, or what is left of the job does not tell */
+static json_t *clocks_json(const struct run_job *job)
+{
+    struct timeline line;
+    json_t *json = json_null();
+    if (!job->file_count)
+        return json;
+    if (timeline_open(&line, job->files, job->file_count, false) == 0 && line.clock_count > 1) {
+        struct timeline_quality quality = timeline_quality(&line);
+        json = json_object();
+        json_object_set_new(json, "nodes", count_json(quality.nodes));
+        json_object_set_new(json, "measured", count_json(quality.measured));
+        json_object_set_new(json, "times", count_json(quality.least));
+        json_object_set_new(json, "error_ns", quality.measured ? count_json(quality.error_ns) : json_null());
+        json_object_set_new(json, "way", json_string(timeline_way(&quality)));
+        json_object_set_new(json, "trouble", quality.trouble ? json_string(timeline_trouble(&quality)) : json_null());
+        json_object_set_new(json, "drift_ppm", quality.most > 1 ? json_real(quality.drift * 1e6) : json_null());
+    }
+    timeline_release(&line);
+    return json;
+}
+
+/* What of a part that is counted anew from a trace, or is of nobody, cannot be told: it is of whole processes. */
+static const char *const unknown_of_parts[] = {"run_seconds", "mpi_share",       "off_seconds", "fabric",
+                                               "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
+
+/* What of the job is in the document, where that is not all. */
+static void part_put(json_t *json, const struct run_part *part)
+{
+    json_t *unknown = json_array();
+    bool less = part->anew || !part->found;
+    for (size_t i = 0; less && i < sizeof unknown_of_parts / sizeof *unknown_of_parts; i++) {
+        json_object_set_new(json, unknown_of_parts[i], json_null());
+        json_array_append_new(unknown, json_string(unknown_of_parts[i]));
+    }
+    json_object_set_new(json, "selection",
+                        json_pack("{s:o, s:s, s:i, s:o, s:b, s:o}", "options", text_json(part->selection->described),
+                                  "from", part->anew ? "trace" : "tallies", "ranks", (int)part->wanted, "missing",
+                                  count_json(part->missing), "switched", (int)part->switched, "unknown", unknown));
+}
+
+static json_t *job_json(const struct run_job *job)
+{
+    const struct summary *summary = job->summary;
+    char number[32];
+    snprintf(number, sizeof number, "%016" PRIx64, summary->job);
+    json_t *json = json_object(), *comms = json_array();
+    json_object_set_new(json, "job", json_string(number));
+    json_object_set_new(json, "program", text_json(summary->program));
+    json_object_set_new(json, "mpi", text_json(summary->mpi));
+    json_object_set_new(json, "world_size", json_integer(summary->world_size));
+    json_object_set_new(json, "ranks", json_integer(summary->ranks));
+    json_object_set_new(json, "ended_badly", json_integer(summary->ended_badly));
+    json_object_set_new(json, "missing_ranks", job->part ? json_null() : summary_missing_json(summary));
+    json_object_set_new(json, "origin", summary_origin_json(summary));
+    json_object_set_new(json, "spawned", json_boolean(summary->spawned));
+    snprintf(number, sizeof number, "%016" PRIx64, summary->parent_job);
+    json_object_set_new(json, "spawned_by", summary->parent_job ? json_string(number) : json_null());
+    json_object_set_new(json, "threads", count_json(summary->threads));
+    json_object_set_new(json, "events", count_json(summary->events));
+    json_object_set_new(json, "run_seconds", spread_json(&summary->run_seconds, summary->ranks));
+    json_object_set_new(json, "mpi_seconds", spread_json(&summary->mpi_seconds, summary->ranks));
+    json_object_set_new(json, "mpi_share", spread_json(&summary->mpi_share, summary->ranks));
+    json_object_set_new(json, "filter", summary->filter_mixed ? json_null() : text_json(summary->filter));
+    json_object_set_new(json, "timing", summary->sampling_mixed ? json_null() : count_json(summary->sampling));
+    json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));
+    json_object_set_new(json, "clocks", clocks_json(job));
+    json_object_set_new(json, "lost", losses_json(summary));
+    json_object_set_new(json, "stalls_ns", stalls_json(summary));
+    json_object_set_new(json, "calls", calls_json(summary));
+    for (size_t i = 0; i < summary->comm_count; i++)
+        json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
+    json_object_set_new(json, "communicators", comms);
+    json_object_set_new(json, "fabric", summary_fabric_json(summary));
+    json_object_set_new(json, "counters", summary_counters_json(summary));
+    json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));
+    json_object_set_new(json, "instruments", summary_instruments_json(summary));
+    json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));
+    if (job->part)
+        part_put(json, job->part);
+    return json;
+}
+
+json_t *summary_json(const struct run_dir *dir)
+{
+    json_t *jobs = json_array();
+    for (size_t i = 0; i < dir->job_count; i++)
+        json_array_append_new(jobs, job_json(&dir->jobs[i]));
+    return json_pack("{s:i, s:s, s:o}", "version", SUMMARY_JSON_VERSION, "mpit", MPIT_VERSION, "jobs", jobs);
+}
+
+int summary_write_json(const struct run_dir *dir, FILE *out)
+{
+    json_t *document = summary_json(dir);
+    int result = document ? json_dumpf(document, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
+    json_decref(document);
+    return result == 0 && fputc('\n', out) != EOF ? 0 : -1;
+}

@@ -1,0 +1,22 @@
+/*
+ * Where a job comes from, in a summary: command, times, user, batch job, hosts, and which ranks left nothing.
+ */
+#ifndef MPIT_TOOLS_SUMMARY_ORIGIN_H
+#define MPIT_TOOLS_SUMMARY_ORIGIN_H
+
+#include "summary/summary.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Lines of text; none of a summary that an older mpit wrote. */
+void summary_origin_print(const struct summary *summary, FILE *out);
+/* A line that names the ranks that left nothing, if there are such. */
+void summary_missing_print(const struct summary *summary, FILE *out);
+
+/* The same as an object; null where it is not known. */
+json_t *summary_origin_json(const struct summary *summary);
+/* The ranks that left nothing, as an array; null: not known. */
+json_t *summary_missing_json(const struct summary *summary);
+
+#endif

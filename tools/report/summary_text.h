@@ -1,0 +1,17 @@
+/*
+ * A summary as text of at most 100 columns.
+ */
+#ifndef MPIT_TOOLS_SUMMARY_TEXT_H
+#define MPIT_TOOLS_SUMMARY_TEXT_H
+
+#include "summary/summary.h"
+
+#include <stdio.h>
+
+struct run_part;
+
+void summary_print(const struct summary *summary, FILE *out);
+/* The summary of a part of a job (rundir.h); NULL: of all of it. */
+void summary_print_part(const struct summary *summary, const struct run_part *part, FILE *out);
+
+#endif

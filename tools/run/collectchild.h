@@ -1,0 +1,20 @@
+/*
+ * Collects in a process of its own, so that a file system that does not answer keeps nobody waiting.
+ */
+#ifndef MPIT_TOOLS_COLLECTCHILD_H
+#define MPIT_TOOLS_COLLECTCHILD_H
+
+#include "collect/collect.h"
+
+enum collect_end {
+    COLLECT_DONE,
+    COLLECT_FAILED, /* problem[] says why */
+    COLLECT_STUCK,  /* it goes on by itself, when the file system answers again */
+};
+
+/* Collects the spools of an output directory. Waits until it ends, or has read and written nothing for `patience_ms`.
+ * For a process with one thread. */
+enum collect_end collect_child(const char *output, const struct collect_wish *wish, int patience_ms,
+                               struct collected *sum, char problem[COLLECT_PROBLEM_BYTES]);
+
+#endif

@@ -1,0 +1,237 @@
+#define _GNU_SOURCE
+#include "run/forward.h"
+
+#include "run/mcafile.h"
+
+#include <err.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENV_LIST "mca_base_env_list"
+#define ENV_LIST_DELIMITER ENV_LIST "_delimiter"
+#define PRELOAD "LD_PRELOAD"
+#define SANITIZER "ASAN_OPTIONS"
+
+/* The words as they grow. */
+struct line {
+    char **words;
+    size_t count;
+};
+
+static void line_add(struct line *line, const char *word)
+{
+    line->words = realloc(line->words, (line->count + 2) * sizeof *line->words);
+    if (!line->words || !(line->words[line->count] = strdup(word)))
+        err(2, "no memory");
+    line->words[++line->count] = NULL;
+}
+
+__attribute__((format(printf, 2, 3))) static void line_add_formatted(struct line *line, const char *format, ...)
+{
+    va_list args;
+    char *word;
+    va_start(args, format);
+    if (vasprintf(&word, format, args) < 0)
+        err(2, "no memory");
+    va_end(args);
+    line_add(line, word);
+    free(word);
+}
+
+static bool begins(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_ours(const char *variable)
+{
+    return begins(variable, PRELOAD "=") || begins(variable, "MPIT_") || begins(variable, SANITIZER "=");
+}
+
+static bool any_begins(char *const words[], const char *prefix)
+{
+    for (size_t i = 0; words[i]; i++)
+        if (begins(words[i], prefix))
+            return true;
+    return false;
+}
+
+/* Adds one option for each variable that must travel. The user's own ASAN_OPTIONS among the words stays the only one.
+ */
+static void variables_add(struct line *line, const char *option, bool with_value, char *const words[])
+{
+    bool sanitizer = any_begins(words, SANITIZER);
+    for (char **variable = environ; *variable; variable++) {
+        char *equals = strchr(*variable, '=');
+        if (!equals || !is_ours(*variable) || (sanitizer && begins(*variable, SANITIZER)))
+            continue;
+        line_add(line, option);
+        line_add_formatted(line, "%.*s", (int)(equals - *variable), *variable);
+        if (with_value)
+            line_add(line, equals + 1);
+    }
+}
+
+/* What stands between the names of that list. */
+static const char *delimiter_of(char *const words[])
+{
+    const char *delimiter = getenv("OMPI_MCA_" ENV_LIST_DELIMITER);
+    for (size_t i = 0; words[i]; i++)
+        if (strcmp(words[i], ENV_LIST_DELIMITER) == 0 && words[i + 1])
+            delimiter = words[i + 1];
+    return delimiter && *delimiter ? delimiter : ";";
+}
+
+/* `list` and the names that must travel, as mca_base_env_list has them. */
+static char *env_list(const char *list, const char *delimiter)
+{
+    char *all = strdup(list);
+    for (char **variable = environ; all && *variable; variable++) {
+        char *equals = strchr(*variable, '='), *longer;
+        if (!equals || !is_ours(*variable))
+            continue;
+        if (asprintf(&longer, "%s%.*s%.*s", all, *all ? 1 : 0, delimiter, (int)(equals - *variable), *variable) < 0)
+            err(2, "no memory");
+        free(all);
+        all = longer;
+    }
+    if (!all)
+        err(2, "no memory");
+    return all;
+}
+
+/* A word that sets ASAN_OPTIONS gets what the environment has behind its value. */
+static void sanitizer_add(struct line *line, const char *word)
+{
+    const char *ours = getenv(SANITIZER);
+    line_add_formatted(line, "%s%s%s", word, ours ? ":" : "", ours ? ours : "");
+}
+
+/* A word that sets LD_PRELOAD gets the library in front of its value; `value` is where that begins in it. */
+static void preload_add(struct line *line, const char *word, size_t value, const char *library)
+{
+    line_add_formatted(line, "%.*s%s%s%s", (int)value, word, library, word[value] ? ":" : "", word + value);
+}
+
+static void openmpi_words(struct line *line, char *const words[], const char *library)
+{
+    bool by_agent = forward_by_agent(LAUNCHER_OPENMPI, words), by_list = false;
+    const char *delimiter = delimiter_of(words), *list = getenv("OMPI_MCA_" ENV_LIST);
+    if (!by_agent && list) {
+        char *longer = env_list(list, delimiter);
+        setenv("OMPI_MCA_" ENV_LIST, longer, 1);
+        free(longer);
+        by_list = true;
+    }
+    for (size_t i = 0; words[i]; i++)
+        by_list = by_list || strcmp(words[i], ENV_LIST) == 0;
+    for (size_t i = 0; words[i]; i++) {
+        if (!by_agent && i > 0 && strcmp(words[i - 1], ENV_LIST) == 0) {
+            char *longer = env_list(words[i], delimiter);
+            line_add(line, longer);
+            free(longer);
+        } else if (i > 0 && begins(words[i], PRELOAD "=") && strcmp(words[i - 1], "-x") == 0) {
+            preload_add(line, words[i], sizeof PRELOAD, library);
+        } else if (i > 0 && begins(words[i], SANITIZER "=") && strcmp(words[i - 1], "-x") == 0) {
+            sanitizer_add(line, words[i]);
+        } else {
+            line_add(line, words[i]);
+        }
+        bool context = i == 0 || strcmp(words[i], ":") == 0;
+        if (context && words[i + 1] && !by_list && !by_agent)
+            variables_add(line, "-x", false, words);
+    }
+}
+
+static bool hydra_restricts(const char *word)
+{
+    static const char *const options[] = {"-genvnone", "-genvlist", "-envnone", "-envlist", "-genvexcl", "-envexcl"};
+    const char *option = begins(word, "--") ? word + 1 : word;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(option, options[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool hydra_sets(const char *word)
+{
+    const char *option = begins(word, "--") ? word + 1 : word;
+    return strcmp(option, "-genv") == 0 || strcmp(option, "-env") == 0;
+}
+
+static void hydra_words(struct line *line, char *const words[], const char *library)
+{
+    bool restricted = false;
+    for (size_t i = 1; words[i]; i++)
+        restricted = restricted || hydra_restricts(words[i]);
+    for (size_t i = 0; words[i]; i++) {
+        if (i > 1 && hydra_sets(words[i - 2]) && strcmp(words[i - 1], PRELOAD) == 0)
+            preload_add(line, words[i], 0, library);
+        else if (i > 0 && hydra_sets(words[i - 1]) && begins(words[i], PRELOAD "="))
+            preload_add(line, words[i], sizeof PRELOAD, library);
+        else
+            line_add(line, words[i]);
+        if (i == 0 && restricted && words[1])
+            variables_add(line, "-genv", true, words);
+    }
+}
+
+static void slurm_words(struct line *line, char *const words[], char note[512])
+{
+    const char *by_environment = getenv("SLURM_EXPORT_ENV");
+    bool restricted = by_environment && !begins(by_environment, "ALL");
+    for (size_t i = 0; words[i]; i++) {
+        restricted = restricted || (begins(words[i], "--export=") && !begins(words[i], "--export=ALL"));
+        line_add(line, words[i]);
+    }
+    if (restricted)
+        snprintf(note, 512,
+                 "srun passes on only part of the environment (--export); what is not passed on is not recorded: "
+                 "add " PRELOAD ",MPIT_OUTPUT to it");
+}
+
+bool forward_by_agent(enum launcher_kind kind, char *const words[])
+{
+    return kind != LAUNCHER_OPENMPI || mca_files_name(words, ENV_LIST) || mca_files_name(words, ENV_LIST_DELIMITER);
+}
+
+char **forward_words(char *const words[], size_t launcher, enum launcher_kind kind, const char *library, char note[512])
+{
+    struct line line = {0};
+    note[0] = '\0';
+    bool behind_env = strcmp(path_name(words[0]), "env") == 0;
+    for (size_t i = 0; i < launcher || (behind_env && kind == LAUNCHER_NONE && words[i]); i++) {
+        bool setting = behind_env && begins(words[i], PRELOAD "=");
+        if (setting)
+            preload_add(&line, words[i], sizeof PRELOAD, library);
+        else
+            line_add(&line, words[i]);
+    }
+    if (behind_env && kind == LAUNCHER_NONE)
+        return line.words;
+    switch (kind) {
+    case LAUNCHER_OPENMPI:
+        openmpi_words(&line, words + launcher, library);
+        break;
+    case LAUNCHER_HYDRA:
+        hydra_words(&line, words + launcher, library);
+        break;
+    case LAUNCHER_SLURM:
+        slurm_words(&line, words + launcher, note);
+        break;
+    default:
+        for (size_t i = launcher; words[i]; i++)
+            line_add(&line, words[i]);
+    }
+    return line.words;
+}
+
+void forward_free(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}

@@ -1,0 +1,206 @@
+#define _GNU_SOURCE
+#include "run/launched.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ANCESTORS_MOST = 32,
+    STAT_BYTES = 512,
+    CLAIM_TRIES = 100,
+    CLAIM_PAUSE_MS = 20,
+    CLAIM_BYTES = LAUNCHED_ID_BYTES + LAUNCHED_KEY_BYTES + 1
+};
+
+static const char claim_name[] = ".mpit-launch";
+
+/* -1: not set, or no number. */
+static int variable_number(const char *name)
+{
+    const char *text = getenv(name);
+    char *end;
+    if (!text || !isdigit((unsigned char)*text))
+        return -1;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    return errno || *end || number > INT_MAX ? -1 : (int)number;
+}
+
+static void letters_clean(char *text)
+{
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr("._-", *text))
+            *text = '-';
+}
+
+static void id_set(struct launched *launched, const char *prefix, const char *first, const char *second)
+{
+    int length =
+        snprintf(launched->id, sizeof launched->id, "%s%s%s%s", prefix, first, second ? "." : "", second ? second : "");
+    if (length >= (int)sizeof launched->id)
+        launched->id[0] = '\0';
+    letters_clean(launched->id);
+}
+
+/* From a variable that all processes of the job have, or none. */
+static void key_set(struct launched *launched, const char *name)
+{
+    const char *text = getenv(name);
+    snprintf(launched->key, sizeof launched->key, "%s", text ? text : "");
+    letters_clean(launched->key);
+}
+
+struct process {
+    char name[STAT_BYTES]; /* as the kernel has it */
+    pid_t parent;
+    uint64_t begin; /* clock ticks since the boot */
+};
+
+/* False: there is no such process. */
+static bool process_read(pid_t pid, struct process *process)
+{
+    char path[64], text[STAT_BYTES];
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *stat = fopen(path, "re");
+    size_t bytes = stat ? fread(text, 1, sizeof text - 1, stat) : 0;
+    if (stat)
+        fclose(stat);
+    text[bytes] = '\0';
+    char *begin = strchr(text, '('), *end = strrchr(text, ')'); /* the name may have brackets in it */
+    long parent;
+    if (!begin || !end || end < begin ||
+        sscanf(end + 1,
+               " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64, /* proc(5) */
+               &parent, &process->begin) != 2)
+        return false;
+    *end = '\0';
+    snprintf(process->name, sizeof process->name, "%s", begin + 1);
+    process->parent = (pid_t)parent;
+    return true;
+}
+
+/* Seconds since the epoch; 0: that is not told. */
+static time_t boot_time(void)
+{
+    char line[256];
+    long long seconds = 0;
+    FILE *stat = fopen("/proc/stat", "re");
+    while (stat && fgets(line, sizeof line, stat) && sscanf(line, "btime %lld", &seconds) != 1)
+        ;
+    if (stat)
+        fclose(stat);
+    return (time_t)seconds;
+}
+
+/* Hydra gives the job no name: the proxy that all processes of a node have above them stands for it. */
+static void hydra_id(struct launched *launched)
+{
+    if (variable_number("MPI_LOCALNRANKS") != launched->size)
+        return; /* there are other proxies on other nodes */
+    pid_t pid = getppid();
+    struct process process;
+    for (int i = 0; i < ANCESTORS_MOST && process_read(pid, &process); i++) {
+        if (strcmp(process.name, "hydra_pmi_proxy") == 0) {
+            time_t begin = boot_time() + (time_t)(process.begin / (uint64_t)sysconf(_SC_CLK_TCK));
+            char stamp[32], number[32];
+            struct tm local;
+            strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S-", localtime_r(&begin, &local));
+            snprintf(number, sizeof number, "%ld", (long)pid);
+            id_set(launched, stamp, number, NULL);
+            return;
+        }
+        pid = process.parent;
+    }
+}
+
+/* By the number of the job and of its step. */
+static void slurm_id(struct launched *launched)
+{
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    if (job && step)
+        id_set(launched, "slurm-", job, step);
+    key_set(launched, "SLURM_RESTART_COUNT");
+}
+
+bool launched_find(struct launched *launched)
+{
+    const char *text;
+    *launched = (struct launched){.rank = variable_number("OMPI_COMM_WORLD_RANK"),
+                                  .size = variable_number("OMPI_COMM_WORLD_SIZE")};
+    if (launched->rank >= 0 && launched->size > 0) { /* whatever a step of Slurm above has started */
+        if ((text = getenv("PMIX_NAMESPACE")))
+            id_set(launched, "", text, NULL);
+        key_set(launched, "OMPI_MCA_orte_precondition_transports");
+        return launched->size > 1;
+    }
+    launched->rank = variable_number("PMI_RANK");
+    launched->size = variable_number("PMI_SIZE");
+    if (launched->rank >= 0 && launched->size > 0) {
+        if (getenv("HYDI_CONTROL_FD"))
+            hydra_id(launched);
+        else
+            slurm_id(launched);
+        return launched->size > 1;
+    }
+    launched->rank = variable_number("SLURM_PROCID");
+    launched->size = getenv("SLURM_STEP_ID") ? variable_number("SLURM_STEP_NUM_TASKS") : 0;
+    if (launched->rank < 0 || launched->size <= 1)
+        return false;
+    slurm_id(launched);
+    return true;
+}
+
+/* What stands in the file; whoever made it may be just writing. */
+static bool claim_read(const char *path, char text[CLAIM_BYTES + 1])
+{
+    for (int try = 0; try < CLAIM_TRIES; try++) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+        ssize_t bytes = fd >= 0 ? read(fd, text, CLAIM_BYTES) : -1;
+        if (fd >= 0)
+            close(fd);
+        if (bytes > 0 && text[bytes - 1] == '\n') {
+            text[bytes - 1] = '\0';
+            return true;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = CLAIM_PAUSE_MS * 1000000L}, NULL);
+    }
+    return false;
+}
+
+/* 0: the claim stands, with all of its text. Half a claim would keep the other ranks waiting for the rest. */
+static int claim_write(const char *path, const char *claim)
+{
+    char text[CLAIM_BYTES + 1];
+    int bytes = snprintf(text, sizeof text, "%s\n", claim);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno;
+    ssize_t written = write(fd, text, (size_t)bytes);
+    int problem = written == bytes ? 0 : written < 0 ? errno : ENOSPC;
+    if (close(fd) != 0 && !problem)
+        problem = errno;
+    if (problem)
+        unlink(path);
+    return problem;
+}
+
+int launched_claim(const struct launched *launched, const char *directory, bool free)
+{
+    char path[PATH_MAX], claim[CLAIM_BYTES], there[CLAIM_BYTES + 1];
+    if (snprintf(path, sizeof path, "%s/%s", directory, claim_name) >= (int)sizeof path)
+        return ENAMETOOLONG;
+    if (!free && access(path, F_OK) != 0)
+        return EEXIST;
+    snprintf(claim, sizeof claim, "%s%s%s", launched->id, launched->key[0] ? " " : "", launched->key);
+    int problem = free ? claim_write(path, claim) : EEXIST;
+    if (problem != EEXIST)
+        return problem;
+    return claim_read(path, there) && strcmp(claim, there) == 0 ? 0 : EEXIST;
+}

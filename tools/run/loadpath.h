@@ -1,0 +1,22 @@
+/*
+ * Where the dynamic loader finds a library, without running anything: the run paths of the files that ask for it,
+ * LD_LIBRARY_PATH, the loader's cache, the system's directories, in the loader's order.
+ */
+#ifndef MPIT_TOOLS_LOADPATH_H
+#define MPIT_TOOLS_LOADPATH_H
+
+#include "run/elffile.h"
+
+#include <limits.h>
+
+/* A file that needs a library, and the one that needed it: DT_RPATH is inherited along this chain. */
+struct load_origin {
+    const struct elf_file *file;
+    const char *path;
+    const struct load_origin *needed_by; /* NULL: the program */
+};
+
+/* Puts the library's path into found[PATH_MAX]. Returns 0, or -1 when it is nowhere. */
+int library_find(const char *name, const struct load_origin *origin, char *found);
+
+#endif

@@ -1,0 +1,508 @@
+/*
+ * mpit-run: runs a command with the recorder loaded into the MPI processes that it starts, and shows their summary.
+ */
+#define _GNU_SOURCE
+#include "run/abichoice.h"
+#include "archive/archive.h"
+#include "run/child.h"
+#include "run/deathwatch.h"
+#include "settings/filter.h"
+#include "run/forward.h"
+#include "run/installation.h"
+#include "settings/knobs.h"
+#include "run/launched.h"
+#include "run/launcher.h"
+#include "base/options.h"
+#include "run/outcome.h"
+#include "run/outputdir.h"
+#include "job/postmortem.h"
+#include "base/ranklist.h"
+#include "run/refusal.h"
+#include "writer/spool.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
+                           "Runs COMMAND (a launcher line, a script, a program) unchanged, records the MPI\n"
+                           "processes that it starts, and shows what they did. man mpit-run says more.\n"
+                           "\n"
+                           "  --output DIR           what is recorded goes to DIR (mpit-run-DATE-TIME-PID);\n"
+                           "  --spool DIR            until then it lies in DIR of each node (/dev/shm)\n"
+                           "  --trace, --otf2        keep every event; and write an OTF2 archive to DIR/otf2\n"
+                           "  --trace-limit BYTES    keep a trace of so much a process; 0: no limit\n"
+                           "  --trace-policy POLICY  what goes then: stop, the newest; ring, the oldest\n"
+                           "  --clock-sync WAY, --no-compact  clocks by tcp, mpi, none; no compression\n"
+                           "  --filter LIST          record only these, or with - in front all but these:\n"
+                           "                         \"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
+                           "                         p2p completion coll comm rma io process other\n"
+                           "  --timing N             0: count only; N: time one of N calls (1: every call)\n"
+                           "  --sample HZ            see HZ times a second what threads do (see mpit-dump)\n"
+                           "  --sample-ranks LIST    in these ranks alone: 0,4-7,12-\n"
+                           "  --fabric, --os, --papi EVENTS  count below MPI; in the kernel; PAPI's events\n"
+                           "  --summary FILE         the summary as text, or as JSON if it ends in .json\n"
+                           "  --quiet, --strict      show no summary; run nothing that cannot be recorded\n"
+                           "  --mpi NAME             openmpi or mpich, for programs that find no MPI\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
+                           "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
+
+struct request {
+    const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
+        *sample_ranks, *papi;
+    bool trace, otf2, quiet, no_compact, fabric, os;
+    bool strict;      /* no run that is not recorded */
+    bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */
+    enum mpi_abi abi; /* ABI_NONE: none is named */
+    char **words;
+};
+
+/* Of an option that sets a variable: a mistake ends mpit-run before anything starts. */
+static const char *value_check(const char *option, enum knob knob, const char *text)
+{
+    char reason[KNOB_PROBLEM_BYTES];
+    uint64_t value;
+    if (!knob_value_read(knob, text, &value, reason))
+        usage_reject("option --%s: '%.100s'%s cannot be used: %s", option, text, strlen(text) > 100 ? "..." : "",
+                     reason);
+    return text;
+}
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"trace", no_argument, NULL, 't'},
+                                            {"otf2", no_argument, NULL, 'a'},
+                                            {"summary", required_argument, NULL, 's'},
+                                            {"filter", required_argument, NULL, 'f'},
+                                            {"timing", required_argument, NULL, 'n'},
+                                            {"trace-limit", required_argument, NULL, 'l'},
+                                            {"trace-policy", required_argument, NULL, 'p'},
+                                            {"clock-sync", required_argument, NULL, 'y'},
+                                            {"sample", required_argument, NULL, 'z'},
+                                            {"sample-ranks", required_argument, NULL, 'r'},
+                                            {"no-compact", no_argument, NULL, 'c'},
+                                            {"fabric", no_argument, NULL, 'b'},
+                                            {"os", no_argument, NULL, 'k'},
+                                            {"papi", required_argument, NULL, 'e'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"spool", required_argument, NULL, 'd'},
+                                            {"strict", no_argument, NULL, 'x'},
+                                            {"mpi", required_argument, NULL, 'm'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    struct request request = {.abi = ABI_NONE};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {
+        switch (option) {
+        case 'o':
+            if (!*optarg || strlen(optarg) >= PATH_MAX)
+                usage_reject("'%.60s' is no name for an output directory", optarg);
+            request.output = optarg;
+            break;
+        case 'a':
+            request.otf2 = request.trace = true;
+            break;
+        case 'd':
+            if (optarg[0] != '/')
+                usage_reject("--spool takes the absolute path of a directory on each node, not '%.100s'", optarg);
+            request.spool = optarg;
+            break;
+        case 't':
+            request.trace = true;
+            break;
+        case 's':
+            request.summary = optarg;
+            break;
+        case 'f':
+            request.filter = value_check("filter", KNOB_FILTER, optarg);
+            break;
+        case 'n':
+            request.timing = value_check("timing", KNOB_TIMING, optarg);
+            break;
+        case 'l':
+            request.trace_limit = value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
+            request.trace = true;
+            break;
+        case 'p':
+            request.trace_policy = value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
+            request.trace = true;
+            break;
+        case 'y':
+            request.clock_sync = value_check("clock-sync", KNOB_CLOCK_SYNC, optarg);
+            break;
+        case 'z':
+            request.sample = value_check("sample", KNOB_SAMPLE_HZ, optarg);
+            break;
+        case 'r':
+            if (!rank_list_is_good(optarg))
+                usage_reject("option --sample-ranks: '%.100s' names no ranks; " RANK_LIST_ALLOWED, optarg);
+            request.sample_ranks = optarg;
+            break;
+        case 'c':
+            request.no_compact = true;
+            break;
+        case 'b':
+            request.fabric = true;
+            break;
+        case 'k':
+            request.os = true;
+            break;
+        case 'e':
+            request.papi = value_check("papi", KNOB_PAPI_EVENTS, optarg);
+            break;
+        case 'q':
+            request.quiet = true;
+            break;
+        case 'x':
+            request.strict = true;
+            break;
+        case 'm':
+            if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
+                usage_reject("--mpi is %s, not '%s'", mpi_abi_choices(), optarg);
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-run " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    if (request.sample_ranks && !request.sample && !getenv("MPIT_SAMPLE_HZ"))
+        usage_reject(
+            "--sample-ranks says which ranks are sampled, and needs --sample HZ; with --sample 0 they wait for "
+            "mpit_sample_hz");
+    if (optind == argc)
+        usage_reject("which command? There is none behind the options");
+    request.words = argv + optind;
+    return request;
+}
+
+static struct refusal refusal_of(const struct request *request)
+{
+    return (struct refusal){.strict = request->strict, .silent = request->silent};
+}
+
+static void command_check(const char *word)
+{
+    char path[PATH_MAX];
+    int problem = program_find(word, path);
+    if (problem == ENOENT)
+        errx(127, "%s: there is no such command", word);
+    if (problem != 0)
+        errx(126, "%s: %s", word, strerror(problem));
+}
+
+/* What the command's environment gets in LD_PRELOAD. False: there is nothing, which was said. */
+static bool preload_choose(const struct request *request, char preload[2 * PATH_MAX])
+{
+    char library[PATH_MAX], sampler[PATH_MAX] = "";
+    const struct refusal refusal = refusal_of(request);
+    bool sampled = request->sample || getenv("MPIT_SAMPLE_HZ");
+    if (!installed_preload(library) || (sampled && !installed_sampler(sampler))) {
+        refusal_say(&refusal, "this mpit is not whole: there is no %s", sampler[0] ? sampler : library);
+        return false;
+    }
+    snprintf(preload, 2 * PATH_MAX, "%s%s%s", sampler, sampler[0] ? ":" : "", library);
+    if (strchr(preload, ' ') || strchr(library, ':')) {
+        refusal_say(&refusal, "%s cannot be preloaded: its path has a space or a colon in it", library);
+        return false;
+    }
+    return true;
+}
+
+/* It is for programs that load MPI only when they run. False: there is no recorder for it, which was said. */
+static bool abi_check(const struct request *request)
+{
+    char recorder[PATH_MAX];
+    const struct refusal refusal = refusal_of(request);
+    if (request->abi == ABI_NONE || installed_library(request->abi, recorder))
+        return true;
+    refusal_say(&refusal, "--mpi asks for it, but this mpit was built without %s: there is no %s",
+                mpi_abi_title(request->abi), recorder);
+    return false;
+}
+
+/* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
+static bool line_sets(char *const words[], const char *name)
+{
+    size_t bytes = strlen(name);
+    for (; *words; words++)
+        if (strncmp(*words, name, bytes) == 0 && strchr("=", (*words)[bytes]))
+            return true;
+    return false;
+}
+
+static bool recording_disabled(char *const words[])
+{
+    return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
+}
+
+/* A program of the address sanitizer wants its runtime to be the first library, and runs without that as well. */
+static bool sanitizer_set(void)
+{
+    static const char option[] = "verify_asan_link_order=0";
+    const char *present = getenv("ASAN_OPTIONS");
+    char *both;
+    if (present && strstr(present, "verify_asan_link_order"))
+        return true;
+    if (asprintf(&both, "%s%s%s", present ? present : "", present && *present ? ":" : "", option) < 0)
+        return false;
+    bool set = setenv("ASAN_OPTIONS", both, 1) == 0;
+    free(both);
+    return set;
+}
+
+static void environment_set(const struct request *request, const char *library, const char *output)
+{
+    const char *present = getenv("LD_PRELOAD");
+    char *preload;
+    if (asprintf(&preload, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0)
+        err(EXIT_USAGE, "no memory");
+    if (setenv("LD_PRELOAD", preload, 1) != 0 || !sanitizer_set() ||
+        (request->abi != ABI_NONE && setenv("MPIT_MPI", mpi_abi_name(request->abi), 1) != 0) ||
+        setenv("MPIT_OUTPUT", output, 1) != 0 || (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
+        (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
+        (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
+        (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
+        (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
+        (request->clock_sync && setenv("MPIT_CLOCK_SYNC", request->clock_sync, 1) != 0) ||
+        (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) || (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
+        (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
+        (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
+        (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0))
+        err(EXIT_USAGE, "no memory");
+    free(preload);
+}
+
+/* For what a script starts: the library, which is loaded into its mpirun as well, tells that one of the agent.
+ * `launcher`: the words from it on. */
+static void agent_set(enum launcher_kind kind, char *const launcher[])
+{
+    char agent[PATH_MAX];
+    unsetenv("MPIT_FORK_AGENT");
+    if (forward_by_agent(kind, launcher) && installed_agent(agent) && setenv("MPIT_FORK_AGENT", agent, 1) != 0)
+        err(EXIT_USAGE, "no memory");
+}
+
+static bool variable_is_known(const char *name, size_t bytes)
+{
+    static const char *const others[] = {"MPIT_OUTPUT",     "MPIT_REDUCE", "MPIT_DISABLE", "MPIT_SAMPLE_RANKS",
+                                         "MPIT_FORK_AGENT", "MPIT_SPOOL",  "MPIT_MPI"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strlen(others[i]) == bytes && strncmp(name, others[i], bytes) == 0)
+            return true;
+    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
+        char variable[KNOB_VARIABLE_BYTES];
+        knob_variable(knob, variable);
+        if (strlen(variable) == bytes && strncmp(name, variable, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What has no effect. It may be somebody else's, and stays. */
+static void environment_check(void)
+{
+    static const char prefix[] = "MPIT_";
+    for (char **variable = environ; *variable; variable++) {
+        size_t bytes = strcspn(*variable, "=");
+        if (strncmp(*variable, prefix, sizeof prefix - 1) == 0 && !variable_is_known(*variable, bytes))
+            warnx("%.*s in the environment is no variable of mpit's, and does nothing; man mpit has those that are",
+                  (int)bytes, *variable);
+    }
+    const char *reduce = getenv("MPIT_REDUCE");
+    if (!reduce || strcmp(reduce, "0") == 0 || strcmp(reduce, "1") == 0)
+        return;
+    warnx("MPIT_REDUCE is '%s': allowed are 0 and 1 (the default, which holds)", reduce);
+    unsetenv("MPIT_REDUCE");
+}
+
+/* Another mpit-run above this one, or whoever else preloads, has set what is there of mpit's. */
+static bool is_below_another(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    return preload && strstr(preload, "libmpit.so");
+}
+
+static const char *output_of_environment(void)
+{
+    const char *output = getenv("MPIT_OUTPUT");
+    return output && *output && !is_below_another() ? output : NULL;
+}
+
+/* False: there is no directory to record in, which was said. */
+static bool output_choose(const struct request *request, const struct launched *place, struct output_dir *output)
+{
+    return output_dir_make(output, &(struct output_wish){.directory = request->output,
+                                                         .summary = request->silent ? NULL : request->summary,
+                                                         .archive = request->otf2,
+                                                         .launched = place,
+                                                         .refusal = refusal_of(request)});
+}
+
+static void policy_explain(const struct request *request)
+{
+    if (!request->quiet && request->trace_policy && strcmp(request->trace_policy, "ring") == 0 &&
+        !request->trace_limit && !getenv("MPIT_TRACE_LIMIT_BYTES"))
+        warnx("note: --trace-policy ring: there is no limit, so every event is kept; --trace-limit sets one");
+}
+
+/* Said here once, and not by the processes, for which the default holds then. */
+static void settings_check(bool silent)
+{
+    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
+        char name[KNOB_VARIABLE_BYTES], problem[KNOB_PROBLEM_BYTES];
+        uint64_t value;
+        if (knob_from_environment(knob, &value, problem) || !problem[0])
+            continue;
+        if (!silent)
+            warnx("%s", problem);
+        knob_variable(knob, name);
+        unsetenv(name);
+    }
+}
+
+/* What the filter means where that may not be what was meant. The processes then need not say it: they do where nobody
+ * has set MPIT_RECORD_LOCAL_CALLS. */
+static void filter_explain(const struct request *request)
+{
+    char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
+    static const char name[] = "MPIT_RECORD_LOCAL_CALLS";
+    const char *meant, *other;
+    uint64_t local = 0;
+    if (!request->filter)
+        return;
+    if (!request->quiet && !request->silent && filter_is_narrow(request->filter, word, &meant, &other))
+        warnx("note: --filter: '%s' is the function %s alone; %s* stands for %s, too", word, meant, word, other);
+    if (!filter_wants_local(request->filter, word) || line_sets(request->words, name) ||
+        (knob_from_environment(KNOB_RECORD_LOCAL_CALLS, &local, problem) && local))
+        return;
+    if (!request->silent)
+        warnx("--filter: nothing is recorded for '%s', which stands for local functions alone; these are recorded with "
+              "%s=1",
+              word, name);
+    if (setenv(name, "0", 1) != 0)
+        err(EXIT_USAGE, "no memory");
+}
+
+/* All that the command is to find in its environment. */
+static void command_prepare(const struct request *request, size_t launcher, enum launcher_kind kind,
+                            const char *library, const struct output_dir *output)
+{
+    environment_set(request, library, output->path);
+    agent_set(kind, request->words + launcher);
+    settings_check(request->silent);
+    filter_explain(request);
+}
+
+/* Where the processes of this node will have their live files, so that their deaths are seen. */
+static void spool_prepare(struct output_dir *output, bool silent)
+{
+    char problem[SPOOL_PROBLEM_BYTES];
+    if (spool_make(output->path, output->spool, problem) == 0)
+        spool_watch(output->spool);
+    if (problem[0] && !silent)
+        warnx("%s", problem);
+}
+
+/* Of one of several, and not the first: nothing is left to do when it ends. */
+__attribute__((noreturn)) static void program_become(char *const words[])
+{
+    execvp(words[0], words);
+    err(errno == ENOENT ? 127 : 126, "%s", words[0]);
+}
+
+/* Runs the command with the environment that is set, and puts that of mpit-run itself back. */
+static int command_run(const struct request *request, size_t launcher, enum launcher_kind kind, const char *library,
+                       const struct output_dir *output, int *killed_by)
+{
+    char note[512];
+    const char *before = getenv("LD_PRELOAD");
+    char *restored = before ? strdup(before) : NULL;
+    command_prepare(request, launcher, kind, library, output);
+    char **words = forward_words(request->words, launcher, kind, library, note);
+    if (note[0] && !request->quiet)
+        warnx("note: %s", note);
+    struct deathwatch *watch = output->spool[0] ? deathwatch_start(output->spool) : NULL;
+    int status = child_run(words, killed_by);
+    deathwatch_stop(watch);
+    forward_free(words);
+    if (restored) /* what mpit-run itself runs from here on is not recorded */
+        setenv("LD_PRELOAD", restored, 1);
+    else
+        unsetenv("LD_PRELOAD");
+    free(restored);
+    return status;
+}
+
+static void below_choose(struct request *request, const struct abi_choice *choice)
+{
+    if (choice->found != ABI_NONE || !choice->plain_below[0] || request->fabric)
+        return;
+    request->fabric = true; /* there is nothing else to see */
+    if (!request->quiet && !request->silent)
+        warnx("note: %s is linked to no MPI library, but to %s: what that does is recorded (--fabric)",
+              choice->plain_program, choice->plain_below);
+}
+
+int main(int argc, char *argv[])
+{
+    setlocale(LC_CTYPE, "");
+    struct request request = request_read(argc, argv);
+    struct launched launched;
+    struct abi_choice choice;
+    char library[2 * PATH_MAX];
+    enum launcher_kind kind;
+    command_check(request.words[0]);
+    size_t launcher = launcher_word(request.words, &kind);
+    /* in front of a launcher it is none of the processes that count, wherever it is itself */
+    const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
+    request.silent = place && place->rank > 0;
+    if (!request.silent && !is_below_another())
+        environment_check();
+    if (!request.silent)
+        policy_explain(&request);
+    if (!request.output)
+        request.output = output_of_environment();
+    abi_choose(&choice, request.words);
+    below_choose(&request, &choice);
+    struct output_dir output;
+    if (!preload_choose(&request, library) || !abi_check(&request) || !output_choose(&request, place, &output))
+        program_become(request.words);
+    if (request.spool && setenv("MPIT_SPOOL", request.spool, 1) != 0)
+        err(EXIT_USAGE, "no memory");
+    if (!request.silent)
+        spool_prepare(&output, request.quiet);
+    if (request.silent) {
+        command_prepare(&request, launcher, kind, library, &output);
+        program_become(request.words);
+    }
+    int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);
+    if (place && status == 0) /* else the launcher has to learn of it, and ends the others */
+        postmortem_await(output.spool);
+
+    struct outcome outcome = {.output = &output,
+                              .choice = &choice,
+                              .library = "libmpit.so",
+                              .status = status,
+                              .disabled = recording_disabled(request.words),
+                              .summary = request.summary,
+                              .sample_ranks = request.sample ? request.sample_ranks : NULL,
+                              .otf2 = request.otf2,
+                              .compact = !request.no_compact,
+                              .quiet = request.quiet};
+    outcome_show(&outcome);
+    if (place && killed_by)
+        child_follow(killed_by); /* the launcher tells its user by which signal */
+    return status;
+}

@@ -1,0 +1,255 @@
+#define _GNU_SOURCE
+#include "run/outcome.h"
+
+#include "archive/archive.h"
+#include "run/collectchild.h"
+#include "job/compaction.h"
+#include "job/postmortem.h"
+#include "base/ranklist.h"
+#include "job/rundir.h"
+#include "writer/spool.h"
+#include "report/summary_json.h"
+#include "report/summary_text.h"
+#include "report/timeline.h"
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FACTS_BYTES = 4096, LINES_MOST = 6 };
+
+static bool is_json(const char *path)
+{
+    size_t bytes = strlen(path);
+    return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void fact_add(char facts[FACTS_BYTES], const char *format, ...)
+{
+    size_t used = strlen(facts);
+    va_list args;
+    if (used)
+        used += (size_t)snprintf(facts + used, FACTS_BYTES - used, "; ");
+    va_start(args, format);
+    if (used < FACTS_BYTES)
+        vsnprintf(facts + used, FACTS_BYTES - used, format, args);
+    va_end(args);
+}
+
+/* What is known of the programs that explains it. */
+static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYTES])
+{
+    const struct abi_choice *choice = outcome->choice;
+    if (choice->static_program[0])
+        fact_add(facts,
+                 "%s has MPI linked in statically, where its calls cannot be seen; link it with the shared MPI library",
+                 choice->static_program);
+    if (choice->plain_program[0] && choice->plain_is_static)
+        fact_add(facts, "%s is linked statically, so that nothing can be preloaded into it", choice->plain_program);
+    else if (choice->plain_program[0])
+        fact_add(facts, "%s is linked to no MPI library, and nothing that ran here called MPI_Init",
+                 choice->plain_program);
+    else if (choice->found == ABI_NONE && !choice->static_program[0])
+        fact_add(facts, "no process called MPI_Init, or only on other hosts, where mpit-collect has to bring what they "
+                        "recorded");
+}
+
+static void nothing_say(const struct outcome *outcome)
+{
+    char facts[FACTS_BYTES] = "";
+    if (outcome->status != 0 && !outcome->disabled)
+        fact_add(facts, "the command ended with exit status %d", outcome->status);
+    size_t before = strlen(facts);
+    if (outcome->disabled)
+        fact_add(facts, "MPIT_DISABLE is set, which turns recording off");
+    else if (outcome->status != 0 && outcome->choice->missing_program[0])
+        fact_add(facts, "there is no %s on this host", outcome->choice->missing_program);
+    else
+        programs_explain(outcome, facts);
+    if (strlen(facts) == before)
+        fact_add(facts,
+                 "no process called MPI_Init with %s loaded (%s), or only on other hosts, where mpit-collect has to "
+                 "bring it",
+                 outcome->library, outcome->choice->because);
+    warnx("no MPI process recorded: %s", facts);
+    output_dir_drop(outcome->output);
+}
+
+static int summaries_write(const struct run_dir *dir, bool json, FILE *out)
+{
+    if (json)
+        return summary_write_json(dir, out);
+    for (size_t i = 0; i < dir->job_count; i++) {
+        if (i > 0)
+            fputc('\n', out);
+        if (dir->job_count > 1)
+            fprintf(out, "job %zu of %zu (%016" PRIx64 ")\n", i + 1, dir->job_count, dir->jobs[i].job);
+        summary_print(dir->jobs[i].summary, out);
+        timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, out);
+    }
+    return ferror(out) ? -1 : 0;
+}
+
+/* Returns 0 or an errno. */
+static int summary_to_file(const struct run_dir *dir, const char *path)
+{
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return errno;
+    errno = 0;
+    int result = summaries_write(dir, is_json(path), out), problem = errno;
+    if (fclose(out) != 0)
+        return errno;
+    return result == 0 ? 0 : problem ? problem : EIO;
+}
+
+static void summary_show(const struct outcome *outcome, const struct run_dir *dir)
+{
+    const char *path = outcome->summary;
+    bool to_stdout = path && strcmp(path, "-") == 0;
+    if (!path && outcome->quiet)
+        return;
+    if (path && !to_stdout) {
+        int problem = summary_to_file(dir, path);
+        if (!problem)
+            return;
+        warnx("the summary cannot be written to %s: %s; here it is", path, strerror(problem));
+    }
+    FILE *out = to_stdout ? stdout : stderr;
+    fprintf(out, "\n"); /* apart from what the program printed */
+    if (summaries_write(dir, false, out) != 0 || fflush(out) != 0)
+        warn("the summary cannot be written to the terminal");
+}
+
+/* The job has ended, so this is in nobody's way. What cannot be replaced stays as it was, and can be read as well. */
+static void traces_compact(const struct run_dir *dir)
+{
+    struct compaction result;
+    char error[512];
+    bool some = false;
+    for (size_t i = 0; i < dir->job_count; i++)
+        some = some || run_job_has_trace(&dir->jobs[i]);
+    if (some && compaction_run(dir, 0, &result, error) != 0)
+        warnx("note: the trace is larger than it could be: %s", error);
+}
+
+static bool has_samples(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++)
+        for (size_t k = 0; k < dir->jobs[i].file_count; k++)
+            if (dir->jobs[i].files[k].header.samples_hz)
+                return true;
+    return false;
+}
+
+/* Else a list beside the job would be found out when there are no samples to show. */
+static void sample_ranks_check(const char *ranks, const struct run_dir *dir)
+{
+    int size = 0;
+    for (size_t i = 0; i < dir->job_count; i++)
+        if (dir->jobs[i].summary && (int)dir->jobs[i].summary->world_size > size)
+            size = (int)dir->jobs[i].summary->world_size;
+    for (int rank = 0; rank < size; rank++)
+        if (rank_list_has(ranks, rank))
+            return;
+    if (size)
+        warnx("no samples were taken: --sample-ranks %.100s names none of the job's ranks, 0 to %d", ranks, size - 1);
+}
+
+/* Brings what the processes of this node recorded to the output directory. False: that failed, which is said. */
+static bool results_collect(const struct outcome *outcome)
+{
+    enum { LOCK_MS = 30000, PATIENCE_MS = 2000, PATIENCE_TRACE_MS = 10000 };
+    const char *spool = outcome->output->spool, *given = outcome->output->given;
+    char problem[COLLECT_PROBLEM_BYTES];
+    struct collected sum = {.merged = 0};
+    if (spool[0]) {
+        postmortem_seen(spool);
+        spool_unwatch(spool);
+    }
+    enum collect_end end = collect_child(outcome->output->path, &(struct collect_wish){.wait_ms = LOCK_MS},
+                                         outcome->otf2 ? PATIENCE_TRACE_MS : PATIENCE_MS, &sum, problem);
+    if (end == COLLECT_STUCK)
+        warnx("the output directory %s is slow, and mpit-run does not wait for it: the results come later; until then "
+              "they are in %s, and mpit-collect %s brings them",
+              given, spool, given);
+    else if (end == COLLECT_FAILED)
+        warnx("%s", problem);
+    else if (sum.at_work)
+        warnx("note: %zu processes of the job run still; mpit-collect %s brings what they record when they have ended",
+              sum.at_work, given);
+    return end == COLLECT_DONE;
+}
+
+/* What stays in the spool. */
+static void spool_show(const struct outcome *outcome)
+{
+    struct run_dir dir;
+    char error[512];
+    if (!outcome->output->spool[0])
+        return;
+    bool some = run_dir_count(outcome->output->spool) > 0;
+    if (some && run_dir_open(&dir, outcome->output->spool, error) == 0)
+        summary_show(outcome, &dir);
+    if (some)
+        run_dir_close(&dir);
+}
+
+void outcome_show(const struct outcome *outcome)
+{
+    struct run_dir dir;
+    char error[512], archive[PATH_MAX + 8];
+    const char *given = outcome->output->given;
+    signal(SIGPIPE, SIG_IGN); /* who reads the summary may have gone; the archive is made all the same */
+    signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
+    if (!results_collect(outcome)) {
+        if (outcome->otf2)
+            warnx("no OTF2 archive was written: the trace is not in %s; when it is, mpit-dump --otf2 %s/otf2 %s makes "
+                  "one",
+                  given, given, given);
+        spool_show(outcome);
+        return;
+    }
+    if (run_dir_count(outcome->output->path) == 0) {
+        nothing_say(outcome);
+        return;
+    }
+    int opened = run_dir_open(&dir, given, error);
+    for (size_t i = 0; i < dir.problem_count; i++)
+        warnx("%s", dir.problems[i]);
+    for (size_t i = 0; i < dir.note_count; i++)
+        warnx("note: %s", dir.notes[i]);
+    if (opened != 0) {
+        warnx("%s", error);
+        run_dir_close(&dir);
+        return;
+    }
+    summary_show(outcome, &dir);
+    if (outcome->sample_ranks)
+        sample_ranks_check(outcome->sample_ranks, &dir);
+    snprintf(archive, sizeof archive, "%s/otf2", given);
+    bool converted = outcome->otf2 && archive_write(&dir, archive, &(struct otf2_manner){0}, error) == 0;
+    if (outcome->otf2 && !converted)
+        warnx("no OTF2 archive: %s", error);
+    bool badly = false;
+    for (size_t i = 0; i < dir.job_count && !outcome->quiet; i++)
+        badly = postmortem_print(&dir.jobs[i], NULL, LINES_MOST, stderr) || badly;
+    if (badly)
+        fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
+    for (size_t i = 0; i < dir.job_count; i++)
+        if (run_job_unite(&dir.jobs[i]) != 0)
+            warn("note: the summaries of the nodes in %s stay apart", given);
+    if (outcome->compact)
+        traces_compact(&dir);
+    if (!outcome->quiet)
+        fprintf(stderr, "\nmpit-run: recorded in %s%s; mpit-dump %s shows it%s\n", given,
+                !converted          ? ""
+                : dir.job_count > 1 ? " (OTF2 archives: otf2/JOB/traces.otf2)"
+                                    : " (OTF2 archive: otf2/traces.otf2)",
+                given, has_samples(&dir) ? ", and with --profile where the time went" : "");
+    run_dir_close(&dir);
+}

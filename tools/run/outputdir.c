@@ -1,0 +1,229 @@
+#define _GNU_SOURCE
+#include "run/outputdir.h"
+
+#include "job/rundir.h"
+#include "base/username.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NUMBER_MOST = 10000 };
+
+/* Makes the directory and its parents. Returns 0 or an errno. */
+static int directories_make(struct output_dir *dir)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", dir->given);
+    for (char *end = path; *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char next = *end;
+        *end = '\0';
+        if (mkdir(path, 0777) == 0)
+            dir->made = dir->made ? dir->made : (size_t)(end - path);
+        else if (errno != EEXIST)
+            return errno;
+        *end = next;
+    }
+    struct stat st;
+    return stat(path, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+}
+
+/* Only writing tells whether one can: permissions say little to root, and nothing about a full or read-only disk. */
+static int directory_try(const char *path)
+{
+    char probe[PATH_MAX + 32];
+    snprintf(probe, sizeof probe, "%s/.mpit-probe-XXXXXX", path);
+    int fd = mkstemp(probe);
+    if (fd < 0)
+        return errno;
+    close(fd);
+    unlink(probe);
+    return 0;
+}
+
+/* False: the directory has no name, which was said. */
+static bool name_choose(struct output_dir *dir, const struct output_wish *wish)
+{
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm local;
+    const struct launched *launched = wish->launched;
+    const char *wanted = wish->directory;
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    if (!wanted && launched && !launched->id[0]) {
+        refusal_say(&wish->refusal,
+                    "this is one of %d processes that a launcher started, and nothing tells of which job: --output "
+                    "names the directory for all of them; or put mpit-run in front of the launcher",
+                    launched->size);
+        return false;
+    }
+    int length = wanted     ? snprintf(dir->given, sizeof dir->given, "%s", wanted)
+                 : launched ? snprintf(dir->given, sizeof dir->given, "mpit-run-%s", launched->id)
+                            : snprintf(dir->given, sizeof dir->given, "mpit-run-%s-%ld", stamp, (long)getpid());
+    if (length > 0 && length < (int)sizeof dir->given)
+        return true;
+    refusal_say(&wish->refusal, "'%.60s' is no name for an output directory", wanted);
+    return false;
+}
+
+/* 0, or the errno that writing the file would end with. */
+static int file_problem(const char *path)
+{
+    struct stat st;
+    if (!*path)
+        return ENOENT;
+    if (stat(path, &st) == 0)
+        return S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+    char directory[PATH_MAX];
+    if (snprintf(directory, sizeof directory, "%s", path) >= (int)sizeof directory)
+        return ENAMETOOLONG;
+    char *slash = strrchr(directory, '/');
+    if (slash)
+        slash[slash == directory] = '\0';
+    return access(slash ? directory : ".", W_OK | X_OK) != 0 ? errno : 0;
+}
+
+/* Nothing of a strict run that does not take place stays behind. */
+static void refused_drop(const struct output_dir *dir, const struct output_wish *wish)
+{
+    if (wish->refusal.strict)
+        output_dir_drop(dir);
+}
+
+static void summary_check(const struct output_dir *dir, const struct output_wish *wish)
+{
+    const char *path = wish->summary;
+    int problem = path && strcmp(path, "-") != 0 ? file_problem(path) : 0;
+    if (!problem)
+        return;
+    refused_drop(dir, wish);
+    refusal_warn(&wish->refusal, "the summary cannot be written to %s: %s", path, strerror(problem));
+}
+
+/* Makes and tries dir->given. Returns 0; EEXIST with the `reason` where it is another run's; another errno. */
+static int candidate_take(struct output_dir *dir, const struct output_wish *wish, const char **reason)
+{
+    char archive[PATH_MAX + 8];
+    const struct launched *launched = wish->launched;
+    int problem = directories_make(dir);
+    if (!problem && !realpath(dir->given, dir->path))
+        problem = errno;
+    if (problem)
+        return problem;
+    bool empty = run_dir_count(dir->path) <= 0;
+    *reason = "holds a recorded run already";
+    if (!empty) /* the job's other processes may have begun */
+        return launched ? launched_claim(launched, dir->path, false) : EEXIST;
+    if ((problem = directory_try(dir->given)) != 0)
+        return problem;
+    if (launched && launched_claim(launched, dir->path, false) == 0)
+        return 0;
+    snprintf(archive, sizeof archive, "%s/otf2", dir->given);
+    *reason = "has an archive in it already";
+    if (wish->archive && access(archive, F_OK) == 0)
+        return EEXIST;
+    *reason = "belongs to another job";
+    return launched ? launched_claim(launched, dir->path, true) : 0;
+}
+
+/* The name that the numbers are put behind. */
+static void numbers_base(const struct output_dir *dir, char base[PATH_MAX])
+{
+    snprintf(base, PATH_MAX, "%s", dir->given);
+    for (size_t bytes = strlen(base); bytes > 1 && base[bytes - 1] == '/';)
+        base[--bytes] = '\0';
+    const char *slash = strrchr(base, '/'), *name = slash ? slash + 1 : base;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        snprintf(base, PATH_MAX, "%s", dir->path);
+}
+
+/* The first free one of DIR.1, DIR.2, ...: of a job whose processes share it, that is the one with the job's name in
+ * it. Returns 0 or an errno. */
+static int numbered_take(struct output_dir *dir, const struct output_wish *wish)
+{
+    char base[PATH_MAX];
+    const char *reason;
+    int problem = EEXIST;
+    numbers_base(dir, base);
+    for (int number = 1; problem == EEXIST && number <= NUMBER_MOST; number++) {
+        dir->made = 0;
+        if (snprintf(dir->given, sizeof dir->given, "%s.%d", base, number) >= (int)sizeof dir->given)
+            return ENAMETOOLONG;
+        problem = candidate_take(dir, wish, &reason);
+        if (!problem && !wish->launched && !dir->made) /* another one is just making it, or left it */
+            problem = EEXIST;
+    }
+    return problem;
+}
+
+/* Another user who can change the directory can take run files away, and put others there. */
+static void owner_check(const struct output_dir *dir, const struct output_wish *wish)
+{
+    struct stat st;
+    char user[USER_BYTES];
+    if (stat(dir->path, &st) != 0)
+        return;
+    bool others = st.st_uid != geteuid() && st.st_uid != 0;
+    bool everybody = (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX);
+    if (!others && !everybody)
+        return;
+    refused_drop(dir, wish);
+    user_name(user, st.st_uid);
+    refusal_warn(&wish->refusal, "%sthe output directory %s %s%s: what is recorded there can be replaced",
+                 wish->refusal.strict ? "" : "note: ", dir->given,
+                 everybody ? "can be written by every user" : "belongs to user ", everybody ? "" : user);
+}
+
+bool output_dir_make(struct output_dir *dir, const struct output_wish *wish)
+{
+    char wanted[PATH_MAX];
+    const char *reason = "";
+    *dir = (struct output_dir){.made = 0};
+    if (!name_choose(dir, wish))
+        return false;
+    memcpy(wanted, dir->given, sizeof wanted);
+    int problem = candidate_take(dir, wish, &reason);
+    if (problem == EEXIST && wish->refusal.strict)
+        refusal_say(&wish->refusal, "the output directory %s %s; --output names a new one", wanted, reason);
+    bool taken = problem == EEXIST;
+    if (taken)
+        problem = numbered_take(dir, wish);
+    if (problem) {
+        output_dir_drop(dir);
+        refusal_say(&wish->refusal, "the output directory %s cannot be %s: %s%s", dir->given,
+                    dir->made ? "written" : "used", strerror(problem),
+                    wish->directory ? "" : "; --output names another one");
+        return false;
+    }
+    dir->shared = wish->launched;
+    if (taken)
+        refusal_warn(&wish->refusal, "note: the output directory %s %s: this run goes to %s", wanted, reason,
+                     dir->given);
+    owner_check(dir, wish);
+    summary_check(dir, wish);
+    return true;
+}
+
+void output_dir_drop(const struct output_dir *dir)
+{
+    char path[PATH_MAX];
+    if (dir->shared)
+        return;
+    snprintf(path, sizeof path, "%s", dir->given);
+    /* each stays if there is anything in it */
+    for (size_t bytes = strlen(path); dir->made && bytes >= dir->made && rmdir(path) == 0;) {
+        while (bytes > 0 && path[bytes - 1] == '/')
+            bytes--;
+        while (bytes > 0 && path[bytes - 1] != '/')
+            bytes--;
+        while (bytes > 0 && path[bytes - 1] == '/')
+            bytes--;
+        path[bytes] = '\0';
+    }
+}

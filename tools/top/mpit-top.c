@@ -1,0 +1,308 @@
+/*
+ * mpit-top: what the user's MPI jobs on this node do now. It looks into their run files, and the jobs feel nothing.
+ */
+#define _GNU_SOURCE
+#include "format/label.h"
+#include "job/livefind.h"
+#include "base/options.h"
+#include "base/ranklist.h"
+#include "top/topjson.h"
+#include "top/topscreen.h"
+#include "job/ward.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] = "Usage: mpit-top [options] [RUN|FILE...]\n"
+                           "Shows what your MPI jobs that run with mpit on this node do now: by rank the\n"
+                           "share of time in MPI, at work and stalled, messages and bytes a second, the call\n"
+                           "that each is in, and of ranks that hang for whom they wait. Or looks at run\n"
+                           "directories and run files. See man mpit-top.\n"
+                           "\n"
+                           "  --interval SECONDS  from one look to the next (0.1 to 3600; default 1)\n"
+                           "  --all-users         jobs of all users, for root\n"
+                           "  --ranks LIST        these ranks alone: 0,4-7,12-\n"
+                           "  --once              one screen as text, after one interval (so it is where\n"
+                           "                      standard output is no terminal, too)\n"
+                           "  --json              a line of JSON for each look; with --once one object.\n"
+                           "                      Of a RUN until it has ended\n"
+                           "  --help, --version\n"
+                           "\n"
+                           "Keys: r ranks, c communicators, s sizes, v variables, enter into one, < > sort,\n"
+                           "/ filter, p pause, j next job, h help, q end.\n"
+                           "\n"
+                           "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
+                           "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n";
+
+enum { WIDTH_WITHOUT_TERMINAL = 200, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
+
+struct request {
+    bool once, json, all_users;
+    double interval;
+    const char *ranks;
+    char **paths;
+    size_t path_count;
+};
+
+static double interval_read(const char *text)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end || errno || !(value >= 0.1 && value <= INTERVAL_MOST))
+        usage_reject("--interval is a number of seconds from 0.1 to %d, not '%s'", INTERVAL_MOST, text);
+    return value;
+}
+
+static struct request request_read(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"interval", required_argument, NULL, 'i'}, {"ranks", required_argument, NULL, 'r'},
+        {"all-users", no_argument, NULL, 'u'},      {"once", no_argument, NULL, 'o'},
+        {"json", no_argument, NULL, 'j'},           {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},        {NULL, 0, NULL, 0}};
+    struct request request = {.interval = 1};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'i':
+            request.interval = interval_read(optarg);
+            break;
+        case 'r':
+            if (!rank_list_is_good(optarg))
+                usage_reject("--ranks: '%s' is no list of ranks; " RANK_LIST_ALLOWED, optarg);
+            request.ranks = optarg;
+            break;
+        case 'u':
+            request.all_users = true;
+            break;
+        case 'o':
+            request.once = true;
+            break;
+        case 'j':
+            request.json = true;
+            break;
+        case 'h':
+            text_and_exit(help);
+        case 'v':
+            text_and_exit("mpit-top " MPIT_VERSION "\n");
+        default:
+            option_reject(option, argv);
+        }
+    }
+    request.paths = argv + optind;
+    request.path_count = (size_t)(argc - optind);
+    return request;
+}
+
+struct looker {
+    struct live live;
+    char error[512];
+};
+
+/* False: no memory. Nothing to be seen is a message. */
+static bool look(void *context, struct top_view *view, struct top_model *model)
+{
+    struct looker *looker = context;
+    uint64_t begin = live_monotonic_ns();
+    int result = live_look(&looker->live, looker->error);
+    view->message = result != 0 && !looker->live.job_count ? looker->error : NULL;
+    if (top_model_update(model, &looker->live) != 0)
+        return false;
+    top_focus_update(view, model);
+    model->look_ns = live_monotonic_ns() - begin;
+    return true;
+}
+
+static void look_or_end(struct looker *looker, struct top_view *view, struct top_model *model)
+{
+    if (!look(looker, view, model))
+        errx(1, "no memory");
+}
+
+/* The first look, which says what of several is not there: 1, and the others are shown all the same. */
+static int first_look(struct looker *looker, struct top_view *view, struct top_model *model)
+{
+    look_or_end(looker, view, model);
+    if (view->message || !looker->error[0])
+        return 0;
+    warnx("%s", looker->error);
+    return 1;
+}
+
+/* For scripts: files that cannot be read are told, and are a failure. Returns the exit status. */
+static int unreadable_tell(const struct live *live)
+{
+    size_t count = 0;
+    const struct live_process *first = NULL;
+    for (size_t i = 0; i < live->job_count; i++)
+        for (size_t k = 0; k < live->jobs[i].count; k++)
+            if (!live->jobs[i].processes[k].readable && count++ == 0)
+                first = &live->jobs[i].processes[k];
+    char text[1024], others[64] = "";
+    if (count > 1)
+        snprintf(others, sizeof others, " (and so for %zu others)", count - 1);
+    if (count) {
+        snprintf(text, sizeof text, "%.400s %.400s%s", first->path, first->problem, others);
+        text_tidy(text, sizeof text); /* anybody may have named the file */
+        warnx("%s", text);
+    }
+    return count ? 1 : 0;
+}
+
+static void interval_pass(double seconds)
+{
+    struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+        continue;
+}
+
+/* ---- for scripts --------------------------------------------------------------------------------------------------
+ */
+
+static void json_say(const struct top_model *model, const struct looker *looker, const struct request *request)
+{
+    json_t *document = top_json(model, &looker->live, request->ranks);
+    char *text = document ? json_dumps(document, request->once ? JSON_INDENT(2) : JSON_COMPACT) : NULL;
+    if (!text)
+        errx(1, "no memory");
+    if (printf("%s\n", text) < 0 || fflush(stdout) != 0)
+        err(1, "standard output cannot be written");
+    free(text);
+    json_decref(document);
+}
+
+/* What was asked for and is not there would make an empty output. One look decides, or there may come others. */
+static void ranks_check(const struct top_model *model, const struct request *request)
+{
+    char here[RANKS_TEXT_BYTES] = "";
+    for (size_t i = 0; i < model->job_count; i++) {
+        if (!top_ranks_missed(&model->jobs[i], request->ranks))
+            return;
+        top_ranks_here(here, &model->jobs[i]);
+    }
+    if (!here[0])
+        return;
+    if (model->job_count > 1)
+        errx(EXIT_USAGE, "none of --ranks %s is seen in any of %zu jobs; in the last one %s", request->ranks,
+             model->job_count, here);
+    errx(EXIT_USAGE, "none of --ranks %s is seen here, but %s", request->ranks, here);
+}
+
+/* Some process lives, or none can be read yet: a run file is nothing for a moment when it is made. */
+static bool goes_on(const struct top_model *model)
+{
+    bool read = false;
+    for (size_t i = 0; i < model->job_count; i++) {
+        if (model->jobs[i].alive)
+            return true;
+        for (size_t k = 0; k < model->jobs[i].rank_count; k++)
+            read = read || model->jobs[i].ranks[k]->state != TOP_UNREADABLE;
+    }
+    return !read;
+}
+
+/* As long as somebody reads it; a run that was named: until it has ended. */
+static int json_run(struct looker *looker, struct top_view *view, struct top_model *model,
+                    const struct request *request)
+{
+    int missing = first_look(looker, view, model);
+    if (view->message)
+        errx(1, "%s", view->message);
+    do {
+        interval_pass(request->interval);
+        look_or_end(looker, view, model);
+        if (request->once)
+            ranks_check(model, request);
+        json_say(model, looker, request);
+    } while (!request->once && (!request->path_count || goes_on(model)));
+    output_close();
+    return missing | (request->once ? unreadable_tell(&looker->live) : 0);
+}
+
+static int page_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    int width = columns ? atoi(columns) : 0;
+    if (width < 20 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    return width < 20 ? WIDTH_WITHOUT_TERMINAL : width;
+}
+
+static void job_print(struct top_view *view, struct top_model *model, const struct top_job *job)
+{
+    struct top_page page = {.width = page_width()};
+    view->job = job->job;
+    top_page_make(&page, view, model);
+    top_page_add(&page, 0, 0, "%s", "");
+    size_t ranks = page.count;
+    top_comms_add(&page, view, job);
+    for (; page.count > ranks + 1 + PAGE_COMMS_MOST; page.count--)
+        free(page.rows[page.count - 1].text);
+    top_page_print(&page, stdout);
+    top_page_clear(&page);
+}
+
+static int text_run(struct looker *looker, struct top_view *view, struct top_model *model,
+                    const struct request *request)
+{
+    int missing = first_look(looker, view, model);
+    interval_pass(view->interval);
+    look_or_end(looker, view, model);
+    if (view->message || !model->job_count)
+        errx(1, "%s",
+             view->message        ? view->message
+             : request->all_users ? "no job that this user can see runs with mpit on this node"
+                                  : "no job of yours runs with mpit on this node");
+    ranks_check(model, request);
+    for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* those that run come first */
+        const struct top_job *job = &model->jobs[i % model->job_count];
+        if ((job->running != 0) != (i < model->job_count))
+            continue;
+        if (shown++)
+            putchar('\n');
+        job_print(view, model, job);
+    }
+    output_close();
+    return missing | unreadable_tell(&looker->live);
+}
+
+int main(int argc, char *argv[])
+{
+    static struct top_view view = {.sort = -1};
+    struct request request = request_read(argc, argv);
+    struct top_model model = {0};
+    struct looker looker;
+    int number = 0, status = 0;
+    setlocale(LC_CTYPE, "");
+    view.interval = request.interval;
+    view.ranks = request.ranks;
+    if (live_open(&looker.live, (const char *const *)request.paths, request.path_count) != 0)
+        errx(1, "no memory");
+    if (request.all_users)
+        live_of_all_users(&looker.live);
+    if (request.json)
+        status = json_run(&looker, &view, &model, &request);
+    else if (request.once || !top_screen_open())
+        status = text_run(&looker, &view, &model, &request);
+    else {
+        number = top_screen_run(&view, &model, look, &looker);
+        top_screen_close();
+    }
+    top_model_release(&model);
+    live_close(&looker.live);
+    if (number) { /* for who waits for it */
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    return status;
+}

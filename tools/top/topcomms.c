@@ -1,0 +1,308 @@
+#define _GNU_SOURCE
+#include "top/toppage.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the job's communicators --------------------------------------------------------------------------------------
+ */
+
+static const struct top_comm *comm_of(const void *item)
+{
+    return item;
+}
+
+#define COMM_RATE(name, field)                                                                                         \
+    static double name##_key(const void *item)                                                                         \
+    {                                                                                                                  \
+        return -comm_of(item)->field;                                                                                  \
+    }                                                                                                                  \
+    static void name##_text(const void *item, char *text, size_t bytes)                                                \
+    {                                                                                                                  \
+        char number[TOP_NUMBER_BYTES];                                                                                 \
+        snprintf(text, bytes, "%s", top_number(number, comm_of(item)->field));                                         \
+    }
+#define COMM_SHARE(name, field)                                                                                        \
+    static double name##_key(const void *item)                                                                         \
+    {                                                                                                                  \
+        return -comm_of(item)->field;                                                                                  \
+    }                                                                                                                  \
+    static void name##_text(const void *item, char *text, size_t bytes)                                                \
+    {                                                                                                                  \
+        snprintf(text, bytes, "%.1f", 100 * comm_of(item)->field);                                                     \
+    }
+
+COMM_SHARE(share, share)
+COMM_SHARE(stalled, stall)
+COMM_RATE(messages, message_rate)
+COMM_RATE(colls, coll_rate)
+COMM_RATE(bytes, byte_rate)
+
+static double size_key(const void *item)
+{
+    return -(double)comm_of(item)->size;
+}
+
+static void size_text(const void *item, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%" PRId32, comm_of(item)->size);
+}
+
+static double ranks_key(const void *item)
+{
+    return -(double)comm_of(item)->ranks;
+}
+
+static void comm_ranks_text(const void *item, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%" PRIu32, comm_of(item)->ranks);
+}
+
+static double time_key(const void *item)
+{
+    return -(double)comm_of(item)->time_ns;
+}
+
+static void time_text(const void *item, char *text, size_t bytes)
+{
+    char time[UNIT_TEXT_BYTES];
+    snprintf(text, bytes, "%s", text_of_ns(time, comm_of(item)->time_ns));
+}
+
+static void bar_text(const void *item, char *text, size_t bytes)
+{
+    const struct top_comm *comm = item;
+    top_bar(text, bytes, 12, comm->share - comm->stall, comm->stall);
+}
+
+static void name_text(const void *item, char *text, size_t bytes)
+{
+    char title[COMM_TITLE_BYTES];
+    const struct top_comm *comm = item;
+    snprintf(text, bytes, "%s%s", comm_title(title, comm->name, comm->label), comm->is_sum ? " (freed ones)" : "");
+}
+
+static const struct top_column comm_columns[] = {
+    {"time %", 6, 1, false, share_text, share_key},
+    {"stall", 6, 3, false, stalled_text, stalled_key},
+    {"", 12, 7, true, bar_text, share_key},
+    {"msg/s", 7, 2, false, messages_text, messages_key},
+    {"coll/s", 7, 2, false, colls_text, colls_key},
+    {"B/s", 6, 4, false, bytes_text, bytes_key},
+    {"time", 8, 6, false, time_text, time_key},
+    {"size", 6, 5, false, size_text, size_key},
+    {"seen", 6, 9, false, comm_ranks_text, ranks_key},
+    {"communicator", 20, 1, true, name_text, NULL},
+};
+enum { COMM_COLUMNS = sizeof comm_columns / sizeof *comm_columns };
+
+void top_comms_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
+{
+    const void **items = calloc(job->comm_count + 1, sizeof *items);
+    size_t count = 0;
+    for (size_t i = 0; items && i < job->comm_count; i++) {
+        char title[COMM_TITLE_BYTES + 20];
+        name_text(job->comms[i], title, sizeof title);
+        if (!view->filter[0] || strcasestr(title, view->filter))
+            items[count++] = job->comms[i];
+    }
+    if (items)
+        top_table_add(page, view, comm_columns, COMM_COLUMNS, items, count);
+    free(items);
+}
+
+/* ---- one of them, by rank -----------------------------------------------------------------------------------------
+ */
+
+/* Communicator and rank, as one row. */
+struct member {
+    struct keyed keyed;
+    const struct top_rank *rank;
+    const struct top_slot *slot;
+    const struct comm_record *record;
+};
+
+static const struct member *member_of(const void *item)
+{
+    return item;
+}
+
+static double member_key(const void *item)
+{
+    return member_of(item)->rank->rank;
+}
+
+static void member_text(const void *item, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%" PRId32, member_of(item)->rank->rank);
+}
+
+static void place_text(const void *item, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%" PRId32, member_of(item)->record->rank);
+}
+
+static double place_key(const void *item)
+{
+    return member_of(item)->record->rank;
+}
+
+#define MEMBER_RATE(name, field, factor)                                                                               \
+    static double name##_key(const void *item)                                                                         \
+    {                                                                                                                  \
+        return -(double)(member_of(item)->slot->field);                                                                \
+    }                                                                                                                  \
+    static void name##_text(const void *item, char *text, size_t bytes)                                                \
+    {                                                                                                                  \
+        char number[TOP_NUMBER_BYTES];                                                                                 \
+        snprintf(text, bytes, "%s", top_number(number, (factor) * (double)(member_of(item)->slot->field)));            \
+    }
+
+MEMBER_RATE(member_share, time, 100)
+MEMBER_RATE(member_stall, stall, 100)
+MEMBER_RATE(member_messages, message_rate, 1)
+MEMBER_RATE(member_colls, coll_rate, 1)
+MEMBER_RATE(member_bytes, byte_rate, 1)
+MEMBER_RATE(member_total, now.sent + member_of(item)->slot->now.received, 1)
+
+static void member_call_text(const void *item, char *text, size_t bytes)
+{
+    const struct top_rank *rank = member_of(item)->rank;
+    if (rank->busy)
+        top_call_text(text, bytes, &rank->busy->call);
+}
+
+static const struct top_column member_columns[] = {
+    {"rank", 6, 1, false, member_text, member_key},
+    {"in it", 6, 4, false, place_text, place_key},
+    {"time %", 6, 1, false, member_share_text, member_share_key},
+    {"stall", 6, 2, false, member_stall_text, member_stall_key},
+    {"msg/s", 7, 2, false, member_messages_text, member_messages_key},
+    {"coll/s", 7, 2, false, member_colls_text, member_colls_key},
+    {"B/s", 6, 3, false, member_bytes_text, member_bytes_key},
+    {"messages", 9, 6, false, member_total_text, member_total_key},
+    {"call", 14, 1, true, member_call_text, NULL},
+};
+enum { MEMBER_COLUMNS = sizeof member_columns / sizeof *member_columns };
+
+static const struct top_comm *comm_chosen(const struct top_view *view, const struct top_job *job)
+{
+    for (size_t i = 0; i < job->comm_count; i++)
+        if (memcmp(job->comms[i]->keyed.key, view->comm, sizeof view->comm) == 0)
+            return job->comms[i];
+    return NULL;
+}
+
+/* The rank's place of it, or 0. */
+static uint32_t slot_named(const struct top_rank *rank, const char *name)
+{
+    const struct run_reader *run = &rank->process->run;
+    for (uint32_t slot = 1; rank->state != TOP_UNREADABLE && slot < run->slot_count && slot < rank->slot_count;
+         slot++) {
+        char clean[COMM_NAME_BYTES];
+        if (run->comms[slot] &&
+            (label_clean(clean, sizeof clean, run->comms[slot]->name, COMM_NAME_BYTES), strcmp(clean, name) == 0))
+            return slot;
+    }
+    return 0;
+}
+
+void top_comm_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
+{
+    const struct top_comm *comm = comm_chosen(view, job);
+    char title[COMM_TITLE_BYTES], time[UNIT_TEXT_BYTES], count[UNIT_TEXT_BYTES];
+    if (!comm) {
+        top_page_add(page, 0, 0, "the communicator is not there any more");
+        return;
+    }
+    struct member *members = calloc(job->rank_count + 1, sizeof *members);
+    const void **items = calloc(job->rank_count + 1, sizeof *items);
+    size_t found = 0;
+    top_page_add(page, 0, 0, "%ccommunicator %s%c  of %" PRId32 " processes; %s in it, %s messages", STYLE_TITLE,
+                 comm_title(title, comm->name, comm->label), STYLE_PLAIN, comm->size, text_of_ns(time, comm->time_ns),
+                 text_of_count(count, comm->messages));
+    for (size_t i = 0; members && items && i < job->rank_count; i++) {
+        const struct top_rank *rank = job->ranks[i];
+        uint32_t slot = slot_named(rank, comm->name);
+        if (!slot || !top_view_wants(view, rank->rank, rank->host))
+            continue;
+        members[found] = (struct member){rank->keyed, rank, &rank->slots[slot], rank->process->run.comms[slot]};
+        items[found] = &members[found];
+        found++;
+    }
+    if (members && items)
+        top_table_add(page, view, member_columns, MEMBER_COLUMNS, items, found);
+    free(members);
+    free(items);
+}
+
+/* ---- sizes --------------------------------------------------------------------------------------------------------
+ */
+
+enum { SIZE_BAR = 20 };
+
+static void size_bar(char text[SIZE_BAR + 1], double value, double most)
+{
+    int columns = most > 0 ? (int)(value / most * SIZE_BAR + 0.5) : 0;
+    memset(text, '#', (size_t)columns);
+    memset(text + columns, ' ', (size_t)(SIZE_BAR - columns));
+    text[SIZE_BAR] = '\0';
+}
+
+void top_sizes_add(struct top_page *page, const struct top_job *job)
+{
+    double most = 0;
+    int first = BUCKET_COUNT, last = -1;
+    for (int i = 0; i < BUCKET_COUNT; i++)
+        for (int kind = 0; kind < 3; kind++) {
+            if (job->now.sizes[kind][i]) {
+                first = i < first ? i : first;
+                last = i;
+            }
+            most = kind != TOP_RECEIVED && job->sizes[kind][i] > most ? job->sizes[kind][i] : most;
+        }
+    top_page_add(page, 0, 0, "%c%11s %8s %-20s %8s %-20s %8s %14s %14s", STYLE_HEAD, "up to", "sent/s", "", "coll/s",
+                 "", "recv/s", "sent", "collectives");
+    page->head = page->count;
+    for (int i = first; i <= last; i++) {
+        char limit[UNIT_TEXT_BYTES], a[TOP_NUMBER_BYTES], b[TOP_NUMBER_BYTES], c[TOP_NUMBER_BYTES], d[UNIT_TEXT_BYTES],
+            e[UNIT_TEXT_BYTES], sent[SIZE_BAR + 1], colls[SIZE_BAR + 1];
+        uint64_t up_to = bucket_limit((unsigned)i);
+        size_bar(sent, job->sizes[TOP_SENT][i], most);
+        size_bar(colls, job->sizes[TOP_COLLS][i], most);
+        top_page_add(page, 0, 0, "%11s %8s %c%s%c %8s %c%s%c %8s %14s %14s",
+                     up_to == UINT64_MAX ? "more" : text_of_bytes(limit, up_to ? up_to + 1 : 0),
+                     top_number(a, job->sizes[TOP_SENT][i]), STYLE_WORK, sent, STYLE_PLAIN,
+                     top_number(b, job->sizes[TOP_COLLS][i]), STYLE_STALL, colls, STYLE_PLAIN,
+                     top_number(c, job->sizes[TOP_RECEIVED][i]), text_of_count(d, job->now.sizes[TOP_SENT][i]),
+                     text_of_count(e, job->now.sizes[TOP_COLLS][i]));
+    }
+    if (last < 0)
+        top_page_add(page, 0, 0, "no message and no collective yet");
+}
+
+/* ---- for who sorts ------------------------------------------------------------------------------------------------
+ */
+
+size_t top_ranks_columns(void);
+const char *top_ranks_title(int column);
+
+size_t top_columns_count(enum top_view_kind kind)
+{
+    return kind == VIEW_RANKS   ? top_ranks_columns()
+           : kind == VIEW_COMMS ? COMM_COLUMNS
+           : kind == VIEW_COMM  ? MEMBER_COLUMNS
+                                : 0;
+}
+
+const char *top_column_title(enum top_view_kind kind, int column)
+{
+    if (column < 0 || (size_t)column >= top_columns_count(kind))
+        return "";
+    return kind == VIEW_RANKS   ? top_ranks_title(column)
+           : kind == VIEW_COMMS ? comm_columns[column].title
+                                : member_columns[column].title;
+}

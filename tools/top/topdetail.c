@@ -1,0 +1,315 @@
+#define _GNU_SOURCE
+#include "top/toppage.h"
+
+#include "calls.h"
+#include "figures/figures.h"
+#include "base/units.h"
+#include "job/valuelist.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALLS_SHOWN = 16, COMMS_SHOWN = 12, PEERS_SHOWN = 16 };
+
+static void heading(struct top_page *page, const char *text)
+{
+    top_page_add(page, 0, 0, "%s", "");
+    top_page_add(page, 0, 0, "%c%s%*s", STYLE_HEAD, text, page->width > 200 ? 1 : page->width - top_text_columns(text),
+                 "");
+}
+
+/* ---- what it calls ------------------------------------------------------------------------------------------------
+ */
+
+/* A call under way has been counted by nobody yet. */
+static void focus_add_calls(struct top_focus *focus, struct live_process *process)
+{
+    const struct run_reader *run = &process->run;
+    for (size_t i = 0; i < run->thread_count && !run_phase_is_end(run->header.phase); i++) {
+        const struct thread_record *record = run->threads[i];
+        uint32_t kind = record && !record->end_ticks ? record->state.call : 0;
+        if (kind && kind < TOP_CALLS_MOST) {
+            focus->count[kind] += focus->count[kind] == 0; /* shows it */
+            focus->time_ns[kind] += live_between(process, record->state.since, process->now_ticks);
+        }
+    }
+}
+
+void top_focus_update(struct top_view *view, const struct top_model *model)
+{
+    struct top_focus *focus = &view->focus;
+    const struct top_job *job = top_view_job(view, model);
+    const struct top_rank *rank = job ? top_view_rank(view, job) : NULL;
+    if (!rank || rank->state == TOP_UNREADABLE)
+        return;
+    const struct figures figures = {&rank->process->run};
+    memcpy(focus->count_before, focus->count, sizeof focus->count);
+    memcpy(focus->time_before, focus->time_ns, sizeof focus->time_ns);
+    focus->ns_before = focus->ns;
+    live_now(rank->process);
+    focus->ns = rank->process->now_ns;
+    figures_read(&figures, "mpit_call_count", VARIABLE_COUNTER, NULL, focus->count, TOP_CALLS_MOST);
+    figures_read(&figures, "mpit_call_time", VARIABLE_TIMER, NULL, focus->time_ns, TOP_CALLS_MOST);
+    focus_add_calls(focus, rank->process);
+    if (!focus->known) { /* the first look shows no interval */
+        memcpy(focus->count_before, focus->count, sizeof focus->count);
+        memcpy(focus->time_before, focus->time_ns, sizeof focus->time_ns);
+        focus->ns_before = focus->ns;
+    }
+    focus->known = true;
+}
+
+static const struct top_focus *sort_focus;
+
+static uint64_t grown(const uint64_t *now, const uint64_t *before, unsigned kind)
+{
+    return now[kind] > before[kind] ? now[kind] - before[kind] : 0;
+}
+
+/* By the time in the interval, then in total. */
+static int kind_order(const void *one, const void *other)
+{
+    unsigned a = *(const unsigned *)one, b = *(const unsigned *)other;
+    uint64_t x = grown(sort_focus->time_ns, sort_focus->time_before, a);
+    uint64_t y = grown(sort_focus->time_ns, sort_focus->time_before, b);
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (sort_focus->time_ns[a] != sort_focus->time_ns[b])
+        return sort_focus->time_ns[a] > sort_focus->time_ns[b] ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static void calls_add(struct top_page *page, const struct top_view *view, const struct top_rank *rank)
+{
+    const struct top_focus *focus = &view->focus;
+    unsigned kinds[TOP_CALLS_MOST], count = 0;
+    double seconds = focus->ns > focus->ns_before ? (double)(focus->ns - focus->ns_before) * 1e-9 : 0;
+    for (unsigned kind = 1; kind < TOP_CALLS_MOST; kind++)
+        if (focus->count[kind])
+            kinds[count++] = kind;
+    sort_focus = focus;
+    qsort(kinds, count, sizeof *kinds, kind_order);
+    heading(page, "function                      time %   calls/s       time          calls");
+    for (unsigned i = 0; i < count && i < CALLS_SHOWN; i++) {
+        char name[CALL_NAME_BYTES], rate[TOP_NUMBER_BYTES], time[UNIT_TEXT_BYTES], calls[UNIT_TEXT_BYTES];
+        unsigned kind = kinds[i];
+        double spent = (double)grown(focus->time_ns, focus->time_before, kind) * 1e-9;
+        double made = (double)grown(focus->count, focus->count_before, kind);
+        label_clean(name, sizeof name, run_reader_call_name(&rank->process->run, kind), CALL_NAME_BYTES);
+        top_page_add(page, 0, 0, "%-28.28s %7.1f %9s %10s %14s", name,
+                     seconds <= 0       ? 0
+                     : spent >= seconds ? 100
+                                        : 100 * spent / seconds,
+                     top_number(rate, seconds > 0 ? made / seconds : 0), text_of_ns(time, focus->time_ns[kind]),
+                     text_of_count(calls, focus->count[kind]));
+    }
+}
+
+/* ---- its threads and communicators --------------------------------------------------------------------------------
+ */
+
+static void threads_add(struct top_page *page, const struct top_rank *rank)
+{
+    heading(page, "thread       tid  MPI %  stall  call");
+    for (size_t i = 0; i < rank->thread_count; i++) {
+        const struct top_thread *thread = &rank->threads[i];
+        char call[400] = "ended", stalled[UNIT_TEXT_BYTES + 16] = "", time[UNIT_TEXT_BYTES];
+        if (!thread->ended)
+            top_call_text(call, sizeof call, &thread->call);
+        if (thread->call.stall_ns && !thread->ended)
+            snprintf(stalled, sizeof stalled, ", stalled for %s", text_of_ns(time, thread->call.stall_ns));
+        top_page_add(page, 0, 0, "%6" PRIu32 " %9" PRId32 "  %5.1f  %5.1f  %s%s", thread->index, thread->tid,
+                     100 * thread->mpi, 100 * thread->stall, call, stalled);
+    }
+}
+
+/* A slot by its number. */
+struct place {
+    uint32_t slot;
+    const struct top_slot *figures;
+};
+
+static int place_order(const void *one, const void *other)
+{
+    const struct place *a = one, *b = other;
+    if (a->figures->time != b->figures->time)
+        return a->figures->time > b->figures->time ? -1 : 1;
+    return (a->figures->now.time_ns < b->figures->now.time_ns) - (a->figures->now.time_ns > b->figures->now.time_ns);
+}
+
+static void slots_add(struct top_page *page, const struct top_rank *rank)
+{
+    const struct run_reader *run = &rank->process->run;
+    struct place *places = calloc(rank->slot_count + 1, sizeof *places);
+    size_t count = 0;
+    for (uint32_t slot = 1; places && slot < run->slot_count && slot < rank->slot_count; slot++)
+        if (run->comms[slot])
+            places[count++] = (struct place){slot, &rank->slots[slot]};
+    if (count)
+        qsort(places, count, sizeof *places, place_order);
+    heading(page, "time %  stall    msg/s   coll/s      B/s  communicator");
+    for (size_t i = 0; i < count && i < COMMS_SHOWN; i++) {
+        const struct comm_record *record = run->comms[places[i].slot];
+        const struct top_slot *slot = places[i].figures;
+        char title[COMM_TITLE_BYTES], a[TOP_NUMBER_BYTES], b[TOP_NUMBER_BYTES], c[TOP_NUMBER_BYTES];
+        top_page_add(page, 0, 0, "%6.1f %6.1f %8s %8s %8s  %s", 100 * slot->time, 100 * slot->stall,
+                     top_number(a, slot->message_rate), top_number(b, slot->coll_rate), top_number(c, slot->byte_rate),
+                     comm_title(title, record->name, record->label));
+    }
+    if (count > COMMS_SHOWN)
+        top_page_add(page, 0, 0, "%6s and %zu more", "", count - COMMS_SHOWN);
+    free(places);
+}
+
+/* ---- its peers ----------------------------------------------------------------------------------------------------
+ */
+
+struct peer {
+    uint32_t slot;
+    int32_t rank;
+    uint64_t sent, sent_bytes, received, received_bytes;
+};
+
+struct peers {
+    struct peer *list;
+    size_t count;
+};
+
+static int peer_order(const void *one, const void *other)
+{
+    const struct peer *a = one, *b = other;
+    uint64_t x = a->sent_bytes + a->received_bytes, y = b->sent_bytes + b->received_bytes;
+    return x != y ? (x > y ? -1 : 1)
+                  : (a->sent + a->received < b->sent + b->received) - (a->sent + a->received > b->sent + b->received);
+}
+
+static bool comm_peers(const struct run_reader *run, const struct figures_comm *comm, struct peers *peers)
+{
+    static const struct {
+        const char *name;
+        enum variable_class class;
+    } wanted[4] = {{"mpit_peer_send_count", VARIABLE_COUNTER},
+                   {"mpit_peer_send_bytes", VARIABLE_AGGREGATE},
+                   {"mpit_peer_recv_count", VARIABLE_COUNTER},
+                   {"mpit_peer_recv_bytes", VARIABLE_AGGREGATE}};
+    const struct figures figures = {run};
+    size_t count = comm->peers > 0 && comm->peers <= 1 << 20 ? (size_t)comm->peers : 0;
+    uint64_t *values = calloc(4 * count + 1, sizeof *values);
+    struct peer *list = reallocarray(peers->list, peers->count + count + 1, sizeof *list);
+    peers->list = list ? list : peers->list;
+    for (size_t k = 0; values && list && count && k < 4; k++)
+        figures_read(&figures, wanted[k].name, wanted[k].class, comm, values + k * count, count);
+    for (size_t i = 0; values && list && i < count; i++)
+        if (values[i] || values[2 * count + i])
+            list[peers->count++] = (struct peer){
+                comm->slot, (int32_t)i, values[i], values[count + i], values[2 * count + i], values[3 * count + i]};
+    bool good = values && list;
+    free(values);
+    return good;
+}
+
+static void peers_add(struct top_page *page, const struct top_rank *rank)
+{
+    const struct run_reader *run = &rank->process->run;
+    struct peers peers = {0};
+    struct figures_comm comm;
+    for (uint32_t at = 0; figures_comm_next(&(struct figures){run}, &at, &comm);)
+        if (!comm.is_sum && !comm_peers(run, &comm, &peers))
+            break;
+    if (peers.count)
+        qsort(peers.list, peers.count, sizeof *peers.list, peer_order);
+    heading(page, "  peer      sent       bytes  received       bytes  communicator");
+    for (size_t i = 0; i < peers.count && i < PEERS_SHOWN; i++) {
+        const struct peer *peer = &peers.list[i];
+        const struct comm_record *record = run->comms[peer->slot];
+        char title[COMM_TITLE_BYTES], a[TOP_NUMBER_BYTES], b[UNIT_TEXT_BYTES], c[TOP_NUMBER_BYTES], d[UNIT_TEXT_BYTES];
+        top_page_add(page, 0, 0, "%6" PRId32 " %9s %11s %9s %11s  %s", peer->rank, top_number(a, (double)peer->sent),
+                     text_of_bytes(b, peer->sent_bytes), top_number(c, (double)peer->received),
+                     text_of_bytes(d, peer->received_bytes), comm_title(title, record->name, record->label));
+    }
+    if (peers.count > PEERS_SHOWN)
+        top_page_add(page, 0, 0, "%6s and %zu more", "", peers.count - PEERS_SHOWN);
+    free(peers.list);
+}
+
+/* ---- its counters, and all of it ----------------------------------------------------------------------------------
+ */
+
+static void counters_add(struct top_page *page, const struct top_job *job, const struct top_rank *rank)
+{
+    bool some = false;
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        char name[COUNTER_NAME_BYTES], rate[TOP_NUMBER_BYTES], count[UNIT_TEXT_BYTES];
+        if (!job->counters[i])
+            continue;
+        if (!some)
+            heading(page, "      by s               total  counter");
+        some = true;
+        label_clean(name, sizeof name, job->counters[i], COUNTER_NAME_BYTES);
+        top_page_add(page, 0, 0, "%10s %19s  %s%s", top_number(rate, rank->rates.counters[i]),
+                     text_of_count(count, rank->now.counters[i]), name, i == COUNTER_OS_TIME ? " (ns)" : "");
+    }
+}
+
+static void rank_title(struct top_page *page, const struct top_rank *rank)
+{
+    char time[UNIT_TEXT_BYTES], problem[256];
+    top_page_add(page, 0, 0, "%crank %" PRId32 "%c  process %" PRIu32 " on %s, %s, for %s; MPI %.1f %%", STYLE_TITLE,
+                 rank->rank, STYLE_PLAIN, rank->pid, rank->host, top_state_name(rank->state),
+                 text_of_ns(time, rank->run_ns), 100 * rank->rates.mpi);
+    if (rank->waits[0])
+        top_page_add(page, 0, 0, "%cin %s, waits %s%c", STYLE_STALL, rank->busy ? rank->busy->call.name : "",
+                     rank->waits, STYLE_PLAIN);
+    label_clean(problem, sizeof problem, rank->problem, sizeof problem);
+    if (problem[0])
+        top_page_add(page, 0, 0, "%cits file %s%c", STYLE_BAD, problem, STYLE_PLAIN);
+    page->head = page->count;
+}
+
+void top_rank_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
+{
+    const struct top_rank *rank = top_view_rank(view, job);
+    if (!rank) {
+        top_page_add(page, 0, 0, "the process is not there any more");
+        return;
+    }
+    rank_title(page, rank);
+    if (rank->state == TOP_UNREADABLE)
+        return;
+    threads_add(page, rank);
+    calls_add(page, view, rank);
+    slots_add(page, rank);
+    peers_add(page, rank);
+    counters_add(page, job, rank);
+}
+
+/* Every variable that the file has, by the names that it has for them. */
+void top_values_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
+{
+    const struct top_rank *rank = top_view_rank(view, job);
+    if (!rank && job->rank_count)
+        rank = job->ranks[0];
+    if (!rank || rank->state == TOP_UNREADABLE) {
+        top_page_add(page, 0, 0, "no file to read them from");
+        return;
+    }
+    rank_title(page, rank);
+    json_t *list = json_array();
+    value_list_add(list, &rank->process->run, NULL);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+        if (!out)
+            break;
+        value_entry_print(json_array_get(list, i), out);
+        if (fclose(out) == 0 && bytes && (!view->filter[0] || strcasestr(text, view->filter))) {
+            char clean[1024]; /* names and units are anybody's bytes */
+            label_clean(clean, sizeof clean, text, strcspn(text, "\n"));
+            top_page_add(page, 0, 0, "%s", clean);
+        }
+        free(text);
+    }
+    json_decref(list);
+}

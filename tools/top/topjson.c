@@ -1,0 +1,186 @@
+#include "top/topjson.h"
+
+#include "format/event.h"
+#include "base/ranklist.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static json_t *count(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const double rates[BUCKET_COUNT])
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < BUCKET_COUNT; i++)
+        if (counts[i])
+            json_array_append_new(list,
+                                  json_pack("{s:I, s:I, s:f}", "up_to",
+                                            (json_int_t)(bucket_limit(i) < INT64_MAX ? bucket_limit(i) : INT64_MAX),
+                                            "count", (json_int_t)counts[i], "per_s", rates[i]));
+    return list;
+}
+
+/* What was counted since the process began, or the job's processes did. */
+static json_t *totals_json(const struct top_figures *now)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "mpi_ns", (json_int_t)now->mpi_ns,
+                     "stall_ns", (json_int_t)now->stall_ns, "thread_ns", (json_int_t)now->thread_ns, "calls",
+                     (json_int_t)now->calls, "sent", (json_int_t)now->sent, "sent_bytes", (json_int_t)now->sent_bytes,
+                     "received", (json_int_t)now->received, "received_bytes", (json_int_t)now->received_bytes,
+                     "collectives", (json_int_t)now->colls, "collective_bytes", (json_int_t)now->coll_bytes);
+}
+
+static json_t *rates_json(const struct top_job *job, const struct top_rates *rates, const struct top_figures *now)
+{
+    json_t *object = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "mpi_share", rates->mpi,
+                               "work_share", rates->work, "stall_share", rates->stall, "calls_per_s", rates->calls,
+                               "sent_per_s", rates->sent, "sent_bytes_per_s", rates->sent_bytes, "received_per_s",
+                               rates->received, "received_bytes_per_s", rates->received_bytes, "collectives_per_s",
+                               rates->colls, "collective_bytes_per_s", rates->coll_bytes);
+    if (!job->stall_known) { /* nobody can tell them apart */
+        json_object_set_new(object, "stall_share", json_null());
+        json_object_set_new(object, "work_share", json_null());
+    }
+    if (!job->timed)
+        json_object_set_new(object, "mpi_share", json_null());
+    if (job->fabric)
+        json_object_set_new(object, "fabric",
+                            json_pack("{s:f, s:f, s:f, s:f, s:I}", "operations_per_s", rates->fabric_ops, "bytes_per_s",
+                                      rates->fabric_bytes, "polls_per_s", rates->fabric_polls, "share", rates->fabric,
+                                      "pending", (json_int_t)now->fabric_pending));
+    json_t *counters = json_object();
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+        if (job->counters[i]) {
+            char name[COUNTER_NAME_BYTES];
+            label_clean(name, sizeof name, job->counters[i], COUNTER_NAME_BYTES);
+            json_object_set_new(
+                counters, name,
+                json_pack("{s:I, s:f}", "count", (json_int_t)now->counters[i], "per_s", rates->counters[i]));
+        }
+    if (json_object_size(counters))
+        json_object_set(object, "counters", counters);
+    json_decref(counters);
+    return object;
+}
+
+static json_t *call_json(const struct top_call *call)
+{
+    if (!call->name[0])
+        return json_null();
+    json_t *object = json_pack("{s:s, s:I, s:I}", "name", call->name, "since_ns", (json_int_t)call->since_ns,
+                               "stall_ns", (json_int_t)call->stall_ns);
+    json_object_set_new(object, "communicator", call->comm[0] ? json_string(call->comm) : json_null());
+    json_object_set_new(object, "peer",
+                        call->peer >= 0          ? json_integer(call->peer)
+                        : call->peer == PEER_ANY ? json_string("any")
+                                                 : json_null());
+    return object;
+}
+
+static json_t *threads_json(const struct top_rank *rank)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < rank->thread_count; i++) {
+        const struct top_thread *thread = &rank->threads[i];
+        json_t *object = json_pack("{s:i, s:i, s:b, s:f, s:f}", "thread", (int)thread->index, "tid", (int)thread->tid,
+                                   "ended", thread->ended, "mpi_share", thread->mpi, "stall_share", thread->stall);
+        json_object_set_new(object, "call", call_json(&thread->call));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *waits_json(const struct top_rank *rank)
+{
+    static const char *const kinds[WAIT_KINDS] = {
+        [WAIT_FROM] = "from", [WAIT_TO] = "to", [WAIT_AT] = "window", [WAIT_ALL] = "collective"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < rank->waits_for_count; i++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:s}", "rank", (int)rank->waits_for[i].rank, "how", kinds[rank->waits_for[i].kind]));
+    return list;
+}
+
+static json_t *circle_json(const struct top_job *job)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->circle_count; i++)
+        json_array_append_new(list, json_integer(job->circle_ranks[i]));
+    return list;
+}
+
+static json_t *rank_json(const struct top_job *job, const struct top_rank *rank)
+{
+    json_t *object = json_pack("{s:i, s:s, s:I, s:s, s:I, s:I}", "rank", (int)rank->rank, "host", rank->host, "pid",
+                               (json_int_t)rank->pid, "state", top_state_name(rank->state), "run_ns",
+                               (json_int_t)rank->run_ns, "interval_ns", (json_int_t)rank->interval_ns);
+    char problem[512];
+    label_clean(problem, sizeof problem, rank->problem, sizeof problem);
+    if (problem[0])
+        json_object_set_new(object, "problem", json_string(problem));
+    json_object_set_new(object, "call", rank->busy ? call_json(&rank->busy->call) : json_null());
+    json_object_set_new(object, "waits", rank->waits[0] ? json_string(rank->waits) : json_null());
+    json_object_set_new(object, "waits_for", waits_json(rank));
+    json_object_set_new(object, "rates", rates_json(job, &rank->rates, &rank->now));
+    json_object_set_new(object, "totals", totals_json(&rank->now));
+    json_object_set_new(object, "threads", threads_json(rank));
+    return object;
+}
+
+static json_t *comm_json(const struct top_job *job, const struct top_comm *comm)
+{
+    json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:b}", "name", comm->name, "label", comm->label, "size",
+                               (int)comm->size, "ranks", (int)comm->ranks, "freed", comm->is_sum);
+    json_object_set_new(object, "time_share", job->timed ? json_real(comm->share) : json_null());
+    json_object_set_new(object, "stall_share", job->stall_known ? json_real(comm->stall) : json_null());
+    json_object_set_new(object, "time_ns", count(comm->time_ns));
+    json_object_set_new(object, "messages", count(comm->messages));
+    json_object_set_new(object, "collectives", count(comm->colls));
+    json_object_set_new(object, "bytes", count(comm->bytes));
+    json_object_set_new(object, "messages_per_s", json_real(comm->message_rate));
+    json_object_set_new(object, "collectives_per_s", json_real(comm->coll_rate));
+    json_object_set_new(object, "bytes_per_s", json_real(comm->byte_rate));
+    return object;
+}
+
+static json_t *job_json(const struct top_job *job, const char *ranks)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%016" PRIx64, job->job);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:b, s:i, s:i, s:I, s:I}", "job", number, "program", job->program,
+                               "mpi", job->mpi, "world_size", (int)job->world_size, "alive", job->alive, "running",
+                               (int)job->running, "dead", (int)job->dead, "run_ns", (json_int_t)job->run_ns,
+                               "interval_ns", (json_int_t)job->interval_ns);
+    json_object_set_new(object, "user", json_string(job->user));
+    json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
+    json_object_set_new(object, "deadlock_ranks", circle_json(job));
+    json_object_set_new(object, "rates", rates_json(job, &job->rates, &job->now));
+    json_object_set_new(object, "totals", totals_json(&job->now));
+    json_t *list = json_array(), *comms = json_array();
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (!ranks || rank_list_has(ranks, job->ranks[i]->rank))
+            json_array_append_new(list, rank_json(job, job->ranks[i]));
+    for (size_t i = 0; i < job->comm_count; i++)
+        json_array_append_new(comms, comm_json(job, job->comms[i]));
+    json_object_set_new(object, "ranks", list);
+    json_object_set_new(object, "communicators", comms);
+    json_object_set_new(object, "sizes",
+                        json_pack("{s:o, s:o, s:o}", "sent", sizes_json(job->now.sizes[TOP_SENT], job->sizes[TOP_SENT]),
+                                  "received", sizes_json(job->now.sizes[TOP_RECEIVED], job->sizes[TOP_RECEIVED]),
+                                  "collectives", sizes_json(job->now.sizes[TOP_COLLS], job->sizes[TOP_COLLS])));
+    return object;
+}
+
+json_t *top_json(const struct top_model *model, const struct live *live, const char *ranks)
+{
+    json_t *jobs = json_array();
+    for (size_t i = 0; i < model->job_count; i++)
+        json_array_append_new(jobs, job_json(&model->jobs[i], ranks));
+    return json_pack("{s:i, s:s, s:I, s:I, s:I, s:o}", "version", 1, "mpit", MPIT_VERSION, "look",
+                     (json_int_t)model->look, "realtime_ns", (json_int_t)live->realtime_ns, "look_ns",
+                     (json_int_t)model->look_ns, "jobs", jobs);
+}

@@ -1,0 +1,357 @@
+#include "top/topmodel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *top_state_name(enum top_state state)
+{
+    static const char *const names[] = {
+        [TOP_STARTING] = "starting", [TOP_RUNNING] = "running", [TOP_OFF] = "off",   [TOP_ENDED] = "ended",
+        [TOP_ABORTED] = "aborted",   [TOP_EXITED] = "exited",   [TOP_DEAD] = "dead", [TOP_UNREADABLE] = "unreadable",
+    };
+    return names[state];
+}
+
+static enum top_state state_of(const struct live_process *process)
+{
+    const struct run_header *header = &process->run.header;
+    if (!process->readable)
+        return TOP_UNREADABLE;
+    switch (header->phase) {
+    case RUN_ABORTED:
+        return TOP_ABORTED;
+    case RUN_EXITED:
+        return TOP_EXITED;
+    case RUN_FINALIZED:
+    case RUN_CLOSED:
+        return TOP_ENDED;
+    default:
+        break;
+    }
+    if (!process->alive)
+        return TOP_DEAD;
+    return header->phase == RUN_STARTING ? TOP_STARTING : header->off_since ? TOP_OFF : TOP_RUNNING;
+}
+
+/* For one more than `count`; doubles at the powers of two. */
+static void *array_grow(void *array, size_t count, size_t element)
+{
+    return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
+}
+
+/* ---- ranks --------------------------------------------------------------------------------------------------------
+ */
+
+static void rank_free(struct keyed *record)
+{
+    struct top_rank *rank = (struct top_rank *)(void *)record;
+    free(rank->threads);
+    free(rank->slots);
+    free(rank);
+}
+
+static void rank_name(struct top_rank *rank, const struct run_header *header)
+{
+    label_clean(rank->host, sizeof rank->host, header->host, sizeof header->host);
+    rank->rank = run_rank(header);
+    rank->pid = header->pid;
+    rank->stall_known = header->stall_known != 0;
+    rank->timed = header->sampling == 1 && !header->sampling_changed;
+}
+
+/* Reads what a process has. Nothing is taken of a file that was cut meanwhile. */
+static int rank_update(struct top_rank *rank, struct live_process *process)
+{
+    rank->process = process;
+    rank->path = process->path;
+    rank->state = state_of(process);
+    rank->problem = process->problem;
+    rank->interval_ns = 0;
+    rank->rates = (struct top_rates){0};
+    if (!process->readable)
+        return 0;
+    rank_name(rank, &process->run.header);
+    struct top_figures now = rank->now, before = rank->before;
+    int result = top_rank_read(rank, process);
+    if (result == 0 && !live_is_whole(process)) {
+        rank->state = TOP_UNREADABLE;
+        rank->now = now;
+        rank->before = before;
+        rank->rates = (struct top_rates){0};
+        rank->busy = NULL;
+    }
+    return result;
+}
+
+static struct top_rank *rank_make(struct top_model *model, struct top_job *job, const struct live_process *process)
+{
+    const struct run_header *header = &process->run.header;
+    uint64_t first = process->readable ? header->begin_ticks : (uint64_t)(uintptr_t)process->path;
+    uint64_t second = (uint64_t)(uint32_t)run_rank(header) << 32 | header->pid;
+    struct top_rank *rank = keytable_find(&job->table, first, second);
+    if (!rank && (rank = keytable_make(&job->table, first, second, sizeof *rank)))
+        rank->is_new = true;
+    else if (rank)
+        rank->is_new = false;
+    if (rank) {
+        rank->look = model->look;
+        rank->rank = process->readable ? rank->rank : -1;
+    }
+    return rank;
+}
+
+/* ---- communicators ------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t text_hash(const char *text, uint64_t hash)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static struct top_comm *comm_of(struct top_job *job, const struct comm_record *record)
+{
+    uint64_t first = text_hash(record->name, UINT64_C(14695981039346656037)), second = text_hash(record->name, 1);
+    struct top_comm *comm = keytable_find(&job->comm_table, first, second);
+    if (!comm && (comm = keytable_make(&job->comm_table, first, second, sizeof *comm)))
+        label_clean(comm->name, sizeof comm->name, record->name, sizeof record->name);
+    return comm;
+}
+
+static int comms_add(struct top_job *job, const struct top_rank *rank)
+{
+    const struct run_reader *run = &rank->process->run;
+    for (uint32_t slot = 1; slot < run->slot_count && slot < rank->slot_count; slot++) {
+        const struct comm_record *record = run->comms[slot];
+        const struct top_slot *from = &rank->slots[slot];
+        struct top_comm *comm = record ? comm_of(job, record) : NULL;
+        if (record && !comm)
+            return -1;
+        if (!record)
+            continue;
+        if (!comm->label[0])
+            label_clean(comm->label, sizeof comm->label, record->label, sizeof record->label);
+        comm->is_sum = record->flags & COMM_SUM;
+        comm->size = record->size + record->remote_size;
+        comm->ranks++;
+        comm->time_ns += from->now.time_ns;
+        comm->messages += from->now.sent + from->now.received;
+        comm->colls += from->now.colls;
+        comm->bytes += from->now.sent_bytes + from->now.received_bytes + from->now.coll_bytes;
+        comm->share += from->time;
+        comm->stall += from->stall;
+        comm->message_rate += from->message_rate;
+        comm->coll_rate += from->coll_rate;
+        comm->byte_rate += from->byte_rate;
+    }
+    return 0;
+}
+
+static int comm_order(const void *one, const void *other)
+{
+    const struct top_comm *a = *(struct top_comm *const *)one, *b = *(struct top_comm *const *)other;
+    if (a->share != b->share)
+        return a->share > b->share ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns > b->time_ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void comms_release(struct top_job *job)
+{
+    keytable_release(&job->comm_table, NULL);
+    job->comm_table = (struct keytable){0};
+    free(job->comms);
+    job->comms = NULL;
+    job->comm_count = 0;
+}
+
+static int comms_make(struct top_job *job)
+{
+    comms_release(job);
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i]->state != TOP_UNREADABLE && comms_add(job, job->ranks[i]) != 0)
+            return -1;
+    size_t count = job->comm_table.count;
+    job->comms = (struct top_comm **)(void *)keytable_sorted(&job->comm_table);
+    if (count && !job->comms)
+        return -1;
+    job->comm_count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct top_comm *comm = job->comms[i];
+        comm->share = comm->share / comm->ranks < 1 ? comm->share / comm->ranks : 1;
+        comm->stall = comm->stall / comm->ranks < comm->share ? comm->stall / comm->ranks : comm->share;
+    }
+    if (count)
+        qsort(job->comms, count, sizeof(void *), comm_order);
+    return 0;
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------------------------------
+ */
+
+static void figures_add(struct top_figures *sum, const struct top_figures *one)
+{
+    uint64_t *to = (uint64_t *)(void *)sum;
+    const uint64_t *from = (const uint64_t *)(const void *)one;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+        to[i] += from[i];
+}
+
+/* By second of all ranks; shares are those of the ranks that ran. */
+static void rates_add(struct top_rates *sum, const struct top_rates *one)
+{
+    double *to = (double *)(void *)sum;
+    const double *from = (const double *)(const void *)one;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+        to[i] += from[i];
+}
+
+static void sizes_add(struct top_job *job, const struct top_rank *rank)
+{
+    double seconds = (double)rank->interval_ns * 1e-9;
+    for (int kind = 0; kind < 3; kind++)
+        for (int i = 0; i < BUCKET_COUNT; i++) {
+            uint64_t now = rank->now.sizes[kind][i], before = rank->before.sizes[kind][i];
+            if (now > before && seconds > 0)
+                job->sizes[kind][i] += (double)(now - before) / seconds;
+        }
+}
+
+static void job_describe(struct top_job *job, const struct top_rank *rank)
+{
+    const struct run_reader *run = &rank->process->run;
+    const struct run_header *header = &run->header;
+    if (!job->program[0])
+        label_clean(job->program, sizeof job->program, header->program, sizeof header->program);
+    if (!job->mpi[0])
+        label_clean(job->mpi, sizeof job->mpi, header->mpi, sizeof header->mpi);
+    if (!job->user[0]) {
+        user_name(job->user, run_reader_owner(run));
+        job->own = run_reader_owner(run) == geteuid();
+    }
+    job->run_ns = rank->run_ns > job->run_ns ? rank->run_ns : job->run_ns;
+    job->interval_ns = rank->interval_ns > job->interval_ns ? rank->interval_ns : job->interval_ns;
+    job->fabric = job->fabric || header->fabric_watched;
+    job->stall_known = job->stall_known || rank->stall_known;
+    job->timed = job->timed || rank->timed;
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+        if (!job->counters[i] && (rank->now.counters[i] ||
+                                  (i >= COUNTER_ASKED && run->counters && i - COUNTER_ASKED < run->counters->count)))
+            job->counters[i] = run_reader_counter_name(run, i);
+    job->os = job->os || job->counters[COUNTER_OS_TIME] || job->counters[COUNTER_FAULTS_MINOR];
+}
+
+static void job_sum(struct top_job *job)
+{
+    double shares = 0;
+    job->now = (struct top_figures){0};
+    job->rates = (struct top_rates){0};
+    memset(job->sizes, 0, sizeof job->sizes);
+    memset(job->counters, 0, sizeof job->counters);
+    job->running = job->dead = 0;
+    job->interval_ns = job->run_ns = 0;
+    job->fabric = job->os = job->stall_known = job->timed = false;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        const struct top_rank *rank = job->ranks[i];
+        job->running += rank->state <= TOP_OFF;
+        job->dead += rank->state == TOP_DEAD || rank->state == TOP_ABORTED;
+        figures_add(&job->now, &rank->now);
+        if (rank->state == TOP_UNREADABLE)
+            continue;
+        job_describe(job, rank);
+        rates_add(&job->rates, &rank->rates);
+        sizes_add(job, rank);
+        shares += rank->interval_ns > 0;
+    }
+    if (shares > 0) {
+        job->rates.mpi /= shares;
+        job->rates.work /= shares;
+        job->rates.stall /= shares;
+    }
+}
+
+static void ranks_forget(struct top_model *model, struct top_job *job)
+{
+    struct keyed **ranks = keytable_sorted(&job->table);
+    for (size_t i = job->table.count; ranks && i-- > 0;)
+        if (((struct top_rank *)(void *)ranks[i])->look != model->look) {
+            keytable_take(&job->table, ranks[i]);
+            rank_free(ranks[i]);
+        }
+    free(ranks);
+}
+
+static int job_update(struct top_model *model, struct top_job *job, const struct live_job *from)
+{
+    struct top_rank **ranks = reallocarray(job->ranks, from->count + 1, sizeof *ranks);
+    if (!ranks)
+        return -1;
+    job->ranks = ranks;
+    job->rank_count = 0;
+    job->alive = from->alive;
+    job->world_size = from->world_size;
+    for (size_t i = 0; i < from->count; i++) {
+        struct top_rank *rank = rank_make(model, job, &from->processes[i]);
+        if (!rank || rank_update(rank, &from->processes[i]) != 0)
+            return -1;
+        if (!rank->busy || rank->busy->call.since_ns < TOP_LONG_NS)
+            rank->waits[0] = '\0';
+        job->ranks[job->rank_count++] = rank;
+    }
+    ranks_forget(model, job);
+    job_sum(job);
+    top_waits_find(job, from);
+    return comms_make(job);
+}
+
+static void job_release(struct top_job *job)
+{
+    comms_release(job);
+    keytable_release(&job->table, rank_free);
+    free(job->ranks);
+}
+
+static struct top_job *job_make(struct top_model *model, uint64_t number)
+{
+    for (size_t i = 0; i < model->job_count; i++)
+        if (model->jobs[i].job == number)
+            return &model->jobs[i];
+    struct top_job *jobs = array_grow(model->jobs, model->job_count, sizeof *jobs);
+    if (!jobs)
+        return NULL;
+    model->jobs = jobs;
+    jobs[model->job_count] = (struct top_job){.job = number};
+    return &jobs[model->job_count++];
+}
+
+int top_model_update(struct top_model *model, const struct live *live)
+{
+    model->look++;
+    for (size_t i = 0; i < model->job_count; i++)
+        model->jobs[i].found = false;
+    for (size_t i = 0; i < live->job_count; i++) {
+        struct top_job *job = job_make(model, live->jobs[i].job);
+        if (!job || job_update(model, job, &live->jobs[i]) != 0)
+            return -1;
+        job->found = true;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < model->job_count; i++)
+        if (model->jobs[i].found)
+            model->jobs[kept++] = model->jobs[i];
+        else
+            job_release(&model->jobs[i]);
+    model->job_count = kept;
+    return 0;
+}
+
+void top_model_release(struct top_model *model)
+{
+    for (size_t i = 0; i < model->job_count; i++)
+        job_release(&model->jobs[i]);
+    free(model->jobs);
+    *model = (struct top_model){0};
+}

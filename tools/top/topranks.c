@@ -1,0 +1,260 @@
+#define _GNU_SOURCE
+#include "top/toppage.h"
+
+#include "base/ranklist.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct top_rank *rank_of(const void *item)
+{
+    return item;
+}
+
+static bool is_seen(const struct top_rank *rank)
+{
+    return rank->state != TOP_UNREADABLE;
+}
+
+static void share_text(const struct top_rank *rank, double share, bool known, char *text, size_t bytes)
+{
+    if (!is_seen(rank) || !known)
+        snprintf(text, bytes, "-");
+    else
+        snprintf(text, bytes, "%.1f", 100 * share);
+}
+
+static void rate_text(const struct top_rank *rank, double rate, char *text, size_t bytes)
+{
+    char number[TOP_NUMBER_BYTES];
+    snprintf(text, bytes, "%s", is_seen(rank) ? top_number(number, rate) : "-");
+}
+
+#define RATE_COLUMN(name, field)                                                                                       \
+    static double name##_key(const void *item)                                                                         \
+    {                                                                                                                  \
+        return -rank_of(item)->rates.field;                                                                            \
+    }                                                                                                                  \
+    static void name##_text(const void *item, char *text, size_t bytes)                                                \
+    {                                                                                                                  \
+        rate_text(rank_of(item), rank_of(item)->rates.field, text, bytes);                                             \
+    }
+#define SHARE_COLUMN(name, field, known)                                                                               \
+    static double name##_key(const void *item)                                                                         \
+    {                                                                                                                  \
+        return -rank_of(item)->rates.field;                                                                            \
+    }                                                                                                                  \
+    static void name##_text(const void *item, char *text, size_t bytes)                                                \
+    {                                                                                                                  \
+        share_text(rank_of(item), rank_of(item)->rates.field, rank_of(item)->known, text, bytes);                      \
+    }
+
+SHARE_COLUMN(mpi, mpi, timed)
+SHARE_COLUMN(work, work, stall_known)
+SHARE_COLUMN(stall, stall, stall_known)
+RATE_COLUMN(sent, sent)
+RATE_COLUMN(sent_bytes, sent_bytes)
+RATE_COLUMN(received, received)
+RATE_COLUMN(received_bytes, received_bytes)
+RATE_COLUMN(colls, colls)
+RATE_COLUMN(calls, calls)
+RATE_COLUMN(fabric_ops, fabric_ops)
+RATE_COLUMN(fabric_bytes, fabric_bytes)
+RATE_COLUMN(switches, counters[COUNTER_SWITCHES_INVOLUNTARY])
+RATE_COLUMN(faults, counters[COUNTER_FAULTS_MINOR])
+RATE_COLUMN(papi0, counters[COUNTER_ASKED])
+RATE_COLUMN(papi1, counters[COUNTER_ASKED + 1])
+RATE_COLUMN(papi2, counters[COUNTER_ASKED + 2])
+RATE_COLUMN(papi3, counters[COUNTER_ASKED + 3])
+
+static double number_key(const void *item)
+{
+    return rank_of(item)->rank;
+}
+
+static void number_text(const void *item, char *text, size_t bytes)
+{
+    if (rank_of(item)->rank < 0)
+        snprintf(text, bytes, "?");
+    else
+        snprintf(text, bytes, "%" PRId32, rank_of(item)->rank);
+}
+
+static double state_key(const void *item)
+{
+    return -(double)rank_of(item)->state;
+}
+
+static void state_text(const void *item, char *text, size_t bytes)
+{
+    const struct top_rank *rank = item;
+    bool bad = rank->state >= TOP_ABORTED;
+    snprintf(text, bytes, "%c%s%c", bad ? STYLE_BAD : STYLE_PLAIN, top_state_name(rank->state), STYLE_PLAIN);
+}
+
+static void bar_text(const void *item, char *text, size_t bytes)
+{
+    const struct top_rank *rank = item;
+    top_bar(text, bytes, 12, rank->rates.work, rank->rates.stall);
+}
+
+static void host_text(const void *item, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s:%" PRIu32, rank_of(item)->host, rank_of(item)->pid);
+}
+
+static double threads_key(const void *item)
+{
+    return -(double)rank_of(item)->threads_alive;
+}
+
+static void threads_text(const void *item, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%zu", rank_of(item)->threads_alive);
+}
+
+/* What it is in: that for the longest time comes first. */
+static double call_key(const void *item)
+{
+    const struct top_rank *rank = item;
+    return rank->busy && rank->busy->call.name[0] ? -(double)rank->busy->call.since_ns : 1;
+}
+
+static void call_text(const void *item, char *text, size_t bytes)
+{
+    const struct top_rank *rank = item;
+    char call[400] = "";
+    bool hangs = rank->busy && rank->busy->call.since_ns >= TOP_LONG_NS;
+    if (rank->state == TOP_UNREADABLE) {
+        label_clean(call, sizeof call, rank->problem, sizeof call);
+        snprintf(text, bytes, "%c%s%c", STYLE_BAD, call, STYLE_PLAIN);
+        return;
+    }
+    if (hangs && rank->state == TOP_RUNNING && rank->waits[0]) {
+        const struct top_call *in = &rank->busy->call;
+        char since[UNIT_TEXT_BYTES];
+        snprintf(text, bytes, "%c%s %s, %s%s%s%c", STYLE_STALL, in->name, text_of_ns(since, in->since_ns), rank->waits,
+                 in->comm[0] ? "; on " : "", in->comm, STYLE_PLAIN);
+        return;
+    }
+    if (rank->busy)
+        top_call_text(call, sizeof call, &rank->busy->call);
+    snprintf(text, bytes, "%c%s%s%c", hangs && rank->state == TOP_RUNNING ? STYLE_STALL : STYLE_PLAIN,
+             rank->state == TOP_DEAD && call[0] && call[0] != '-' ? "was in " : "", call, STYLE_PLAIN);
+}
+
+static const struct top_column all_columns[] = {
+    {"rank", 5, 1, false, number_text, number_key},
+    {"state", 8, 5, true, state_text, state_key},
+    {"MPI %", 6, 1, false, mpi_text, mpi_key},
+    {"work", 5, 3, false, work_text, work_key},
+    {"stall", 6, 2, false, stall_text, stall_key},
+    {"", 12, 8, true, bar_text, mpi_key},
+    {"calls/s", 7, 10, false, calls_text, calls_key},
+    {"sent/s", 7, 2, false, sent_text, sent_key},
+    {"B/s", 6, 3, false, sent_bytes_text, sent_bytes_key},
+    {"recv/s", 7, 4, false, received_text, received_key},
+    {"B/s", 6, 6, false, received_bytes_text, received_bytes_key},
+    {"coll/s", 7, 4, false, colls_text, colls_key},
+    /* these are there where somebody asked for them, who wants to see them */
+    {"ops/s", 6, 2, false, fabric_ops_text, fabric_ops_key},
+    {"net B/s", 7, 4, false, fabric_bytes_text, fabric_bytes_key},
+    {"preempt", 7, 4, false, switches_text, switches_key},
+    {"faults", 7, 3, false, faults_text, faults_key},
+    {"", 12, 2, false, papi0_text, papi0_key},
+    {"", 12, 5, false, papi1_text, papi1_key},
+    {"", 12, 6, false, papi2_text, papi2_key},
+    {"", 12, 7, false, papi3_text, papi3_key},
+    {"thr", 3, 9, false, threads_text, threads_key},
+    {"host:pid", 16, 9, true, host_text, NULL},
+    {"call", 14, 1, true, call_text, call_key},
+};
+enum { COLUMNS = sizeof all_columns / sizeof *all_columns };
+enum { COLUMN_FABRIC = 12, COLUMN_OS = 14, COLUMN_PAPI = 16, PAPI_COLUMNS = 4 };
+
+size_t top_ranks_columns(void)
+{
+    return COLUMNS;
+}
+
+const char *top_ranks_title(int column)
+{
+    return all_columns[column].title;
+}
+
+/* Those that the job has nothing for are never shown. */
+static void columns_fit(struct top_column columns[COLUMNS], const struct top_job *job)
+{
+    memcpy(columns, all_columns, sizeof all_columns);
+    for (int i = COLUMN_FABRIC; i < COLUMN_OS; i++)
+        columns[i].rank = job->fabric ? columns[i].rank : 99;
+    for (int i = COLUMN_OS; i < COLUMN_PAPI; i++)
+        columns[i].rank = job->os ? columns[i].rank : 99;
+    for (int i = 0; i < PAPI_COLUMNS; i++) {
+        const char *name = job->counters[COUNTER_ASKED + i];
+        columns[COLUMN_PAPI + i].rank = name ? columns[COLUMN_PAPI + i].rank : 99;
+        if (name)
+            columns[COLUMN_PAPI + i].title = strncmp(name, "PAPI_", 5) == 0 ? name + 5 : name;
+    }
+    if (!job->stall_known)
+        columns[3].rank = columns[4].rank = 99;
+}
+
+static bool is_wanted(const struct top_view *view, const struct top_rank *rank)
+{
+    char text[800], call[600], host[128];
+    call_text(rank, call, sizeof call);
+    host_text(rank, host, sizeof host);
+    snprintf(text, sizeof text, "%s %s %s", host, top_state_name(rank->state), call);
+    return top_view_wants(view, rank->rank, text);
+}
+
+void top_ranks_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
+{
+    struct top_column columns[COLUMNS];
+    char titles[PAPI_COLUMNS][16];
+    const void **items = calloc(job->rank_count + 1, sizeof *items);
+    size_t count = 0;
+    columns_fit(columns, job);
+    for (int i = 0; i < PAPI_COLUMNS; i++) {
+        label_clean(titles[i], sizeof titles[i], columns[COLUMN_PAPI + i].title, 12);
+        columns[COLUMN_PAPI + i].title = titles[i];
+    }
+    for (size_t i = 0; items && i < job->rank_count; i++)
+        if (is_wanted(view, job->ranks[i]))
+            items[count++] = job->ranks[i];
+    if (items)
+        top_table_add(page, view, columns, COLUMNS, items, count);
+    free(items);
+    if (top_ranks_missed(job, view->ranks)) {
+        char here[RANKS_TEXT_BYTES];
+        top_ranks_here(here, job);
+        top_page_add(page, 0, 0, "  none of --ranks %s is seen here, but %s", view->ranks, here);
+    }
+}
+
+void top_ranks_here(char text[RANKS_TEXT_BYTES], const struct top_job *job)
+{
+    int32_t *ranks = calloc(job->rank_count + 1, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; ranks && i < job->rank_count; i++)
+        if (job->ranks[i]->rank >= 0)
+            ranks[count++] = job->ranks[i]->rank;
+    text[0] = '\0';
+    if (count)
+        ranks_text(text, ranks, count);
+    free(ranks);
+}
+
+bool top_ranks_missed(const struct top_job *job, const char *list)
+{
+    bool known = false;
+    for (size_t i = 0; list && i < job->rank_count; i++) {
+        if (rank_list_has(list, job->ranks[i]->rank))
+            return false;
+        known = known || job->ranks[i]->rank >= 0;
+    }
+    return known;
+}

@@ -1,9 +1,10 @@
 /*
  * The tallies of what was selected of a job: for the summary as text and JSON, and for the page.
  *
- *   ranks alone               the cells of their run files, as they were counted: all figures are there, without a
- * trace, too time, communicators,      the traces of the chosen ranks, counted anew by the code that counted live
- * (replaypart.h): what functions                 is of whole processes is not known (run_part.anew)
+ *   ranks alone              the cells of their run files, as they were counted. All figures are there, also without a
+ *                            trace.
+ *   time, communicators,     the traces of the chosen ranks, counted anew by the code that counted live (replaypart.h).
+ *   functions                Figures of whole processes are not known (run_part.anew).
  *
  * One process's cells are in memory at a time.
  */

@@ -2,11 +2,11 @@
  * What takes mpit's environment to processes on other machines: the command's words, rewritten for its launcher.
  *
  *   Open MPI   forwards only what is named. -x NAME goes behind the launcher's name and behind each ":", because it
- *              counts for one application context. Open MPI refuses -x together with the parameter mca_base_env_list:
- *              who uses that on the command line or in the environment gets the names appended to it. In a file it is
- *              left alone, and an mpirun that a script calls is out of reach: for both there is
- * src/preload/forkagent.c. hydra      forwards everything, unless -genvnone, -genvlist or the like stand there: then
- * -genv NAME VALUE. srun       forwards everything, unless --export says otherwise.
+ *              counts for one application context. Open MPI refuses -x together with the parameter mca_base_env_list.
+ *              Where that stands on the command line or in the environment, the names are appended to it. In a file it
+ *              is left alone, and an mpirun that a script calls is out of reach: src/preload/forkagent.c is for both.
+ *   hydra      forwards everything, unless -genvnone, -genvlist or the like stand there: then -genv NAME VALUE.
+ *   srun       forwards everything, unless --export says otherwise.
  *
  * Where the command itself sets LD_PRELOAD (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...), mpit's
  * library is put before what it sets.

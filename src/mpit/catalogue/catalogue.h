@@ -2,9 +2,10 @@
  * The catalogue of performance variables: own ones first, then the library's, and those of other components, as they
  * appear.
  *
- *   index   0 .. variable_count-1      own (aggregate/figures/variables.c), and the totals of those
- * (aggregate/handles/livevariables.h) behind                     native, in the order in which their get_info first
- * succeeded, entered ones, and own ones of counters (variable_add_counter), as they came
+ *   index   0 .. variable_count-1   own (aggregate/figures/variables.c)
+ *           behind                  totals, threads, windows and files (aggregate/handles/livevariables.h)
+ *           behind                  native ones, in the order in which their get_info first succeeded, entered ones, and
+ *                                   own ones of counters (variable_add_counter), as they came
  *
  * An index that was given out never moves and what get_info says of it never changes: a native variable enters with a
  * copy of what its own get_info says, once that succeeds; a name and class that are there already do not enter again.

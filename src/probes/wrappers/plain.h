@@ -2,9 +2,10 @@
  * The plain case of the frequent calls: what nearly every call of nearly every program is, in as few instructions as it
  * can be done.
  *
- *     before the call   the thread has a log and is in no other call (innermost is 0, log.h); the communicator is that
- * of its last call (or the request was posted plainly); threads do not run at once, the clock is the counter after the
- * call    it succeeded, it did not take long, its peer is a rank, its message is not large
+ *     before the call   The thread has a log and is in no other call (innermost is 0, log.h). Its last call was on the
+ *                       same communicator, or the request was posted plainly. Threads do not run at once. The clock is
+ *                       the processor's counter.
+ *     after the call    It succeeded and did not take long. Its peer is a rank. Its message is not large.
  *
  * Each body exists twice (`timed`, a constant): with the two clock reads, and for calls that are counted and not timed
  * (mpit_timing), whose begin is 0. A call that is to be timed as one of a sample leaves for the general body.

@@ -4,9 +4,10 @@
  *   usual                    MPI_Send: gate ──> plain body, which reads the clock twice
  *   mpit_timing not 1        MPI_Send: gate ──> plain body that only counts; one call of a lot goes on to the general
  *   counters are read        MPI_Send: gate ──> general body, where they are read at begin and end
- * one filtered, recording off  MPI_Send: gate ──> the next MPI_Send MPI_Isend: gate ──> general body, which keeps what
- * is needed later, and records nothing a local function         MPI_Comm_rank: gate ──> the next MPI_Comm_rank, unless
- * mpit_record_local_calls is on
+ *                            one
+ *   filtered, recording off  MPI_Send: gate ──> the next MPI_Send
+ *                            MPI_Isend: gate ──> general body, which keeps what is needed later, and records nothing
+ *   a local function         MPI_Comm_rank: gate ──> the next MPI_Comm_rank, unless mpit_record_local_calls is on
  *
  * So what is not used costs nothing, and what is not recorded as little as can be. PMPI_ gates (profiled.h) and the
  * ways from Fortran (fortran.c) go along.

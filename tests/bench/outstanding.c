@@ -5,8 +5,9 @@
  * in turn with MPI_* and with PMPI_*, which a recorder in front of MPI_* does not see: both in one run, on the same
  * memory. Prints a line for each N and each way to complete them:
  *
- *     WAY N POST-NATIVE POST-RECORDED DONE-NATIVE DONE-RECORDED       ns of processor time a request, the shortest
- * round
+ *     WAY N POST-NATIVE POST-RECORDED DONE-NATIVE DONE-RECORDED
+ *
+ * in ns of processor time a request, of the shortest round,
  *
  * in order, in reverse order and in random order by MPI_Wait; all with one MPI_Waitall; with one MPI_Testsome; 64 at a
  * time with MPI_Waitany.

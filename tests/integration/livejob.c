@@ -6,9 +6,9 @@
  *   deadlock    ranks 0 and 1 receive from each other; the others wait in a barrier
  *   absent      all but the last rank are in a barrier, which that one never enters, on a communicator "late ones"
  *   ahead       the same behind a nonblocking one, which is complete for the last rank alone
- *   old         rank 0 waits for rank 2 by a request of long ago, and has another one from rank 1, which waits for rank
- * 0 late        rank 0 receives from the last rank, which sends when go.1 is there; did.1.0 tells; ends at go.end busy
- * messages and collectives without end, until go.end; with communicators whose names would move a cursor
+ *   old         rank 0 waits for rank 2 by a request of long ago, and has another one from rank 1, which waits for rank 0
+ *   late        rank 0 receives from the last rank, which sends when go.1 is there; did.1.0 tells; ends at go.end
+ *   busy        messages and collectives without end, until go.end; with communicators whose names would move a cursor
  *
  * No rank speaks to another one while it waits for a file.
  */

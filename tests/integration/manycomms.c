@@ -1,11 +1,11 @@
 /*
  * manycomms CYCLES ALIVE: makes and frees communicators, and counts for itself what happens on them.
  *
- *   cycles    dup, name, barrier, free and split, message, free, CYCLES in all; of some, a request, a persistent
- * request, a window or a file is still there when the communicator is freed, and is finished behind it alive     ALIVE
- * communicators at once, each with another number of messages, which handles of mpit_send_count see handles   one that
- * is bound to a freed communicator says so for ever, whoever has its slot threads   under MPI_THREAD_MULTIPLE (argument
- * "threads"): each thread makes and frees its own
+ *   cycles    dup, name, barrier, free and split, message, free, CYCLES in all. Of some, a request, a persistent request,
+ *             a window or a file is still there when the communicator is freed, and is finished behind it.
+ *   alive     ALIVE communicators at once, each with another number of messages, which handles of mpit_send_count see
+ *   handles   one that is bound to a freed communicator says so for ever, whoever has its slot
+ *   threads   under MPI_THREAD_MULTIPLE (argument "threads"): each thread makes and frees its own
  *
  * Rank 0 writes what it did in one line, for the script to hold against what mpit says:
  *

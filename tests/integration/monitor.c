@@ -1,8 +1,8 @@
 /*
  * Monitor windows against a program that counts for itself.
  *
- *     monitor MODE [FILE]     single: MPI_Init; threads: MPI_THREAD_MULTIPLE; absent: mpit is not loaded; known, below:
- * a part of single, and collectives over UCX
+ *     monitor MODE [FILE]     single: MPI_Init; threads: MPI_THREAD_MULTIPLE; absent: mpit is not loaded;
+ *                             known, below: a part of single, and collectives over UCX
  *
  * Reports go to a function that compares them, and to FILE as JSON; what the sums of a window must be is printed as
  * "expect NAME key=value ...", for monitor.py. Two processes.

@@ -3,8 +3,8 @@
  * and waits for it, and both exchange a large message.
  *
  *   rank 0:  main > rounds > { compute_short, receive_late > MPI_Recv, exchange_large > MPI_Sendrecv }
- *   rank 1:  main > rounds > { compute_long > { compute_outer, compute_inner }, MPI_Send, exchange_large > MPI_Sendrecv
- * }
+ *   rank 1:  main > rounds > { compute_long > { compute_outer, compute_inner }, MPI_Send,
+ *                              exchange_large > MPI_Sendrecv }
  *
  * Prints, for each rank, how long it was in which of them, by a clock of its own.
  */

@@ -11,8 +11,8 @@
  *   2  the live files get a mark (header.collected): readers leave them out from now on
  *   3  the results are renamed. A process that finds marked live files and results without a name renames these.
  *   4  wish.visible is called: nobody has to wait for the disk
- *   5  the results are brought to the disk, and the live files go. Where the disk fails, the results go instead, and
- * the marks with them.
+ *   5  the results are brought to the disk, and the live files go. Where the disk fails, the results go instead, and the
+ *      marks with them.
  *
  * Whoever collects what earlier jobs left (wish.idle_seconds) meets output directories whose place is gone, too. Their
  * live files are removed after a day.

@@ -11,7 +11,7 @@
  *   - what counts never falls while its process is there, however a look met the process: a difference of cells, or a
  *     communicator that hands its slot to another one, can be seen too small for a moment, never too large;
  *   - whole = comms + others, for what adds up. Who is in comms stays there with what it had counted, also after its
- * slot went to another one; a communicator that finds no place is one of the others for good.
+ *     slot went to another one. A communicator that finds no place is one of the others for good.
  *
  * A process that has ended is looked at once more (live.h keeps its file): what is told of it last is what it had
  * counted. It stays for a while (`linger_ns`), so that whoever comes now and then sees that.

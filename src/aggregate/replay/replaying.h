@@ -4,8 +4,8 @@
  *
  *   event ──> wanted? ──> cells of the thread, and of its communicators by slot
  *                │
- *                └─ no ──> cells that nobody looks at (sieve): the fold hands a call's end and the shares of its time
- * on to the records behind it, of which some may be wanted
+ *                └─ no ──> cells that nobody reads (sieve). The fold still hands the call's end and the shares of its
+ *                          time on to the records behind it: some of them may be wanted.
  */
 #ifndef MPIT_AGGREGATE_REPLAYING_H
 #define MPIT_AGGREGATE_REPLAYING_H

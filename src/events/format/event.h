@@ -35,8 +35,8 @@
  *   fabric_again operations that were refused and are to be tried again: tag = function, duration = how many,
  *                bytes = ticks
  *   fabric_done  operations that have completed: duration = how many, tag = with an error
- *   fabric_polls polls of the progress: duration = how many, tag = those that found nothing, bytes = ticks; begin =
- * when the first of them began
+ *   fabric_polls polls of the progress: duration = how many, tag = those that found nothing, bytes = ticks, begin = when
+ *                the first of them began
  *
  * and what the recorder says of itself:
  *

@@ -2,14 +2,14 @@
  * Samples of threads in a run file: when a thread's timer has run out, what state MPI is in, in which call, and the
  * stack of calls.
  *
- *   CHUNK_SAMPLES   one stream (chunk.thread), which is one thread's; chunk.packed_bytes of records, each a whole
- * number of 8 bytes and as long as its head says; chunk.first_event is the number of its first sample, counted by
- * stream.
+ *   CHUNK_SAMPLES   One stream (chunk.thread) of one thread. It has chunk.packed_bytes of records. Each is a whole number
+ *                   of 8 bytes, and as long as its head says. chunk.first_event is the number of its first sample,
+ *                   counted by stream.
  *
  *      SAMPLE_THREAD  whose the stream is, and how often samples are taken: from here on
  *      SAMPLE_MODULE  what is mapped from begin to end: from here on
- *      SAMPLE_TAKEN   a sample: program counters, the innermost first; those of the outer frames that the last sample
- * in this chunk had, too, are not written again
+ *      SAMPLE_TAKEN   a sample: program counters, the innermost first. Outer frames that are those of the last sample in
+ *                     this chunk are not written again.
  *
  * Each stream has a buffer (chunk.reserved[0] is 1), whose packed_bytes grow while the program runs. A full one is
  * appended as a chunk that stays, and begins again; a process that died in between left both, with the same

@@ -4,13 +4,13 @@
 # The preload library under ThreadSanitizer, in MPI programs: threads and storm are compiled with -fsanitize=thread and
 # loaded with the library of a build of preset tsan. MPI is not instrumented, and what it does is not looked at: only races
 # with a frame of mpit's or the program's are shown. By hand, after cmake --build build-tsan; some minutes.
-. "$(dirname "$0")/../integration/verdict.sh"
+. "$(dirname "$0")/../integration/common/verdict.sh"
 tests=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:?usage: tsan.sh BUILD_TSAN}" && pwd) || exit 2
 shift
 [ $# -gt 0 ] || set -- threads storm
 export limit=${LIMIT:-900} # launch
-declare -A source=([threads]=integration/threads.c [storm]=stress/storm.c)
+declare -A source=([threads]=integration/threads/threads.c [storm]=stress/storm.c)
 declare -A arguments=([threads]="all 50" [storm]=3)
 # without ignore_noninstrumented_modules, what MPI's libraries do with memory and locks would be judged by half
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66 halt_on_error=0 second_deadlock_stack=1 ${TSAN_MORE:-}"

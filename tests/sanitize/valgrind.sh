@@ -5,7 +5,7 @@
 # announced to both (announced.h), and whose tests do less (effort.h). A line for each test and tool. Helgrind takes 20 to 200
 # seconds a test; DRD makes a segment of each announced edge and takes minutes to hours where readers spin, so that it gets
 # those that have few edges. Named tests run under both.
-. "$(dirname "$0")/../integration/verdict.sh"
+. "$(dirname "$0")/../integration/common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: valgrind.sh BUILD_VALGRIND [TEST...]}" && pwd) || exit 2
 shift

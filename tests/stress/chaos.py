@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration", "common"))
 import trial  # noqa: E402
 
 LATER = 1.0  # seconds that a recorded job may end after the native one

@@ -1,0 +1,71 @@
+#!/bin/bash
+# test_fabric.sh BUILD_DIR
+#
+# What is seen below MPI, on each transport: what collectives send is what their algorithms must send, messages and bytes
+# are the program's own, and variables, summary, trace and archive say the same. Where nothing goes through libfabric or
+# UCX, nothing is counted and the summary says so.
+. "$(dirname "$0")/../common/verdict.sh"
+build=$(cd "${1:?usage: test_fabric.sh BUILD_DIR}" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$build/bin:$PATH
+
+# told NAME MPI RANKS KIND BARRIER [FABRIC]: the program on that transport, by what its variables ask for or all along
+told() {
+    local name="$1, $3 ranks" run=$work/run
+    local record="mpit-run --quiet --otf2 --trace ${6:-} --output $run"
+    if launch "$2" "$3" "$build/tests/fabriccolls-$2" "$4" "$5" >"$work/said" 2>"$work/err" </dev/null; then
+        ok "$name: $(tail -n 1 "$work/said")"
+    else
+        cat "$work/said" >>"$work/err"
+        not_ok "$name" "$work/err"
+    fi
+    check "$name: replayed, the trace gives the same" mpit-dump --verify "$run"
+    check "$name: the archive holds" sound "$run/otf2"
+    mpit-dump --json "$run" >"$work/json"
+    if [ -z "${6:-}" ]; then check "$name: the summary says the same" python3 "$here/fabric.py" "$work/json" "$work/said"; fi
+    mpit-dump "$run" >"$work/text"
+    if [ "$4" = none ] && grep -q "there is nothing to see" "$work/text"; then ok "$name: the summary says that it is nothing"; fi
+    if [ "$4" = none ] && ! grep -q "there is nothing to see" "$work/text"; then not_ok "$name: the summary says that it is nothing" "$work/text"; fi
+    rm -rf "$run"
+}
+
+if [ -x "$build/tests/fabriccolls-openmpi" ]; then
+    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_bcast_algorithm=6 # binomial
+    export OMPI_MCA_coll_tuned_allgather_algorithm=4                                     # ring
+    doubling() { OMPI_MCA_coll_tuned_barrier_algorithm=3 told "$1" openmpi "$2" "$3" doubling "${4:-}"; }
+    bruck() { OMPI_MCA_coll_tuned_barrier_algorithm=4 told "$1" openmpi "$2" "$3" dissemination "${4:-}"; }
+    (
+        export OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any
+        doubling "openmpi, ucx, doubling" 4 seen+others
+        doubling "openmpi, ucx, doubling" 3 seen+others
+        bruck "openmpi, ucx, dissemination" 3 seen+others --fabric
+        echo "$passed $failed" >"$work/counts"
+    )
+    read -r passed failed <"$work/counts"
+    for provider in "tcp;ofi_rxm" sockets ""; do
+        (
+            export OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi
+            [ -z "$provider" ] || export OMPI_MCA_mtl_ofi_provider_include="$provider"
+            doubling "openmpi, libfabric ${provider:-as it is}" 3 seen+others+acks
+            bruck "openmpi, libfabric ${provider:-as it is}, dissemination" 4 seen+others+acks
+            echo "$passed $failed" >"$work/counts"
+        )
+        read -r passed failed <"$work/counts"
+    done
+    (
+        export OMPI_MCA_pml=ob1 OMPI_MCA_btl=vader,self
+        doubling "openmpi, ob1" 3 none
+        doubling "openmpi, ob1, asked all along" 3 none --fabric
+        echo "$passed $failed" >"$work/counts"
+    )
+    read -r passed failed <"$work/counts"
+fi
+if [ -x "$build/tests/fabriccolls-mpich" ]; then
+    export MPIR_CVAR_BARRIER_INTRA_ALGORITHM=dissemination MPIR_CVAR_BCAST_INTRA_ALGORITHM=binomial
+    export MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM=ring MPIR_CVAR_ENABLE_SMP_COLLECTIVES=0
+    export MPIR_CVAR_NOLOCAL=1 # nor others that know who shares a node
+    told mpich mpich 3 seen+others dissemination
+    told mpich mpich 4 seen+others dissemination
+    told "mpich, asked all along" mpich 4 seen+others dissemination --fabric
+fi
+verdict

@@ -1,0 +1,66 @@
+#!/bin/bash
+# test_children.sh BUILD_DIR
+#
+# Programs that fork, exec and the like (all cases of children.c) on both MPIs, with a trace and without: the parent's numbers are its
+# own, no child leaves a file or touches one, and an MPI program that is started so has a run of its own.
+. "$(dirname "$0")/../common/verdict.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?usage: test_children.sh BUILD_DIR}" && pwd) || exit 2
+PATH=$build/bin:$PATH
+ranks=2
+
+cases="at-once exits leaves thread-exits stays exec-plain exec-mpi vfork spawn shell daemon windows among-threads"
+
+# counted RUN: prints what is wrong with it
+counted() {
+    mpit-dump --json "$1" >"$work/json" && python3 - "$work/json" "$work/out" $ranks <<'PYTHON'
+import json, sys
+jobs = json.load(open(sys.argv[1]))["jobs"]
+expected = int(dict(line.split() for line in open(sys.argv[2]) if len(line.split()) == 2)["messages"])
+ranks = int(sys.argv[3])
+def facts(job):
+    world = [c for c in job["communicators"] if c["name"] == "MPI_COMM_WORLD"][0]
+    return job["ranks"], job["calls"]["MPI_Sendrecv"]["count"], world["send_count"], world["recv_count"]
+got = sorted(map(facts, jobs))
+wanted = sorted([(ranks, expected, expected, expected)] + [(1, 7, 7, 7)] * ranks)
+if got != wanted:
+    sys.exit(f"(ranks, MPI_Sendrecv, sent, received) of the jobs are {got}, not {wanted}")
+PYTHON
+}
+
+# files RUN TRACE: a summary for each of the jobs (the ranks' and one for each that a rank has started), or a run file for
+# each of their processes if there is a trace; nothing else
+files() {
+    local summaries=$(((1 - $2) * (1 + ranks))) runs=$(($2 * 2 * ranks))
+    ls -A "$1"
+    [ "$(find "$1" -name '*.summary' | wc -l) $(find "$1" -name '*.mpit' | wc -l) $(find "$1" -type f | wc -l)" = \
+        "$summaries $runs $((summaries + runs))" ]
+}
+
+any=
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/children-$mpi" ] || continue
+    any=yes
+    for trace in 0 1; do
+        name="$mpi, trace $trace" run=$work/$mpi-$trace
+        # shellcheck disable=SC2086
+        if MPIT_TRACE=$trace MPIT_OUTPUT=$run launch $mpi $ranks env LD_PRELOAD="$build/lib/libmpit.so" \
+            "$build/tests/children-$mpi" $cases >"$work/out" 2>"$work/err" </dev/null; then ok "$name: runs"; else
+            not_ok "$name: runs" "$work/err"
+        fi
+        check "$name: the counts are the parents' and those of the MPI programs that they started" counted "$run"
+        check "$name: the files are theirs" files "$run" $trace
+        [ $trace = 0 ] || check "$name: the traces give the tallies" mpit-dump --verify "$run"
+    done
+    [ $mpi = mpich ] || continue # Open MPI does not let such a program begin
+    check "$mpi: inherits.c" mpicc.$mpi -O2 -o "$work/inherits" "$here/inherits.c"
+    record="mpit-run --quiet --output $work/inherited" launch $mpi 2 "$work/inherits" >"$work/out" 2>&1 </dev/null
+    mpit-dump --json "$work/inherited" >"$work/json" 2>"$work/err"
+    check "$mpi: a program that has inherited the launcher's variables is no rank of the job" python3 - "$work/json" <<'PYTHON'
+import json, sys
+jobs = sorted((job["world_size"], job["ranks"]) for job in json.load(open(sys.argv[1]))["jobs"])
+sys.exit(0 if jobs == [(2, 1), (2, 2)] else f"(size, ranks recorded) of the jobs are {jobs}")
+PYTHON
+done
+[ -n "$any" ] || not_ok "children is in $build/tests"
+verdict

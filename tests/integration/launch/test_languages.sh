@@ -1,0 +1,89 @@
+#!/bin/bash
+# test_languages.sh BUILD_DIR
+#
+# One traffic in C, C++, Fortran (mpif.h, the modules mpi and mpi_f08) and Python (mpi4py, Open MPI): the same results as
+# without mpit, the same counts in all languages, calls and messages of each communicator, and the run's end is seen.
+. "$(dirname "$0")/../common/verdict.sh"
+build=$(cd "${1:?usage: test_languages.sh BUILD_DIR}" && pwd) || exit 2
+source=$(cd "$(dirname "$0")/../../languages" && pwd)
+PATH=$build/bin:$PATH
+fortran=(-w -O2 -ffree-line-length-none "$source/languages.F90")
+
+# built NAME COMPILER ARGUMENT...
+built() {
+    local name=$1
+    shift
+    mkdir -p "$work/modules-$name"
+    if (cd "$work/modules-$name" && "$@" -o "$work/$name") >"$work/out" 2>&1; then return 0; fi
+    not_ok "$name is built" "$work/out"
+    return 1
+}
+
+# run MPI RANKS NAME PROGRAM...: without mpit, with it, and what was counted
+run() {
+    local mpi=$1 ranks=$2 name="$3-$1, $2 ranks" run=$work/run-$1-$2-$3 subset=
+    [ "$3" = python ] && subset=--subset
+    shift 3
+    launch "$mpi" "$ranks" "$@" 2>&1 </dev/null | sort >"$work/without"
+    record="mpit-run --trace --output $run" launch "$mpi" "$ranks" "$@" 2>"$work/err" </dev/null | sort >"$work/with"
+    if diff "$work/without" "$work/with" >"$work/diff" && [ "$(grep -c '^rank [0-9]*: ' "$work/with")" = "$ranks" ]; then
+        ok "$name: the same results with mpit"
+    else
+        cat "$work/err" >>"$work/diff"
+        not_ok "$name: the same results with mpit" "$work/diff"
+    fi
+    if grep -Eq "^  ranks +$ranks;" "$work/err"; then ok "$name: a summary is printed"; else
+        not_ok "$name: a summary is printed" "$work/err"
+    fi
+    if mpit-dump --verify "$run" >"$work/out" 2>&1; then ok "$name: the trace gives the tallies"; else
+        not_ok "$name: the trace gives the tallies" "$work/out"
+    fi
+    mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "$name: mpit-dump" "$work/err"
+    if python3 "$source/compare.py" "$work/run-$mpi-$ranks-c.json" "$run.json" $subset >"$work/out" 2>&1; then
+        ok "$name: the same counts as in C"
+    else
+        not_ok "$name: the same counts as in C" "$work/out"
+    fi
+    grep '^rank [0-9]*: ' "$work/with" >"$run.sums"
+    diff "$work/run-$mpi-$ranks-c.sums" "$run.sums" >"$work/diff" || not_ok "$name: the same sums as in C" "$work/diff"
+}
+
+# orders MPI LANGUAGE: with a tool that defines some functions, preloaded before and behind mpit
+orders() {
+    local mpi=$1 mpit=$build/lib/libmpit.so tool=$build/tests/umq_example-$1.so order run
+    for order in "$tool:$mpit" "$mpit:$tool"; do
+        run=$work/order-$mpi-$2-$(basename "$order")
+        name="$2-$mpi, ${order##*/} behind the other"
+        MPIT_TRACE=1 MPIT_OUTPUT=$run launch $mpi 2 env LD_PRELOAD="$order" "$work/$2-$mpi" >"$work/out" 2>&1 </dev/null ||
+            not_ok "$name: runs" "$work/out"
+        mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "$name: mpit-dump" "$work/err"
+        if python3 "$source/compare.py" "$work/run-$mpi-2-c.json" "$run.json" >"$work/out" 2>&1; then
+            ok "$name: each call is counted once"
+        else
+            not_ok "$name: each call is counted once" "$work/out"
+        fi
+    done
+}
+
+any= python=/usr/bin/python3 # which Debian installs its mpi4py for
+for mpi in openmpi mpich; do
+    [ -e "$build/lib/libmpit-$mpi.so" ] || continue
+    built "c-$mpi" mpicc.$mpi -O2 -w "$source/languages.c" || continue
+    any=yes languages=(c)
+    if command -v "mpicxx.$mpi" >/dev/null && command -v g++ >/dev/null; then
+        built "cxx-$mpi" mpicxx.$mpi -O2 -w -x c++ "$source/languages.c" && languages+=(cxx)
+    fi
+    if command -v gfortran >/dev/null && command -v "mpif90.$mpi" >/dev/null; then
+        built "mpifh-$mpi" mpif90.$mpi -fallow-argument-mismatch "${fortran[@]}" && languages+=(mpifh)
+        built "usempi-$mpi" mpif90.$mpi -fallow-argument-mismatch -DUSE_MPI "${fortran[@]}" && languages+=(usempi)
+        built "usempif08-$mpi" mpif90.$mpi -DUSE_F08 "${fortran[@]}" && languages+=(usempif08)
+    fi
+    for ranks in 2 3; do
+        for language in "${languages[@]}"; do run $mpi $ranks $language "$work/$language-$mpi"; done
+        if [ $ranks = 2 ]; then for language in "${languages[@]}"; do orders $mpi $language; done; fi
+        [ $mpi = openmpi ] && "$python" -c "import mpi4py" 2>/dev/null &&
+            run $mpi $ranks python "$python" "$source/languages.py"
+    done
+done
+[ -n "$any" ] || not_ok "no MPI's C compiler is here"
+verdict

@@ -1,0 +1,121 @@
+#!/bin/bash
+# Several users on one machine: root looks at all jobs, others at their own, and no user gets at the figures or the
+# tools of another one. Needs root, which becomes the users daemon and nobody.
+# Usage: test_otherusers.sh BUILD_DIRECTORY
+samples=$(cd "$(dirname "$0")/../../samples" && pwd)
+. "$(dirname "$0")/../common/commandline.sh"
+
+if [ "$(id -u)" != 0 ] || ! setpriv --reuid daemon --clear-groups true 2>/dev/null; then
+    echo "only root can become other users"
+    exit 77
+fi
+chmod 755 "$work"
+mkdir place && cp -r "$build/bin" "$build/lib" place # where all users can read it
+mkdir home && chown daemon home
+PATH=$work/place/bin:$PATH
+daemon=(setpriv --reuid daemon --regid daemon --clear-groups env HOME="$work/home")
+nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
+for mpi in mpich openmpi; do
+    has $mpi && break
+done
+built $mpi waits
+
+# ended PROCESS: ends it, one that was started here
+ended() {
+    kill "$1"
+    wait "$1"
+}
+# waits_for PATTERN COMMAND...: until its output has a line like that
+waits_for() {
+    local pattern=$1
+    shift
+    for _ in $(seq 100); do
+        "$@" >out 2>err </dev/null
+        grep -Eq "$pattern" out && return
+        sleep 0.1
+    done
+    return 1
+}
+
+echo "# a job of daemon's, and root's tools"
+"${daemon[@]}" mpit-run --quiet --output home/run "./waits-$mpi" >job.out 2>&1 </dev/null &
+job=$!
+info="^mpit_job_info\{.*program=\"[^\"]*waits-$mpi\".*user=\"daemon\""
+check "the metrics of a named run say whose it is" waits_for "$info" mpit-exporter --once home/run
+
+check "root's exporter finds it" waits_for "$info" mpit-exporter --once --by job --variables ''
+gives "  with --own it does not" 0 mpit-exporter --once --own --by job --variables ''
+says_not out "waits-$mpi"
+gives "  nor does that of another user" 0 "${nobody[@]}" mpit-exporter --once --all-users --by job --variables ''
+says_not out "waits-$mpi"
+gives "  that of the job's user does" 0 "${daemon[@]}" mpit-exporter --once --by job --variables ''
+says out "$info"
+if setpriv --bounding-set -all true 2>/dev/null; then # as a service has it (exporter.md)
+    gives "  root's with two capabilities does" 0 setpriv --bounding-set -all,+sys_ptrace,+dac_read_search \
+        mpit-exporter --once --by job --variables ''
+    says out "$info"
+fi
+check "mpit-top --all-users finds it" waits_for "waits-$mpi  of daemon  1 of 1 ranks running" \
+    mpit-top --all-users --once --interval 0.1
+gives "  and says the user in JSON" 0 mpit-top --all-users --once --json --interval 0.1
+check "  of the one job" python3 -c "import json
+assert 'daemon' in [job['user'] for job in json.load(open('out'))['jobs'] if job['program'].endswith('waits-$mpi')]"
+timeout 20 mpit-top --once --interval 0.1 >out 2>err </dev/null
+check "  without the option root sees its own jobs" sh -c '! grep "waits-$0" out' $mpi
+
+echo "# files that may not be read"
+mkdir closed
+for number in 1 2; do
+    xzcat "$samples/run-10/plain.mpit.xz" >closed/host.$number.mpit
+done
+chmod 600 closed/*
+gives "mpit-exporter" 1 "${nobody[@]}" mpit-exporter --once closed
+says out '^mpit_exporter_processes_unreadable 2$'
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+gives "mpit-top" 1 "${nobody[@]}" mpit-top --once --interval 0.1 closed
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+gives "mpit-top --json" 1 "${nobody[@]}" mpit-top --once --json --interval 0.1 closed
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+chmod 644 closed/*
+gives "  and when they may" 0 "${nobody[@]}" mpit-exporter --once closed
+says out '^mpit_exporter_processes_unreadable 0$'
+
+echo "# directories that others can change"
+"${daemon[@]}" mkdir -m 755 home/mine && "${daemon[@]}" mkdir -m 777 home/open && mkdir -m 1777 sticky && mkdir -m 777 everybody
+gives "one of another user" 0 "${nobody[@]}" mpit-run --output "$work/home/open" sh -c 'echo ran'
+one_says 1 "note: the output directory .*/home/open can be written by every user: what is recorded there can be replaced"
+says out '^ran$'
+gives "  with --strict" 2 "${nobody[@]}" mpit-run --strict --output "$work/home/open" sh -c 'echo ran'
+one_says 1 "the output directory .*/home/open can be written by every user"
+says_not out ran
+gives "one of root's for root" 0 mpit-run --output everybody true
+one_says 1 "note: the output directory everybody can be written by every user"
+gives "one of daemon's for root" 0 mpit-run --output home/mine true
+one_says 1 "note: the output directory home/mine belongs to user daemon"
+gives "  for daemon it is fine" 0 "${daemon[@]}" mpit-run --strict --output home/mine true
+says_not err "can be replaced"
+gives "a new one in a directory like /tmp is fine" 0 "${nobody[@]}" mpit-run --strict --output "$work/sticky/run" true
+says_not err "can be replaced"
+
+echo "# files that another user has put there"
+mkdir mixed
+xzcat "$samples/run-10/plain.mpit.xz" >mixed/host.1.mpit
+xzcat "$samples/run-10/counters.mpit.xz" >mixed/host.2.mpit
+xzcat "$samples"/summary-7/*.summary.xz >mixed/forged.summary 2>/dev/null
+jobs() { python3 -c 'import json, sys; print(len(json.load(open("out"))["jobs"]))'; }
+gives "all of one user" 0 mpit-dump --json mixed
+all=$(jobs)
+chown nobody mixed/host.2.mpit mixed/forged.summary
+gives "some of another one" 1 mpit-dump --json mixed
+one_says 1 "mixed/(host.2.mpit|forged.summary) is left out: it belongs to user nobody, and not to the owner of the directory"
+one_says 1 "mixed: 1 more files are left out, which belong to other users"
+check "  the others are shown" [ "$(jobs)" = 1 ]
+gives "  also of a directory of theirs" 1 "${daemon[@]}" mpit-dump --json "$work/mixed"
+check "  the owner's" [ "$(jobs)" = 1 ]
+gives "  but for the one whose files they are" 0 "${nobody[@]}" mpit-dump --json "$work/mixed"
+gives "  and with --any-owner" 0 mpit-dump --json --any-owner mixed
+check "  all $all" [ "$(jobs)" = "$all" ]
+gives "  and one that is named" 0 mpit-dump mixed/host.2.mpit
+
+ended $job
+summed_up

@@ -1,0 +1,573 @@
+"""exporter.py BUILD MPI DIRECTORY PART...: what mpit-exporter tells, against what the program has counted (reported.c)
+
+The program stands still outside of MPI when figures are compared, so that these have to be equal. Where it runs
+meanwhile, no counter may fall and no series may go.
+"""
+import bisect
+import concurrent.futures
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from exporterscene import DIRECTORY, EXPORTER, HERE, MPI, OPEN, PATIENCE, RANKS, SHARE, Exporter, Job, Metrics
+from exporterscene import Prometheus, ended, running, started, until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from livefiles import live_files
+
+failed = False
+
+
+def told(name, holds, detail=""):
+    global failed
+    print(f"{'ok' if holds else 'not ok'} {name}", flush=True)
+
+    if not holds:
+        failed = True
+        for line in str(detail).splitlines()[:20]:
+            print(f"  {line[:300]}", flush=True)
+    return holds
+
+
+def equal(name, found, expected):
+    return told(name, found == expected, f"found {found}\nexpected {expected}")
+
+
+# ---- what a rank has counted -----------------------------------------------------------------------------------------
+
+# The largest size of each bucket that is told (share/doc/exporter.md).
+EDGES = [0, *[(1 << k) - 1 for k in range(4, 31, 2)], math.inf]
+
+
+def cumulative(sizes, edges):
+    """Buckets by their largest size, out of counts by power of two."""
+    limits = [(1 << k) - 1 if k else 0 for k in range(len(sizes))]
+    return {edge: sum(count for limit, count in zip(limits, sizes) if limit <= edge) for edge in edges}
+
+
+def rank_figures(metrics, job, rank, **labels):
+    """The same, as metrics."""
+    def value(name, **more):
+        return metrics.sum(name, job=job, rank=str(rank), **labels, **more)
+    return {"sends": value("mpit_send_count_total"), "receives": value("mpit_recv_count_total"),
+            "send_bytes": value("mpit_send_bytes_total"), "receive_bytes": value("mpit_recv_bytes_total"),
+            "collectives": value("mpit_coll_count_total"),
+            "reductions": value("mpit_coll_op_count_total", collective="MPI_Allreduce"),
+            "copies": value("mpit_call_count_total", call="MPI_Comm_dup"),
+            "isends": value("mpit_call_count_total", call="MPI_Isend")}
+
+
+def sizes_of(metrics, job, rank):
+    buckets = metrics.get("mpit_send_size_bytes_bucket", job=job, rank=str(rank))
+    return {float(dict(labels)["le"]): value for labels, value in buckets.items()}
+
+
+def compare(name, metrics, job, counts):
+    """Each rank's figures with what it has counted."""
+    for rank, count in enumerate(counts):
+        plain = {key: value for key, value in count.items() if key != "sizes"}
+        found = rank_figures(metrics, job, rank)
+        sizes = sizes_of(metrics, job, rank)
+        expected = cumulative(count["sizes"], EDGES)
+        ends = [metrics.one(f"mpit_send_size_bytes_{end}", job=job, rank=str(rank)) for end in ("count", "sum")]
+        if found != plain or sizes != expected or ends != [count["sends"], count["send_bytes"]]:
+            return told(name, False, f"rank {rank}\n{found}\n{plain}\n{sizes}\n{expected}\n{ends}")
+    return told(name, True)
+
+
+def falls(before, after):
+    """What was there and has gone, and counters that fell, of two glances."""
+    return [(key, value, after.get(key)) for key, value in before.items() if key not in after or after[key] < value]
+
+
+def quantile(share, buckets):
+    """As Prometheus makes it of cumulative buckets: linear inside of one."""
+    edges = sorted(buckets)
+    rank = share * buckets[math.inf]
+    at = bisect.bisect_left([buckets[edge] for edge in edges], rank)
+    if edges[at] == math.inf:
+        return edges[at - 1]
+    if at == 0:
+        return edges[0]
+    low, below = edges[at - 1], buckets[edges[at - 1]]
+    return low + (edges[at] - low) * (rank - below) / (buckets[edges[at]] - below)
+
+
+def ask_prometheus(prometheus, job, counts):
+    """Answers are those of the last scrape: it has to come."""
+    def sum_of(name):
+        return sum(count[name] for count in counts)
+    for name, query in (("sends", "mpit_send_count_total"), ("send_bytes", "mpit_send_bytes_total"),
+                        ("receives", "mpit_recv_count_total"), ("collectives", "mpit_coll_count_total"),
+                        ("isends", 'mpit_call_count_total{call="MPI_Isend"}'), ("sends", "mpit_send_size_bytes_count")):
+        name_of, brace, rest = query.partition("{")
+        text = f'sum({name_of}{{job="{job}"{"," + rest if brace else "}"})'
+        try:
+            until(lambda: prometheus.value(text) == sum_of(name), text, 20)
+        except TimeoutError:
+            pass
+        equal(f"Prometheus answers {query}", prometheus.value(text), sum_of(name))
+    text = f'sum by (le) (mpit_send_size_bytes_bucket{{job="{job}"}})'
+    sizes = [sum(column) for column in zip(*[count["sizes"] for count in counts])]
+    expected = cumulative(sizes, EDGES)
+    equal("Prometheus has the sizes", {float(labels["le"]): value for labels, value in prometheus.query(text)}, expected)
+    for share in (0.1, 0.5, 0.95):
+        found = prometheus.value(f"histogram_quantile({share}, {text})")
+        told(f"quantile {share} of sizes", found is not None and math.isclose(found, quantile(share, expected)),
+             f"{found} is not {quantile(share, expected)}")
+    equal("each rank has its series", sorted(labels["rank"] for labels, _ in
+          prometheus.query(f'mpit_send_count_total{{job="{job}"}}')), [str(rank) for rank in range(len(counts))])
+
+
+def part_figures():
+    """What is told is what was counted: by rank, by communicator, by job, through Prometheus."""
+    job = Job("figures", RANKS)
+    by_rank, by_job = Exporter(), Exporter("--by", "job")
+    by_comm = Exporter("--by", "comm", "--communicators", "3")
+    prometheus = Prometheus(by_rank.address)
+    number = by_rank.job(job)
+    by_comm.job(job), by_job.job(job)
+    first = by_rank.glance()
+    counts = job.do("traffic 3")
+    metrics = by_rank.scrape()
+    compare("by rank: figures are what the ranks have counted", metrics, number, counts)
+    equal("nothing falls", falls(first, by_rank.glance()), [])
+    info = [dict(labels) for labels in metrics.get("mpit_job_info", job=number)]
+    equal("the job is told once", len(info), 1)
+    told("with its MPI", ("Open MPI" if MPI == "openmpi" else "MPICH") in info[0]["mpi"], info)
+    equal("how large it is", metrics.one("mpit_job_world_size", job=number), RANKS)
+    equal("outside of MPI no call is under way", set(metrics.get("mpit_process_call_age_seconds", job=number).values()),
+          {0})
+    equal("threads are outside", metrics.sum("mpit_process_threads", job=number, activity="outside"), RANKS)
+    equal("all live", metrics.sum("mpit_process_up", job=number), RANKS)
+    ask_prometheus(prometheus, number, counts)
+
+    comms = by_comm.scrape()
+    compare_sums(comms, number, counts)
+    copy = [dict(labels)["communicator"] for labels in comms.get("mpit_send_count_total", job=number, rank="0")]
+    told("both communicators are told", "MPI_COMM_WORLD" in copy and "MPI_COMM_WORLD/dup#1" in copy, copy)
+    rounds = 3 * 18
+    equal("each with its own messages", comms.one("mpit_send_count_total", job=number, rank="1",
+                                                  communicator="MPI_COMM_WORLD/dup#1"), rounds)
+    equal("each with its own collectives", comms.one("mpit_coll_count_total", job=number, rank="1",
+                                                     communicator="MPI_COMM_WORLD/dup#1"), 6)
+    jobs = by_job.scrape()
+    for metric, name in (("mpit_send_count_total", "sends"), ("mpit_recv_bytes_total", "receive_bytes")):
+        equal(f"by job: {metric}", jobs.one(metric, job=number), sum(count[name] for count in counts))
+    equal("by job there are no ranks", [key for key in jobs.samples if "rank" in dict(key[1])], [])
+
+    names(job, number, by_comm)
+    churn(job, number, by_rank, by_comm, by_job, prometheus)
+    hang(job, number, by_rank)
+    counts = job.do("traffic 1")
+    compare("figures after all that", by_rank.scrape(), number, counts)
+    status = job.end()
+    equal("the program has ended well", status, 0)
+    gone = until(lambda: ended_metrics(by_rank, number, RANKS), "the end is seen")
+    last = {key: value for key, value in counts[0].items() if key not in ("sizes",)}
+    equal("the last figures stay", rank_figures(gone, number, 0), last)
+    jobs = by_job.scrape()
+    equal("by job, too", jobs.one("mpit_send_count_total", job=number), sum(count["sends"] for count in counts))
+    equal("it was no error", gone.get("mpit_process_info", job=number, phase="finalized").__len__(), RANKS)
+    prometheus_rate(prometheus, number)
+    documented(prometheus)
+    for exporter in (by_rank, by_job, by_comm):
+        equal("it ends when told", exporter.end()[0], 0)
+    ended(prometheus.process)
+
+
+def ended_metrics(exporter, number, ranks):
+    metrics = exporter.scrape()
+    up = metrics.get("mpit_process_up", job=number)
+    return metrics if len(up) == ranks and not any(up.values()) else None
+
+
+def prometheus_rate(prometheus, number):
+    """The program has sent while Prometheus scraped: rates are there, and none is of a counter that began again."""
+    text = f'sum(increase(mpit_send_count_total{{job="{number}"}}[5m]))'
+    told("Prometheus computes an increase", (prometheus.value(text) or 0) > 0, prometheus.value(text))
+    for name in ("send_count_total", "call_count_total", "work_time_seconds_total", "stall_time_seconds_total",
+                 "small_count_total", "comm_time_seconds_total", "send_size_bytes_bucket", "recv_size_bytes_sum"):
+        resets = prometheus.query(f'resets(mpit_{name}{{job="{number}"}}[5m])')
+        told(f"mpit_{name} has never begun again", resets and not any(value for _, value in resets),
+             [entry for entry in resets if entry[1]])
+    record = prometheus.query(f'job_rank:mpit_mpi_time:rate1m{{job="{number}"}}')
+    told("rules record", len(record) in (0, RANKS), record)
+    up = prometheus.query(f'max_over_time(job:mpit_send_count:rate1m{{job="{number}"}}[5m])')
+    told("a recorded rate is over 0", len(up) == 1 and up[0][1] > 0, up)
+
+
+def documented(prometheus):
+    """The queries that share/doc/exporter.md recommends: each is one, and most have an answer here."""
+    with open(f"{HERE}/../../../share/doc/exporter.md") as file:
+        table = file.read().split("| question | query |")[1].split("\n\n")[0]
+    queries = [line.split("`")[1] for line in table.splitlines() if "`" in line]
+    answers = {query: prometheus.query(query) for query in queries}
+    silent = [query for query, answer in answers.items() if not answer]
+    told("documented queries have answers", len(queries) >= 10 and len(silent) <= 2, silent)
+
+
+def compare_sums(metrics, number, counts):
+    """Communicators together are what the ranks have counted."""
+    found = [{key: value for key, value in rank_figures(metrics, number, rank).items()} for rank in range(len(counts))]
+    expected = [{key: value for key, value in count.items() if key != "sizes"} for count in counts]
+    return equal("by communicator: the sums are what the ranks have counted", found, expected)
+
+
+def churn(job, number, by_rank, by_comm, by_job, prometheus):
+    """Communicators come and go, and their slots are used again, while everybody looks."""
+    step = job.begin("churn 320")
+    before = [exporter.glance() for exporter in (by_rank, by_comm, by_job)]
+    looks, fallen = 0, []
+    while looks < 3 or not all(os.path.exists(f"{job.directory}/done.{step}.{rank}") for rank in range(RANKS)):
+        after = [exporter.glance() for exporter in (by_rank, by_comm, by_job)]
+        for one, other in zip(before, after):
+            fallen += falls(one, other)
+        before = after
+        looks += 1
+        time.sleep(0.1)  # the program needs the processors, too
+        assert job.process.poll() is None
+    counts = job.done(step)
+    equal(f"nothing falls and nothing goes while communicators do ({looks} looks)", fallen, [])
+    compare("by rank after 320 communicators", by_rank.scrape(), number, counts)
+    comms = by_comm.scrape()
+    compare_sums(comms, number, counts)
+    found = {dict(labels)["communicator"] for labels in comms.get("mpit_send_count_total", job=number, rank="2")}
+    told("three of them are told, and the others", len(found) == 4 and "other" in found, found)
+    equal("one keeps what it had", comms.one("mpit_send_count_total", job=number, rank="2",
+                                             communicator="MPI_COMM_WORLD/dup#1"), 54)
+    equal("by job after 320 communicators", by_job.scrape().one("mpit_send_count_total", job=number),
+          sum(count["sends"] for count in counts))
+    ask = f'sum(mpit_send_count_total{{job="{number}"}})'
+    until(lambda: prometheus.value(ask) == sum(count["sends"] for count in counts), ask)
+
+
+def names(job, number, by_comm):
+    """What a program calls its communicators is anybody's bytes."""
+    for name, shown in (('say "so" \\n'.encode(), 'say "so" \\n'), (b"two\nlines\r\x1b[31m", "two?lines??[31m"),
+                        (b"\xff\xfe\xc3", "???"), ("größe ≤ 1".encode(), "größe ≤ 1"), (b'"} 1\nfake_metric 1', '"} 1?fake_metric 1')):
+        job.do(f"name {name.hex()}")
+        def found():
+            labels = by_comm.scrape().get("mpit_communicator_info", job=number, rank="0",
+                                          communicator="MPI_COMM_WORLD/dup#1")
+            return [dict(entry)["label"] for entry in labels]
+        try:
+            until(lambda: found() == [shown], "", 10)
+        except TimeoutError:
+            pass
+        equal(f"a communicator called {name}", found(), [shown])
+
+
+def hang(job, number, by_rank):
+    """Ranks that wait for one that sends nothing."""
+    step = job.begin("hang 2")
+    def waits():
+        metrics = by_rank.scrape()
+        calls = metrics.get("mpit_process_call_info", job=number)
+        return metrics if len(calls) == RANKS - 1 else None
+    metrics = until(waits, "ranks that hang are seen")
+    calls = [dict(labels) for labels in metrics.get("mpit_process_call_info", job=number)]
+    waiting = [str(rank) for rank in range(RANKS) if rank != 2]
+    equal("who hangs where", sorted((call["rank"], call["call"], call["communicator"]) for call in calls),
+          [(rank, "MPI_Recv", "MPI_COMM_WORLD/dup#1") for rank in waiting])
+    ages = {dict(labels)["rank"]: value for labels, value in
+            metrics.get("mpit_process_call_age_seconds", job=number).items()}
+    told("for how long", ages["2"] == 0 and all(1 <= ages[rank] < 2 * PATIENCE for rank in waiting), ages)
+    equal("the job's longest is one of these", metrics.one("mpit_job_longest_call_seconds", job=number),
+          max(ages.values()))
+    open(f"{job.directory}/release", "w").close()
+    job.done(step)
+    calls = by_rank.scrape().get("mpit_process_call_info", job=number)
+    equal("and then no longer", calls, {})
+
+
+def part_lives():
+    """Jobs come, die and go; two at a time, one without files."""
+    exporter = Exporter("--linger", "1")
+    first = Job("first", 2)
+    one = exporter.job(first)
+    second = Job("second", 3, files=False)
+    two = exporter.job(second)
+    counts = [first.do("traffic 1"), second.do("traffic 2")]
+    metrics = exporter.scrape()
+    told("two jobs have two numbers", one != two, one)
+    compare("of the first job", metrics, one, counts[0])
+    compare("of the second job, which has no files", metrics, two, counts[1])
+    second.begin("kill 1")
+    second.process.wait(timeout=PATIENCE)
+    gone = until(lambda: ended_metrics(exporter, two, 3), "the death is seen")
+    expected = {key: value for key, value in counts[1][1].items() if key != "sizes"}
+    equal("what the dead one had counted stays", rank_figures(gone, two, 1), expected)
+    equal("it has not got to its end", len(gone.get("mpit_process_info", job=two, rank="1", phase="killed")), 1)
+    until(lambda: not [key for key in exporter.scrape().samples if dict(key[1]).get("job") == two], "it goes, too")
+    told("it goes after a while", True)
+    counts = first.do("traffic 1")
+    compare("the other job lives on", exporter.scrape(), one, counts)
+    equal("the other ends well", first.end(), 0)
+    until(lambda: exporter.scrape().job(first.program) is None, "the first goes, too")
+    status, said = exporter.end(signal.SIGINT)
+    equal("it ends when told with SIGINT", status, 0)
+
+
+def part_limits():
+    """A thousand communicators, and not as many series."""
+    job = Job("limits", 2)
+    job.do("traffic 1")
+    counts = job.do("comms 1000")
+    wide = Exporter("--by", "comm", "--communicators", "2000", "--max-series", "3000", job.run)
+    narrow = Exporter("--by", "comm", "--communicators", "8", job.run)
+    chosen = Exporter("--variables", "mpit_send*,!*bytes", "--all-sizes", job.run)
+    small = Exporter("--max-series", "20", job.run)
+    number = wide.job(job)
+    metrics, before = wide.scrape(), wide.glance()
+    told("no more series than wanted", 2500 < metrics.one("mpit_exporter_series") <= 3100,
+         metrics.one("mpit_exporter_series"))
+    told("how many are left out", metrics.one("mpit_exporter_series_left_out") > 1000,
+         metrics.one("mpit_exporter_series_left_out"))
+    job.do("traffic 1")
+    equal("the same ones are told again", falls(before, wide.glance()), [])
+    narrow.job(job)
+    found = narrow.scrape()
+    counts = job.do("traffic 1")
+    found = narrow.scrape()
+    compare_sums(found, number, counts)
+    told("few communicators, few series", found.one("mpit_exporter_series") < 2000, found.one("mpit_exporter_series"))
+    equal("nothing is left out", found.one("mpit_exporter_series_left_out"), 0)
+    equal("and no variable", found.one("mpit_exporter_variables_left_out"), 0)
+    chosen.job(job)
+    found = chosen.scrape()
+    names_found = {name for name, labels in found.samples if name.startswith("mpit_") and dict(labels).get("rank") == "0"
+                   and not name.startswith("mpit_process_")}
+    equal("variables that were asked for", names_found,
+          {"mpit_send_count_total", *[f"mpit_send_size_bytes_{end}" for end in ("bucket", "count", "sum")]})
+    every = [0, *[(1 << k) - 1 for k in range(1, 39)], math.inf]
+    equal("all sizes", sizes_of(found, number, 0), cumulative(counts[0]["sizes"], every))
+    small.job(job)
+    found = small.scrape()
+    equal("what is told of processes comes first", len(found.get("mpit_process_up")), 2)
+    told("and variables have what is left", found.one("mpit_exporter_series_left_out") > 50)
+    equal("the job is as it was", job.end(), 0)
+    for exporter in (wide, narrow, chosen, small):
+        exporter.end()
+
+
+def talk(address, data, half=False):
+    """Bytes to the server, and what it says until it closes; "" if nothing."""
+    host, port = address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as one:
+        try:
+            one.sendall(data)
+            one.shutdown(socket.SHUT_WR)
+            said = b""
+            while not half and len(said) < 1 << 20:
+                some = one.recv(65536)
+                if not some:
+                    break
+                said += some
+            return said.decode(errors="replace")
+        except OSError:
+            return ""
+
+
+def part_server():
+    """HTTP: what is asked badly is answered well, or not at all, and the next one is served."""
+    exporter = Exporter()
+    answer, body = exporter.ask()
+    equal("without a wish it is Prometheus's text", answer.headers["Content-Type"],
+          "text/plain; version=0.0.4; charset=utf-8")
+    told("which has no end mark", "# EOF" not in body and "# TYPE mpit_exporter_scrapes_total counter" in body, body)
+    answer, body = exporter.ask("/")
+    told("the front page has a link", answer.status == 200 and '<a href="/metrics">' in body, body)
+    for path in ("/metric", "/metrics/", "/../etc/passwd", "//metrics", "/%2e%2e/metrics", "/" + 2000 * "a"):
+        equal(f"{path[:20]} is not there", exporter.ask(path)[0].status, 404)
+    equal("a question behind the path is nothing", exporter.ask("/metrics?x=1")[0].status, 200)
+    answer, body = exporter.ask(method="HEAD", Accept=OPEN)
+    told("HEAD has no body", answer.status == 200 and not body and int(answer.headers["Content-Length"]) > 500)
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "BREW"):
+        answer, _ = exporter.ask(method=method)
+        equal(f"{method} is refused", (answer.status, answer.headers["Allow"]), (405, "GET, HEAD"))
+    bad = (b"", b"\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", 100000 * b"a", b"GET /metrics HTTP/9.9\r\n\r\n",
+                 b"GET /metrics HTTP/1.1\r\n" + 4000 * b"X: yyyyyyyyyyyyyyyyyyyyyyyy\r\n" + b"\r\n",
+                 b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+                 b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+    with concurrent.futures.ThreadPoolExecutor(len(bad)) as talkers:  # the server waits for some of them
+        answers = list(talkers.map(lambda data: talk(exporter.address, data), bad))
+    for data, said in zip(bad, answers):
+        status = said.split(" ")[1][:3] if said.startswith("HTTP/") else ""
+        told(f"bad request {data[:24]}", not status.startswith("2"), said[:200])
+    told("HTTP/1.0", "mpit_exporter_info" in talk(exporter.address, b"GET /metrics HTTP/1.0\r\n\r\n"))
+    told("a body that nobody wants", " 200 " in talk(
+        exporter.address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"))
+    for _ in range(20):
+        talk(exporter.address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", half=True)  # and does not read
+    host, port = exporter.address.rsplit(":", 1)
+    idle = [socket.create_connection((host, int(port))) for _ in range(100)]
+    for one in idle:
+        one.close()
+    before = exporter.scrape().one("mpit_exporter_scrapes_total")
+    equal("then it goes on", exporter.scrape().one("mpit_exporter_scrapes_total"), before + 1)
+    second = subprocess.run([EXPORTER, "--listen", exporter.address], capture_output=True, text=True, timeout=PATIENCE)
+    told("a port that is taken", second.returncode == 1 and "Address already in use" in second.stderr, second.stderr)
+    status, said = exporter.end()
+    equal("nothing is left to say", (status, "\n".join(line for line in said.splitlines() if "damaged" not in line)), (0, ""))
+    for listen in ("nonsense", "1.2.3.4:99999", "::1:80", ""):
+        wrong = subprocess.run([EXPORTER, "--listen", listen], capture_output=True, text=True, timeout=PATIENCE)
+        equal(f"--listen '{listen}' is no address", wrong.returncode, 2)
+    wrong = subprocess.run([EXPORTER, "--listen", "192.0.2.1:0"], capture_output=True, text=True, timeout=PATIENCE)
+    told("an address of another host", wrong.returncode == 1 and "cannot listen on 192.0.2.1:0" in wrong.stderr, wrong.stderr)
+    for options in (["--by", "node"], ["--max-series", "-1"], ["--max-series", "x"], ["--once", "--listen", "1"], ["--openmetrics"],
+                    ["--linger"], ["--what"]):
+        wrong = subprocess.run([EXPORTER, *options], capture_output=True, text=True, timeout=PATIENCE)
+        equal(f"{' '.join(options)} is refused", wrong.returncode, 2)
+    if os.path.exists("/proc/net/if_inet6") and "00000000000000000000000000000001" in open("/proc/net/if_inet6").read():
+        six = Exporter(listen="[::1]:0")
+        told("IPv6", six.url.startswith("http://[::1]:") and six.ask()[0].status == 200, six.url)
+        equal("loopback needs no warning", "password" in six.end()[1], False)
+    wide = Exporter(listen="0.0.0.0:0")
+    told("who listens to all is warned", "nobody is asked for a password" in wide.end()[1])
+    shown = subprocess.run([EXPORTER, "--help"], capture_output=True, text=True).stdout
+    told("--help fits a screen", len(shown.splitlines()) <= 24 and max(map(len, shown.splitlines())) <= 120, shown)
+
+
+def asked(answer):
+    """The status, of an answer as text."""
+    return answer.split(" ")[1][:3] if answer.startswith("HTTP/") else ""
+
+
+def part_peers():
+    """Whoever may connect: names that are not the node's, tokens, Unix sockets, and clients that hold connections."""
+    exporter = Exporter("--host", "watched.example.org")
+    for host, status in (("localhost", 200), ("LOCALHOST:1", 200), ("127.0.0.1:16748", 200), ("[::1]:16748", 200), ("10.1.2.3", 200),
+                         ("watched.example.org.:80", 200), ("evil.example.com", 403), ("127.0.0.1.evil.example.com", 403),
+                         ("[evil.example.com]", 403), ("localhost.evil.example.com", 403), (":80", 403), ("[", 403)):
+        equal(f"Host: {host}", exporter.ask(Host=host)[0].status, status)
+    told("no figures go to the others", "mpit_" not in exporter.ask(Host="evil.example.com")[1])
+    # what one user can do: many connections, each of which says a little now and then
+    host, port = exporter.address.rsplit(":", 1)
+    began = time.monotonic()
+    slow = [socket.create_connection((host, int(port))) for _ in range(120)]
+    for one in slow:
+        try:
+            one.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n")
+        except OSError:
+            pass
+    answered, longest, oldest = 0, 0, slow[-1]
+    while time.monotonic() - began < 24:
+        for one in slow:
+            try:
+                one.sendall(b"X-a: b\r\n")
+            except OSError:
+                pass
+        begin = time.monotonic()
+        answered += exporter.ask()[0].status == 200
+        longest = max(longest, time.monotonic() - begin)
+        time.sleep(1)
+    told(f"scrapes beside 120 slow clients: {answered} answers, the longest after {longest:.2f} s", answered >= 10 and longest < 5)
+    oldest.settimeout(1)
+    try:
+        ends = oldest.recv(10) == b""
+    except ConnectionError:
+        ends = True
+    except TimeoutError:
+        ends = False
+    told("a request that does not come to its end in 20 s is ended", ends)
+    for one in slow:
+        one.close()
+    exporter.end()
+    path = f"{DIRECTORY}/socket"
+    with open(f"{DIRECTORY}/token", "w") as file:
+        file.write("a secret of 3 words\n")
+    local = started([EXPORTER, "--listen", f"unix:{path}", "--token-file", f"{DIRECTORY}/token"], stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, text=True)
+    equal("a Unix socket is named", local.stdout.readline().strip(), f"unix:{path}")
+    equal("nobody else may use it", os.stat(path).st_mode & 0o022, 0)
+
+    def local_ask(*headers):
+        with socket.socket(socket.AF_UNIX) as one:
+            one.settimeout(PATIENCE)
+            one.connect(path)
+            one.sendall("\r\n".join(["GET /metrics HTTP/1.1", "Host: any.example.com", *headers, "", ""]).encode())
+            said = b""
+            while some := one.recv(65536):
+                said += some
+            return said.decode()
+    for headers, status in (((), "401"), (("Authorization: Bearer a secret of 3 words",), "200"), (("Authorization: Bearer a secret",), "401"),
+                            (("Authorization: Bearer a secret of 3 wordsa",), "401"), (("Authorization: Basic YTpi",), "401"),
+                            (("Authorization: Bearer ",), "401"), (("Authorization: bearer a secret of 3 words",), "200")):
+        equal(f"with {headers}", asked(local_ask(*headers)), status)
+    told("the refusal tells how", "WWW-Authenticate: Bearer" in local_ask())
+    second = subprocess.run([EXPORTER, "--listen", f"unix:{path}"], capture_output=True, text=True, timeout=PATIENCE)
+    told("a socket that is served is not taken", second.returncode == 1 and "Address already in use" in second.stderr, second.stderr)
+    equal("it ends", ended(local), 0)
+    told("the socket is gone", not os.path.exists(path))
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(path)
+    again = started([EXPORTER, "--listen", f"unix:{path}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    equal("one that was left behind is replaced", again.stdout.readline().strip(), f"unix:{path}")
+    equal("without a token it answers", asked(local_ask()), "200")
+    equal("it ends", ended(again), 0)
+    with open(f"{DIRECTORY}/token", "w") as file:
+        file.write("\n")
+    for wrong in ("/nowhere", f"{DIRECTORY}/token"):
+        refused = subprocess.run([EXPORTER, "--listen", "0", "--token-file", wrong], capture_output=True, text=True, timeout=PATIENCE)
+        told(f"no token in {wrong}", refused.returncode == 1 and "token" in refused.stderr, refused.stderr)
+    wide = Exporter("--token-file", "/proc/sys/kernel/hostname", listen="0.0.0.0:0")
+    for host, status in ((socket.gethostname(), 401), ("evil.example.com", 403)):
+        equal(f"all addresses, Host: {host}", wide.ask(Host=host)[0].status, status)
+    told("with a token nobody is warned", "password" not in wide.end()[1])
+
+
+def part_rules():
+    """Files that people start from; the text on standard output; files that are damaged."""
+    checked = subprocess.run(["promtool", "check", "config", f"{SHARE}/prometheus.yml"], capture_output=True, text=True)
+    told("prometheus.yml is sound", checked.returncode == 0, checked.stdout + checked.stderr)
+    with open(f"{HERE}/exporterrules.yml") as file:
+        text = file.read().replace("RULES", f"{SHARE}/rules.yml")
+    with open(f"{DIRECTORY}/tests.yml", "w") as file:
+        file.write(text)
+    checked = subprocess.run(["promtool", "test", "rules", f"{DIRECTORY}/tests.yml"], capture_output=True, text=True)
+    told("rules tell what they should", checked.returncode == 0, checked.stdout + checked.stderr)
+    job = Job("once", 2)
+    counts = job.do("traffic 1")
+    for by in ("job", "rank", "comm"):
+        once = subprocess.run([EXPORTER, "--once", "--by", by, job.run], capture_output=True, text=True, timeout=PATIENCE)
+        checked = subprocess.run(["promtool", "check", "metrics"], input=once.stdout, capture_output=True, text=True)
+        told(f"promtool finds nothing in the text by {by}",
+             once.returncode == 0 and checked.returncode == 0 and not checked.stdout + checked.stderr,
+             once.stderr + checked.stdout + checked.stderr)
+    once = subprocess.run([EXPORTER, "--once", "--openmetrics", job.run], capture_output=True, text=True, timeout=PATIENCE)
+    metrics = Metrics(once.stdout)
+    compare("--once --openmetrics", metrics, metrics.job(job.program), counts)
+    files = live_files(job.run)
+    for number, size in enumerate((0, 100, 5000)):
+        with open(files[0], "rb") as file, open(f"{DIRECTORY}/cut{number}.mpit", "wb") as cut:
+            cut.write(file.read()[:size])
+        once = subprocess.run([EXPORTER, "--once", f"{DIRECTORY}/cut{number}.mpit", files[1]], capture_output=True,
+                              text=True, timeout=PATIENCE)
+        told(f"a file that was cut off at {size} bytes is none of the others' trouble",
+             once.returncode == 1 and 'rank="' in once.stdout and f"cut{number}.mpit" in once.stderr
+             and "mpit_exporter_processes_unreadable 1" in once.stdout, once.stderr + once.stdout[-500:])
+    nothing = subprocess.run([EXPORTER, "--once", f"{DIRECTORY}/nowhere"], capture_output=True, text=True, timeout=PATIENCE)
+    told("nothing there is told", nothing.returncode == 1 and "nowhere" in nothing.stderr and "mpit_exporter_errors_total 1" in nothing.stdout,
+         nothing.stderr + nothing.stdout[-300:])
+    equal("the job is as it was", job.end(), 0)
+
+
+def main():
+    try:
+        for part in sys.argv[4:]:
+            begin = time.monotonic()
+            globals()[f"part_{part}"]()
+            print(f"{part}: {time.monotonic() - begin:.1f} s", flush=True)
+    finally:
+        for process in running:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,66 @@
+#!/bin/bash
+# test_manyfiles.sh BUILD_DIR
+#
+# Jobs with more run files than a tool keeps mapped (RUN_MAPS_MOST in reader.h): the summary, the list of events and the
+# replay have each of them once, in the order of ranks, however many jobs they are of; and a tool that may have few maps
+# does with few. The run files are copies of one that a program left (manyfiles.c).
+. "$(dirname "$0")/../common/verdict.sh"
+build=$(cd "${1:?usage: test_manyfiles.sh BUILD_DIR}" && pwd) || exit 2
+limit=300
+many=5000 # above RUN_MAPS_MOST
+
+mpi=openmpi
+[ -x "$build/tests/heat-$mpi" ] || mpi=mpich
+export MPIT_FLIGHT_EVENTS=64
+# not with mpit-run, which would make the file compact
+MPIT_REDUCE=0 MPIT_TRACE=1 MPIT_OUTPUT=$work/one launch $mpi 1 env LD_PRELOAD="$build/lib/libmpit.so" \
+    "$build/tests/heat-$mpi" --rows 8 --columns 8 --steps 2 --every 1 >"$work/out" 2>&1 </dev/null || not_ok "a run to be copied" "$work/out"
+run_file=("$work"/one/*.mpit)
+
+# figures DIRECTORY: ranks of each job, then calls of all of them
+figures() {
+    "$build/bin/mpit-dump" --json "$1" >"$work/json" 2>"$work/told" || return 1
+    python3 - "$work/json" <<'EOF'
+import json, sys
+jobs = json.load(open(sys.argv[1]))["jobs"]
+print(*sorted({job["ranks"] for job in jobs}), "ranks,", len(jobs), "jobs,",
+      sum(call["count"] for job in jobs for call in job["calls"].values()), "calls,",
+      sum(comm["send_count"] for job in jobs for comm in job["communicators"]), "messages")
+EOF
+}
+
+# many_check COUNT JOBS
+many_check() {
+    local each
+    each=$(figures "$work/one" | sed 's/.*jobs, \([0-9]*\) calls.*/\1/')
+    "$build/tests/manyfiles" "${run_file[0]}" "$work/many" "$1" "$2" >"$work/out" 2>&1 || not_ok "$1 run files" "$work/out"
+    figures "$work/many" >"$work/out"
+    if grep -q "^$(($1 / $2)) ranks, $2 jobs, $((each * $1)) calls" "$work/out" && [ "$each" -gt 10 ]; then
+        ok "the summary of $1 run files: $(cat "$work/out")"
+    else
+        not_ok "the summary of $1 run files, $each calls each: $(cat "$work/out")" "$work/told"
+    fi
+}
+
+many_check 600 200
+rm -rf "$work/many"
+many_check $many 1
+
+"$build/bin/mpit-dump" --verify "$work/many" >"$work/out" 2>"$work/told"
+status=$?
+seq -f 'rank %.0f: the replayed trace equals the tallies' 0 $((many - 1)) >"$work/wanted"
+if [ $status = 0 ] && cmp -s "$work/out" "$work/wanted"; then ok "each of $many is replayed, by rank"; else
+    not_ok "each of $many is replayed, by rank (status $status)" "$work/told"
+fi
+
+# all were copied from one, so that call n of all ranks comes before call n + 1 of any
+listing() { awk '$6 ~ /^MPI_/ { print $1, $3, $6 }'; }
+"$build/bin/mpit-dump" --events "$work/one" 2>/dev/null | listing >"$work/each"
+"$build/bin/mpit-dump" --events "$work/many" 2>"$work/told" | listing >"$work/out"
+awk -v many=$many '{ for (i = 0; i < many; i++) print i, $2, $3 }' "$work/each" >"$work/wanted"
+if [ "$(wc -l <"$work/each")" -gt 10 ] && cmp "$work/out" "$work/wanted" >>"$work/told" 2>&1; then
+    ok "each of $many has its events, by time and rank: $(wc -l <"$work/out") calls"
+else
+    not_ok "each of $many has its events, by time and rank: $(wc -l <"$work/out") calls" "$work/told"
+fi
+verdict

@@ -1,0 +1,208 @@
+#!/bin/bash
+# A program that spends its time where it says (phases.c), sampled on each MPI: the profile has its functions, lines and
+# states, in shares that agree with the program's own clock and with the recorder's timers; folded stacks, flame graph and
+# archive are the same samples; what cannot be shown is told.
+# Usage: test_profile.sh BUILD_DIRECTORY
+. "$(dirname "$0")/../common/verdict.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
+unset LD_PRELOAD "${!MPIT_@}"
+dump=$build/bin/mpit-dump judge=$here/profile.py python=/usr/bin/python3
+cd "$work" || exit 2
+
+# refused NAME STATUS PATTERN OPTION...: mpit-dump ends with this status, and says a line like that
+refused() {
+    local name=$1 status=$2 pattern=$3
+    shift 3
+    "$dump" "$@" >said.out 2>said
+    if [ $? -eq "$status" ] && grep -Eq -- "$pattern" said; then ok "$name"; else not_ok "$name" said; fi
+}
+
+# samples RUN MPI PROGRAM ...: a run with samples in RUN, what the program said in RUN.said
+samples() {
+    local run=$1 mpi=$2
+    shift 2
+    timeout --kill-after=10 200 "$build/bin/mpit-run" --quiet --sample 500 --output "$run" "mpirun.$mpi" -n 2 "$@" >"$run.said" 2>&1 </dev/null
+}
+
+# A busy machine needs a longer program for as many samples. The last one is taken as it is: fewer make errors larger.
+sampled_enough() {
+    local mpi=$1 rounds
+    for rounds in 25 75 150; do
+        rm -rf "run-$mpi"
+        samples "run-$mpi" "$mpi" "$build/tests/phases-$mpi" $rounds && "$dump" --profile --json "run-$mpi" >all.json || return
+        $python "$judge" enough all.json && break
+    done
+}
+
+profiles() {
+    local mpi=$1
+    check "$mpi: the program is sampled" sampled_enough "$mpi"
+    check "$mpi: functions, lines, states, timers" $python "$judge" judge all.json "run-$mpi.said" "$here/phases.c"
+    check "$mpi: ranks and threads are the whole" $python "$judge" parts all.json
+    for rank in 0 1; do
+        check "$mpi: rank $rank alone" sh -c "'$dump' --profile --json --ranks $rank run-$mpi >rank.json"
+        check "$mpi: shares of rank $rank are those of its clock" $python "$judge" rank $rank rank.json "run-$mpi.said"
+    done
+    check "$mpi: --profile as text" sh -c "'$dump' --profile run-$mpi >text && grep -q 'receive_late (phases.c:' text &&
+        grep -q 'samples of ' text && grep -q '^ranks ' text && grep -Eq 'samples and timers (agree|differ)' text"
+    check "$mpi: --folded" "$dump" --folded folded "run-$mpi"
+    check "$mpi: folded stacks are the samples" $python "$judge" folded folded all.json
+    check "$mpi: --internal has what is inside" sh -c "'$dump' --folded - --internal run-$mpi | grep -q 'receive_late;MPI_Recv;P*MPI_Recv;.*stall recv'"
+    check "$mpi: --flamegraph" "$dump" --flamegraph flames.svg "run-$mpi"
+    check "$mpi: the picture holds together" $python "$judge" picture flames.svg
+    check "$mpi: --pprof" "$dump" --pprof pprof.pb.gz "run-$mpi"
+    check "$mpi: its samples are the same" $python "$judge" pprof pprof.pb.gz all.json
+    check "$mpi: --otf2-samples" "$dump" --otf2-samples "archive-$mpi" "run-$mpi"
+    check "$mpi: the archive is sound" sound "archive-$mpi"
+    check "$mpi: otf2-print reads it" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -q 'CALLING_CONTEXT_SAMPLE.*stall recv'"
+    check "$mpi: its samples are those of the profile" $python "$judge" archive "archive-$mpi" all.json
+}
+
+# Names as compilers leave them: lambdas of one unit, functions of one unit inlined into another's when they are linked, and
+# a library of the program's own with a name like MPI's.
+compilers() {
+    local mpi=$1
+    cat >spin.h <<'EOF'
+#include <time.h>
+static inline double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
+EOF
+    cat >lambdas.cc <<'EOF'
+#include <mpi.h>
+#include "spin.h"
+volatile double sum;
+template <class F> __attribute__((noinline)) void run(F f) { f(); sum = sum + 1; }
+int main(int argc, char *argv[])
+{
+    MPI_Init(&argc, &argv);
+    run([]() __attribute__((noinline)) { double end = now() + 0.5; while (now() < end) sum = sum + 1; });
+    run([]() __attribute__((noinline)) { double end = now() + 0.5; while (now() < end) sum = sum + 2; });
+    run([](){ double end = now() + 0.5; while (now() < end) sum = sum + 3; }); run([](){ double end = now() + 0.5; while (now() < end) sum = sum + 4; });
+    MPI_Finalize();
+}
+EOF
+    check "$mpi: lambdas are compiled" "mpicxx.$mpi" -g -O2 lambdas.cc -o lambdas
+    check "$mpi: lambdas are sampled" samples run-lambdas "$mpi" ./lambdas
+    check "$mpi: each lambda is a function of its own" sh -c "'$dump' --folded - run-lambdas >text &&
+        [ \$(grep -o ';{lambda lambdas.cc:[0-9]*:[0-9]*}' text | sort -u | wc -l) = 4 ]"
+
+    cat >outer.c <<'EOF'
+#include <mpi.h>
+extern void inner(double);
+volatile double sum;
+__attribute__((noinline)) void outer(double seconds) { inner(seconds); sum = sum + 1; }
+int main(int argc, char *argv[]) { MPI_Init(&argc, &argv); outer(1); MPI_Finalize(); }
+EOF
+    cat >inner.c <<'EOF'
+#include "spin.h"
+extern volatile double sum;
+void inner(double seconds) { double end = now() + seconds; while (now() < end) sum = sum + 1; }
+EOF
+    check "$mpi: with -flto" "mpicc.$mpi" -g -O2 -flto outer.c inner.c -o linked
+    check "$mpi: it is sampled" samples run-linked "$mpi" ./linked
+    check "$mpi: what was inlined when it was linked has its name" sh -c "'$dump' --folded - run-linked | grep -q ';outer[^;]*;inner'"
+
+    printf '#include "spin.h"\nstatic void work(void) { double end = now() + 0.5; while (now() < end) ; }\nvoid %s(void) { work(); }\n' one >one.c
+    sed 's/one/two/' one.c >two.c
+    printf '#include <mpi.h>\nvoid one(void), two(void);\nint main(void) { MPI_Init(0, 0); one(); two(); MPI_Finalize(); }\n' >main.c
+    check "$mpi: static functions of one name" "mpicc.$mpi" -g -O1 -fno-inline -fno-optimize-sibling-calls main.c one.c two.c -o alike
+    check "$mpi: they are sampled" samples run-alike "$mpi" ./alike
+    check "$mpi: --pprof" "$dump" --pprof alike.gz run-alike
+    check "$mpi: each is in its file" $python "$judge" files alike.gz work one.c two.c
+
+    cat >region.cc <<'EOF'
+#include <mpi.h>
+#include "spin.h"
+volatile double sum;
+static inline __attribute__((always_inline)) void kernel(double seconds) { double end = now() + seconds; while (now() < end) sum = sum + 1; }
+namespace {
+struct One { void work() __attribute__((noinline)) { kernel(0.5); } };
+struct Two { void work() __attribute__((noinline)) { kernel(0.4); } };
+}
+__attribute__((noinline)) void solve(double seconds)
+{
+#pragma omp parallel num_threads(1)
+    kernel(seconds);
+}
+int main(int argc, char *argv[]) { MPI_Init(&argc, &argv); One one; Two two; one.work(); two.work(); solve(1); MPI_Finalize(); }
+EOF
+    check "$mpi: an OpenMP region, and classes without a namespace" "mpicxx.$mpi" -g -O2 -fopenmp region.cc -o region
+    check "$mpi: they are sampled" samples run-region "$mpi" ./region
+    check "$mpi: what is inlined into the region has its name" sh -c "'$dump' --folded - run-region >text && grep -q '_omp_fn[^;]*;kernel' text"
+    check "$mpi: members have their classes" grep -q ';One::work;kernel' text
+    check "$mpi: and the other" grep -q ';Two::work;kernel' text
+
+    check "$mpi: a library libmpiutil" "mpicc.$mpi" -g -O2 -fPIC -shared inner.c -o libmpiutil.so
+    check "$mpi: a program with it" "mpicc.$mpi" -g -O2 outer.c -L. -lmpiutil -Wl,-rpath,"$PWD" -o user
+    check "$mpi: it is sampled" samples run-user "$mpi" ./user
+    check "$mpi: the clock of the kernel is one function" sh -c "! '$dump' --folded - run-user | grep -q 'vdso[^;]*+0x'"
+    check "$mpi: that library is no MPI" sh -c "'$dump' --folded - run-user | grep -q ';outer;inner[; ]'"
+}
+
+# Two jobs, one of which has no rank 1.
+several() {
+    local mpi=$1
+    check "$mpi: two jobs" timeout 100 "$build/bin/mpit-run" --quiet --sample 500 --output "two-$mpi" \
+        sh -c "mpirun.$mpi -n 2 $build/tests/phases-$mpi 3; mpirun.$mpi -n 1 $build/tests/sampled-$mpi rate"
+    check "$mpi: --otf2-samples of a rank that one of them has" "$dump" --otf2-samples "archive-two-$mpi" --ranks 1 "two-$mpi"
+    check "$mpi: the archive of that one is made" sh -c "[ \$(ls archive-two-$mpi | wc -l) = 1 ] && test -s archive-two-$mpi/*/traces.otf2"
+    refused "$mpi: of a function that none has" 1 'no sample was taken' --otf2-samples archive-none --functions MPI_Alltoallw "two-$mpi"
+    check "$mpi: and nothing is made" test ! -e archive-none
+}
+
+# What is there is another program than the one that ran, or none.
+changes() {
+    local mpi=$1
+    cp "$build/tests/phases-$mpi" program
+    check "$mpi: a copy is sampled" samples run-copy "$mpi" ./program 3
+    cp "$build/tests/heat-$mpi" program
+    check "$mpi: another program gives no names, and is told once" sh -c "'$dump' --profile run-copy >text 2>&1 &&
+        [ \$(grep -c 'program is not the file that ran' text) = 1 ] && grep -q '\[program+0x' text && ! grep -q compute_ text"
+    strip -s -o program "$build/tests/phases-$mpi"
+    check "$mpi: a stripped copy is sampled" samples run-stripped "$mpi" ./program 3
+    check "$mpi: its functions are told by where they begin" sh -c "'$dump' --profile --json run-stripped >stripped.json &&
+        nm '$build/tests/phases-$mpi' | $python '$judge' stripped stripped.json"
+    head -c 20000 "$build/tests/phases-$mpi" >program
+    check "$mpi: half a program is no reason to fall" sh -c "'$dump' --profile run-copy >text 2>&1 && ! grep -q compute_ text"
+    rm program
+    check "$mpi: no program is told" sh -c "'$dump' --folded - run-copy 2>&1 | grep -q 'program cannot be read'"
+}
+
+wrong_calls() {
+    local mpi=$1
+    check "$mpi: a run without samples" timeout 100 "$build/bin/mpit-run" --quiet --trace --output plain "mpirun.$mpi" -n 1 "$build/tests/heat-$mpi" --steps 2
+    refused "no samples" 1 'has no samples: .* mpit-run --sample' --profile plain
+    refused "no samples for an archive" 1 'has no samples' --otf2-samples never plain
+    refused "no place for folded stacks" 1 'cannot be written' --folded /nowhere/folded "run-$mpi"
+    refused "an archive that is there" 1 'exists already' --otf2-samples "archive-$mpi" "run-$mpi"
+    refused "nothing of that" 1 'no sample was taken' --flamegraph none.svg --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that for pprof" 1 'no sample was taken' --pprof none.gz --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as text" 1 'no sample was taken' --profile --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as JSON" 1 'no sample was taken' --profile --json --functions MPI_Alltoallw "run-$mpi"
+    check "nothing is said instead" test ! -s said.out
+    refused "nothing of that as folded stacks" 1 'no sample was taken' --folded none.folded --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as an archive" 1 'no sample was taken' --otf2-samples never --functions MPI_Alltoallw "run-$mpi"
+    for option in --folded --flamegraph --pprof --otf2-samples --otf2 --perfetto; do
+        refused "$option without its file" 2 "'$option' needs a file" $option --json "run-$mpi"
+    done
+    refused "two that write" 2 "'--folded' needs a file" --folded --flamegraph x.svg "run-$mpi"
+    check "a file of such a name" sh -c "'$dump' --folded=--strange 'run-$mpi' && test -s ./--strange"
+    refused "--internal without stacks" 2 '--internal goes with' --summary --internal "run-$mpi"
+    refused "two at a time" 2 'only one of' --profile --folded - "run-$mpi"
+    refused "no file" 2 'needs a value' --flamegraph
+    check "nothing half is left" sh -c '! ls never* none.svg* none.gz* none.folded* ./--json* 2>/dev/null'
+}
+
+any=
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/phases-$mpi" ] || continue
+    profiles $mpi
+    [ "$any" ] || changes $mpi
+    [ "$any" ] || wrong_calls $mpi
+    [ "$any" ] || compilers $mpi
+    several $mpi
+    any=yes
+done
+[ "$any" ] || not_ok "no MPI to test with"
+verdict

@@ -1,0 +1,33 @@
+#!/bin/bash
+# test_surface.sh BUILD_DIR
+#
+# The MPI_T interface as a tool uses it, in every order of the two pairs of init and finalize, on both MPIs: what was
+# listed once stays, codes are right, the library's own variables behave as the standard says.
+. "$(dirname "$0")/../common/verdict.sh"
+build=$(cd "${1:?usage: test_surface.sh BUILD_DIR}" && pwd) || exit 2
+
+# one MPI RANKS ORDER [OPTION...]: options of the launcher
+one() {
+    local mpi=$1 ranks=$2 order=$3 name="$1, $2 processes: $3${4:+ (${*:4})}"
+    if LD_PRELOAD=$build/lib/libmpit.so timeout --kill-after=10 120 "mpirun.$mpi" "${@:4}" -n "$ranks" \
+        "$build/tests/surface-$mpi" "$order" >"$work/out" 2>&1 </dev/null; then
+        ok "$name: $(sed -n '$p' "$work/out")"
+    else
+        not_ok "$name (status $?)" "$work/out"
+    fi
+}
+
+any=
+for mpi in openmpi mpich; do
+    [ -x "$build/tests/surface-$mpi" ] || continue
+    any=yes
+    for order in around inside; do one $mpi 2 $order; done
+    for order in behind repeated nested threads; do one $mpi 1 $order; done
+    one $mpi 2 sessions
+done
+if [ -x "$build/tests/surface-openmpi" ]; then
+    one openmpi 2 sessions --mca pml_monitoring_enable 2
+    one openmpi 2 around --mca pml_monitoring_enable 2
+fi
+[ -n "$any" ] || not_ok "surface is in $build/tests"
+verdict

@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+"""A trace that is longer than the spool may hold moves to the output directory while the program runs.
+
+    drain.py BUILD
+
+Two ranks of marked.c record some 90 MB each through a bound of LIMIT bytes. What did not fit in time is lost, and counted: the
+replayed trace and the losses together are the tallies. Then the output directory is full from the start: the program ends as
+natively, the loss is told, and nobody goes on trying after the job. Last, it is full when the job ends: when there is room again
+mpit-collect brings all that had been moved before.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
+RANKS, CALLS, LIMIT = 2, 1_000_000, 4_000_000
+RINGS = RANKS * 5 * 8190  # events in the rings of all threads
+
+
+class Peak(threading.Thread):
+    """Watches how many bytes the spool takes."""
+
+    def __init__(self, directory):
+        super().__init__()
+        self.directory, self.bytes, self.ended = directory, 0, threading.Event()
+
+    def run(self):
+        while not self.ended.wait(0.01):
+            held = 0
+            for path in glob.glob(self.directory + "/*/*/*.mpit"):
+                try:
+                    held += os.stat(path).st_blocks * 512
+                except OSError:
+                    pass
+            self.bytes = max(self.bytes, held)
+
+
+def job(build, mpi, directory, output):
+    """-> (Ended, bytes of the spool at most)"""
+    variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_TRACE": "1", "MPIT_OUTPUT": output, "MPIT_SPOOL": directory + "/spool",
+                 "MPIT_SPOOL_LIMIT_BYTES": str(LIMIT)}
+    os.makedirs(directory + "/spool", exist_ok=True)
+    watch = Peak(directory + "/spool")
+    watch.start()
+    ended = trial.run([*trial.launcher(mpi, RANKS, variables), f"{build}/tests/marked-{mpi}", str(CALLS)], 120,
+                      trial.environment(MPIT_SPOOL=directory + "/spool"))
+    watch.ended.set()
+    watch.join()
+    return ended, watch.bytes
+
+
+def collectors(output):
+    """Processes that still work for this output directory."""
+    return subprocess.run(["pgrep", "-f", f"mpit-collect.*{output}"], check=False, capture_output=True, text=True).stdout.split()
+
+
+def dumped(build, directory, output, *options):
+    """mpit-dump of it. -> Ended"""
+    return trial.run([build + "/bin/mpit-dump", *options, output], 120, trial.environment(MPIT_SPOOL=directory + "/spool"))
+
+
+def losses(ended):
+    """By cause."""
+    try:
+        return json.loads(ended.out)["jobs"][0]["lost"]
+    except (ValueError, KeyError, IndexError):
+        return {}
+
+
+def bounded(judge, name, peak):
+    """A ring, the header and a step of the drain come on top of the bound, for each rank."""
+    most = RANKS * 2 * LIMIT
+    judge.check(f"{name}: the spool holds {most} bytes at the most", [] if peak <= most else [f"{peak} bytes"])
+
+
+def complete(judge, name, build, directory, output, rings):
+    """Each event is in the trace, or counted as lost. RINGS: so many events at most are counted as lost, and stand in the rings of
+    the threads all the same."""
+    verified, lost = dumped(build, directory, output, "--verify"), losses(dumped(build, directory, output, "--json"))
+    missing = [int(number) for number in re.findall(r"cannot be compared: (\d+) events are not in the trace", verified.out)]
+    judge.check(f"{name}: the replayed trace equals the tallies, or what it lacks equals the losses",
+                [] if verified.out.count("equals the tallies") + len(missing) == RANKS and 0 <= lost.get("spool_full", 0) - sum(missing) <= rings
+                else [str(verified)[-800:], str(lost)])
+
+
+def drained(judge, build, mpi, directory):
+    """The output directory takes it."""
+    output = directory + "/output"
+    ended, peak = job(build, mpi, directory, output)
+    judge.check(f"{mpi}: the job ends well", [str(ended)] if ended.hung or ended.status else [])
+    bounded(judge, mpi, peak)
+    trial.comes(lambda: not glob.glob(directory + "/spool/*/*/*.mpit"))
+    files = glob.glob(output + "/*.mpit")
+    sizes = [os.path.getsize(path) for path in files]
+    judge.check(f"{mpi}: the files are longer than the bound", [] if len(sizes) == RANKS and min(sizes) > 4 * LIMIT else [str(sizes), str(os.listdir(output))])
+    complete(judge, mpi, build, directory, output, RINGS)
+    judge.check(f"{mpi}: no drain is left", [] if trial.comes(lambda: not collectors(output)) else collectors(output))
+
+
+def mounted(mount, *options):
+    """A file system in memory. False: none can be mounted here."""
+    os.makedirs(mount, exist_ok=True)
+    return os.geteuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", mount], check=False,
+                                                capture_output=True).returncode == 0
+
+
+def late_room(judge, build, mpi, directory):
+    """The output directory is full when the job ends."""
+    name, mount = f"{mpi}, room comes later", directory + "/small"
+    if not mounted(mount, "size=100m"):
+        judge.skip(name, "nothing can be mounted here")
+        return
+    try:
+        output = mount + "/output"
+        ended, _ = job(build, mpi, directory, output)
+        judge.check(f"{name}: the job ends well", [str(ended)] if ended.hung or ended.status else [])
+        trial.comes(lambda: not collectors(output))
+        parts, files = glob.glob(output + "/*.part"), glob.glob(output + "/*.mpit")
+        judge.check(f"{name}: what was moved before stays", [] if len(parts) + len(files) == RANKS and len(files) < RANKS else [str(os.listdir(output))])
+        mounted(mount, "remount", "size=1g")
+        collected = trial.run([build + "/bin/mpit-collect", output], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
+        judge.check(f"{name}: mpit-collect brings it", [] if collected.status == 0 and len(glob.glob(output + "/*.mpit")) == RANKS else [str(collected)])
+        complete(judge, name, build, directory, output, RINGS)
+    finally:
+        subprocess.run(["umount", "-l", mount], check=False)
+
+
+def full(judge, build, mpi, directory):
+    """The output directory takes nothing."""
+    mount = directory + "/full"
+    if not mounted(mount, "size=64k"):
+        judge.skip(f"{mpi}: a full output directory", "nothing can be mounted here")
+        return
+    try:
+        ended, peak = job(build, mpi, directory, mount + "/output")
+        judge.check(f"{mpi}, full output directory: the job ends well", [str(ended)] if ended.hung or ended.status else [])
+        bounded(judge, f"{mpi}, full output directory", peak)
+        lost = losses(dumped(build, directory, mount + "/output", "--json"))
+        judge.check(f"{mpi}, full output directory: the loss is told by cause", [] if lost.get("spool_full", 0) > 0 else [str(lost)])
+        judge.check(f"{mpi}, full output directory: no drain is left",
+                    [] if trial.comes(lambda: not collectors(mount + "/output")) else collectors(mount + "/output"))
+    finally:
+        subprocess.run(["umount", "-l", mount], check=False)
+
+
+def main():
+    """Both MPIs."""
+    build = os.path.abspath(sys.argv[1])
+    judge = trial.Judge()
+    for mpi in trial.mpis(build):
+        directory = tempfile.mkdtemp(prefix="mpit-drain.")
+        try:
+            drained(judge, build, mpi, directory)
+            late_room(judge, build, mpi, directory)
+            full(judge, build, mpi, directory)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+    sys.exit(judge.verdict())
+
+
+main()

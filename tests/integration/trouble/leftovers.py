@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+"""What a killed job leaves in the spool: the next job of the same user sees to it.
+
+    leftovers.py BUILD
+
+A job (chaos.c, which kills itself) leaves its live file. The file is made older, and another job runs. With its output
+directory the file is collected. Where the directory above is gone, the file stays for a day, and then it goes. A file that
+nobody can read goes after a day, too. What needs no next job: an end by exit(), and a path with slashes that say nothing.
+"""
+import glob
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
+MINUTES, DAY = 120, 25 * 3600  # seconds; the next job takes what is older than a minute, and than 24 hours
+
+
+def job(build, mpi, directory, output, end):
+    """One rank that ends by END. -> Ended"""
+    variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_OUTPUT": output, "MPIT_SPOOL": directory + "/spool"}
+    words = [f"{build}/tests/chaos-{mpi}", directory, "1", "5", end, "0"]
+    return trial.run([*trial.launcher(mpi, 1, variables), *words], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
+
+
+def live_files(directory):
+    """All that are in the spools."""
+    return glob.glob(directory + "/spool/*/*/*.mpit")
+
+
+def left(build, mpi, directory, output, age):
+    """A killed job's live file, AGE seconds old. -> what is wrong"""
+    ended = job(build, mpi, directory, output, "kill")
+    files = live_files(directory)
+    for path in files:
+        os.utime(path, (time.time() - age, time.time() - age))
+    return [] if len(files) == 1 else [f"live files: {files}", str(ended)]
+
+
+def alone(judge, build, mpi, directory):
+    """The job brings its own results."""
+    os.makedirs(directory + "/spool", exist_ok=True)
+    for number, (what, end, behind) in enumerate((("by exit()", "exit", ""), ("with a slash behind the path", "finalize", "/"),
+                                                  ("with dots in the path", "finalize", "/./"))):
+        output = f"{directory}//alone-{number}"
+        ended = job(build, mpi, directory, output + behind, end)
+        judge.check(f"{mpi}: a job that ends {what} brings its results",
+                    [] if trial.comes(lambda: os.path.isdir(output) and os.listdir(output) and not live_files(directory)) else
+                    [str(ended), str(live_files(directory))])
+
+
+def elsewhere(judge, build, mpi, directory):
+    """The output directory cannot be made: the line names the spool, and that leads to the results."""
+    place = directory + "/file"
+    with open(place, "w", encoding="ascii"):
+        pass
+    ended = job(build, mpi, directory, place, "finalize")
+    named = re.search(r"stays in (\S+): mpit-dump", ended.err)
+    spool = named.group(1) if named else "/nowhere"
+    environment = trial.environment(MPIT_SPOOL=directory + "/spool")
+    failed = trial.run([build + "/bin/mpit-collect", spool], 30, environment)
+    judge.check(f"{mpi}: what cannot be brought is counted as left", [] if failed.status == 1 and "1 left" in failed.out else [str(ended), str(failed)])
+    brought = trial.run([build + "/bin/mpit-collect", "--to", directory + "/elsewhere", spool], 30, environment)
+    judge.check(f"{mpi}: mpit-collect --to brings it elsewhere",
+                [] if brought.status == 0 and glob.glob(directory + "/elsewhere/*.summary") and not live_files(directory) else [str(brought)])
+    nothing = trial.run([build + "/bin/mpit-collect", directory + "/nosuch"], 30, environment)
+    judge.check(f"{mpi}: a directory that is not there is said", [] if nothing.status == 0 and "no such directory" in nothing.err else [str(nothing)])
+
+
+def judged(judge, build, mpi, directory):
+    """All cases on one MPI."""
+    first, other, lost = (f"{directory}/{name}" for name in ("first", "other", "lost/output"))
+    judge.check(f"{mpi}: a killed job leaves its live file", left(build, mpi, directory, first, MINUTES))
+    ended = job(build, mpi, directory, other, "finalize")
+    judge.check(f"{mpi}: the next job brings it to its output directory",
+                [] if trial.comes(lambda: not live_files(directory) and glob.glob(first + "/*.mpit")) else [str(ended), str(live_files(directory))])
+    os.mkdir(directory + "/lost")
+    judge.check(f"{mpi}: another one leaves its file", left(build, mpi, directory, lost, MINUTES))
+    os.rmdir(directory + "/lost")
+    count = len(glob.glob(other + "/*.summary"))
+    job(build, mpi, directory, other, "finalize")
+    trial.comes(lambda: len(glob.glob(other + "/*.summary")) > count)
+    time.sleep(0.5)
+    files = live_files(directory)
+    judge.check(f"{mpi}: it stays for some time where its place is gone", [] if len(files) == 1 else [f"live files: {files}"])
+    for path in files:
+        os.utime(path, (time.time() - DAY, time.time() - DAY))
+    with open(os.path.dirname(files[0]) + "/host.4000000.mpit", "w", encoding="ascii") as damaged:
+        damaged.write("nothing")
+    os.utime(damaged.name, (time.time() - DAY, time.time() - DAY))
+    job(build, mpi, directory, other, "finalize")
+    judge.check(f"{mpi}: and goes after a day, as one does that cannot be read", [] if trial.comes(lambda: not glob.glob(directory + "/spool/*/*")) else
+                [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
+
+
+def main():
+    """Both MPIs."""
+    build = os.path.abspath(sys.argv[1])
+    judge = trial.Judge()
+    for mpi in trial.mpis(build):
+        directory = tempfile.mkdtemp(prefix="mpit-leftovers.")
+        try:
+            alone(judge, build, mpi, directory)
+            elsewhere(judge, build, mpi, directory)
+            judged(judge, build, mpi, directory)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+    sys.exit(judge.verdict())
+
+
+main()

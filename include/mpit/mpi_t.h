@@ -171,11 +171,11 @@ typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_regis
  *     MPI_T_ERR_INVALID_NAME       no such event type
  *     MPI_T_ERR_INVALID            an argument is NULL
  *
- * MPI_T_event_handle_alloc: a handle for an event type, on the object that `obj_handle` points to where the type is
- * bound. `info`: hints, or MPI_INFO_NULL.
+ * MPI_T_event_handle_alloc: a handle for an event type. Where the type is bound, `obj_handle` points to a communicator;
+ * NULL is for all communicators. `info`: hints, or MPI_INFO_NULL.
  *     MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED
  *     MPI_T_ERR_INVALID_INDEX      no such event type
- *     MPI_T_ERR_INVALID            event_registration is NULL, or obj_handle is and the type is bound
+ *     MPI_T_ERR_INVALID            event_registration is NULL, or obj_handle is and the type has a threshold
  *     MPI_T_ERR_INVALID_HANDLE     not a communicator that is alive in this process
  *     MPI_T_ERR_OUT_OF_HANDLES
  *

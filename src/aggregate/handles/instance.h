@@ -50,7 +50,8 @@ enum event_type_id {
     EVENT_TYPES
 };
 
-/* Types raised only by calls that are out of line anyway: listening to them does not slow down other calls. */
+/* Types raised only by calls that are out of line anyway. Listening to them slows down calls that complete requests, by
+ * some 10 ns, and no others. */
 #define TYPES_OF_RARE_CALLS                                                                                            \
     (UINT64_C(1) << COLLECTIVE_BEGIN | UINT64_C(1) << COMM_CREATION | UINT64_C(1) << COMM_FREEING |                    \
      UINT64_C(1) << WINDOW_CREATED | UINT64_C(1) << WINDOW_FREED | UINT64_C(1) << FILE_OPENED |                        \

@@ -119,7 +119,7 @@ enum record_kind {
     RECORD_STALL, /* how long the call waited: bytes = ticks, begin = when it began to wait first, duration = the call's
                      kind, peer = as in a completion call, tag = how often it began to wait */
     RECORD_FABRIC,    /* what the call spent in the libraries below: bytes = ticks, begin = the call's, duration = its
-                         kind,    peer = as in a completion call, tag = operations in it that belonged to another call */
+                         kind, peer = as in a completion call, tag = operations in it that belonged to another call */
     RECORD_TRANSFERS, /* of a collective, inside of it: tag = transfers that began, begin = when the first of them did,
                          bytes = ticks from there to the end of the last one */
     RECORD_COUNTER, /* bytes = counted inside of the call; peer and tag = the low and the high half of what was counted

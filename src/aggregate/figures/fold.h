@@ -44,6 +44,7 @@ struct tally {
     uint64_t fabric_remainder;
     struct fabric_tally fabric; /* of the provider that the next event names */
     struct fabric_call_cells *fabric_calls;
+    bool unseen;             /* a copy on the stack of one thread: it needs no atomic stores */
     uint64_t message_weight; /* how often the time of the next record's message or collective counts */
 };
 
@@ -219,7 +220,10 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
     }
     cell_add(&tally->cells->call_count[kind], 1);
     cell_add(&tally->cells->call_time[kind], duration);
-    cell_store(&tally->end, end);
+    if (tally->unseen)
+        tally->end = end;
+    else
+        cell_store(&tally->end, end);
     if (shape == FOLD_COMPLETION || shape == FOLD_START) {
         uint32_t requests = event->peer > 0 ? (uint32_t)event->peer : 1;
         tally->share = requests == 1 ? duration : duration / requests;

@@ -411,6 +411,7 @@ int variable_verbosity(const struct variable *variable)
         {"mpit_papi_", MPIT_VERBOSITY_TUNER},
         {"mpit_umq_", MPIT_VERBOSITY_TUNER},
         {"MPI_T_UMQ_LENGTH", MPIT_VERBOSITY_TUNER},
+        {"unexpected_recvq_length", MPIT_VERBOSITY_TUNER},
         /* the recorder itself */
         {"mpit_events_recorded", MPIT_VERBOSITY_DEVELOPER},
         {"mpit_buffer_", MPIT_VERBOSITY_DEVELOPER},
@@ -436,6 +437,7 @@ int variable_verbosity(const struct variable *variable)
         {"mpit_large_count", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_message_bytes", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_pending_", MPIT_VERBOSITY_USER_DETAIL},
+        {"posted_recvq_length", MPIT_VERBOSITY_USER_DETAIL},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strncmp(variable_name(variable), table[i].begin, strlen(table[i].begin)) == 0)

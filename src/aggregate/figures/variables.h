@@ -72,6 +72,9 @@ enum variable_source {
     SOURCE_UMQ_HIGHEST, /* its largest one; windows of its own */
     SOURCE_UMQ_NAMED,   /* the length as the standard's example reads it: an int that can be started and stopped */
     SOURCE_UMQ_PEERS,
+    SOURCE_UMQ_TOTAL,        /* length in all communicators (livevariables.h) */
+    SOURCE_RECVQ_UNEXPECTED, /* the same, and pending receives, as unsigned: the names that tools know from MPICH */
+    SOURCE_RECVQ_POSTED,
     SOURCE_THREAD_STATE, /* of all threads (livevariables.h) */
     SOURCE_THREAD_CALL,
     SOURCE_THREAD_TIME,

@@ -32,6 +32,23 @@ static const struct variable threads[] = {
 
 enum { THREAD_VARIABLES = sizeof threads / sizeof threads[0] };
 
+#define QUEUE(title, from, text)                                                                                       \
+    {                                                                                                                  \
+        .record = {.name = (title), .unit = "", .class = VARIABLE_LEVEL, .count = 1, .combine = COMBINE_NONE},         \
+        .extreme = EXTREME_NONE, .source = (from), .names = NAMES_NONE, .description = text TAIL "."                   \
+    }
+#define QUEUE_NAME "under the name and as the type (MPI_UNSIGNED) that tools know from MPICH. "
+
+static const struct variable queues[] = {
+    QUEUE("mpit_umq_length_total", SOURCE_UMQ_TOTAL,
+          "Unexpected messages of the process: the sum of mpit_umq_length over the communicators that it has now."),
+    QUEUE("unexpected_recvq_length", SOURCE_RECVQ_UNEXPECTED, "mpit_umq_length_total " QUEUE_NAME),
+    QUEUE("posted_recvq_length", SOURCE_RECVQ_POSTED,
+          "mpit_pending_recvs_total " QUEUE_NAME "A receive whose message is arriving is in it until it is complete."),
+};
+
+enum { QUEUE_VARIABLES = sizeof queues / sizeof queues[0] };
+
 #define OBJECT(title, kind, dimension, to, cell, text)                                                                 \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -96,7 +113,7 @@ static bool total_make(const struct variable *of, struct variable *total)
 
 static void live_make(void)
 {
-    live = calloc(variable_count + THREAD_VARIABLES + OBJECT_VARIABLES, sizeof *live);
+    live = calloc(variable_count + THREAD_VARIABLES + QUEUE_VARIABLES + OBJECT_VARIABLES, sizeof *live);
     if (!live)
         return;
     for (size_t i = 0; i < THREAD_VARIABLES; i++)
@@ -104,6 +121,8 @@ static void live_make(void)
     for (size_t i = 0; i < variable_count; i++)
         if (has_total(&variables[i]) && total_make(&variables[i], &live[count]))
             count++;
+    for (size_t i = 0; i < QUEUE_VARIABLES; i++)
+        live[count++] = queues[i];
     for (size_t i = 0; i < OBJECT_VARIABLES; i++) /* the last: see catalogue.c, never_usable */
         live[count++] = objects[i];
 }
@@ -118,4 +137,20 @@ size_t live_variable_count(void)
 const struct variable *live_variable_at(size_t index)
 {
     return &live[index];
+}
+
+uint64_t live_receives_pending(void)
+{
+    static const struct variable total = {
+        .record = {.class = VARIABLE_LEVEL,
+                   .count = 1,
+                   .combine = COMBINE_SUM,
+                   .terms = {{.block = BLOCK_SHARED,
+                              .weight = 1,
+                              .first = offsetof(struct shared_cells, recvs.now) / sizeof(uint64_t),
+                              .run = 1,
+                              .step = 1}}},
+        .extreme = EXTREME_NONE,
+        .total = true};
+    return book_sample(&total, NULL, 0);
 }

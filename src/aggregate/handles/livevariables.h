@@ -24,5 +24,7 @@
 /* How many there are; the first call makes them. 0 without memory. */
 size_t live_variable_count(void);
 const struct variable *live_variable_at(size_t index);
+/* mpit_pending_recvs_total. */
+uint64_t live_receives_pending(void);
 
 #endif

@@ -21,6 +21,7 @@ struct umq {
 void (*umq_pending_visit)(const struct comm *comm, umq_receive_found *found, void *data);
 
 static struct umq *umqs;
+static bool every_wanted; /* communicators are bound as they are made */
 static pthread_mutex_t bind_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- this process -------------------------------------------------------------------------------------------------
@@ -359,7 +360,7 @@ struct umq *umq_bind(struct comm *comm)
     if (!umq && (umq = calloc(1, sizeof *umq))) {
         umq->comm = comm;
         umq->next = umqs;
-        umqs = umq;
+        __atomic_store_n(&umqs, umq, __ATOMIC_RELEASE);
     }
     if (umq && umq->serial != comm->record->serial) {
         umq->serial = comm->record->serial; /* no handle of the one before is left that could be read */
@@ -370,4 +371,31 @@ struct umq *umq_bind(struct comm *comm)
         sources_look(umq);
     pthread_mutex_unlock(&bind_lock);
     return umq;
+}
+
+bool umq_bind_every(void)
+{
+    bool good = true;
+    RELAXED_STORE(&every_wanted, true);
+    for (uint32_t slot = 1; slot < __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE); slot++) {
+        struct comm *comm = __atomic_load_n(&book.comms[slot], __ATOMIC_ACQUIRE);
+        if (comm && !__atomic_load_n(&comm->freed, __ATOMIC_ACQUIRE))
+            good = umq_bind(comm) && good;
+    }
+    return good;
+}
+
+void umq_comm_made(struct comm *comm)
+{
+    if (RELAXED_LOAD(&every_wanted))
+        umq_bind(comm);
+}
+
+uint64_t umq_length_of_every(void)
+{
+    uint64_t sum = 0;
+    for (struct umq *umq = __atomic_load_n(&umqs, __ATOMIC_ACQUIRE); umq; umq = umq->next)
+        if (!umq_is_over(umq))
+            sum += umq_length(umq);
+    return sum;
 }

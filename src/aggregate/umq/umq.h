@@ -40,6 +40,12 @@ struct umq;
 /* Prepares for reading on this communicator, and looks for neighbours that have come. NULL: no memory. */
 struct umq *umq_bind(struct comm *comm);
 uint64_t umq_length(struct umq *umq);
+/* Binds every communicator that there is, and from here on those that are made. False: no memory for one of them. */
+bool umq_bind_every(void);
+/* The probes call it for a communicator that was just entered into the book. */
+void umq_comm_made(struct comm *comm);
+/* The sum over all that are bound and not freed. */
+uint64_t umq_length_of_every(void);
 /* How umq_length_seen looks. */
 struct umq_look {
     uint64_t floor;              /* where the length is not above, what is given may be less */

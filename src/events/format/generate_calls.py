@@ -138,6 +138,11 @@ def generate_header(calls):
     for c in calls:
         print(f"    CALL_{c.name},")
     print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n    bool local; /* counted only while mpit_record_local_calls is on */\n};\n")
+    print("/* Of a kind that is a constant, without a look into the table. */\n#define COLLECTIVE_OF(kind) COLLECTIVE_OF_##kind\nenum {")
+    for c in calls:
+        if c.klass == "collective":
+            print(f"    COLLECTIVE_OF_CALL_{c.name} = COLLECTIVE_{c.detail.upper()},")
+    print("};\n")
     print("extern const struct call_description call_table[CALL_COUNT];")
     print("extern const char *const collective_names[COLLECTIVE_COUNT];\n\n#endif")
 

@@ -74,6 +74,7 @@ static void own_enter(const struct variable *variable)
     bool differs = class == VARIABLE_COUNTER || class == VARIABLE_AGGREGATE || class == VARIABLE_TIMER;
     bool watermark = class == VARIABLE_HIGHWATERMARK || class == VARIABLE_LOWWATERMARK;
     bool named_umq = variable->source == SOURCE_UMQ_NAMED;
+    bool queue = variable->source == SOURCE_RECVQ_POSTED || variable->source == SOURCE_RECVQ_UNEXPECTED;
     struct catalogue_entry fresh = {
         .own = variable,
         .native_index = -1,
@@ -83,6 +84,7 @@ static void own_enter(const struct variable *variable)
         .class = catalogue_class(class),
         .datatype = class == VARIABLE_STATE || named_umq ? native.int_
                     : class == VARIABLE_PERCENTAGE       ? native.double_
+                    : queue                              ? native.unsigned_
                                                          : native.unsigned_long_long,
         .enumtype = enumeration_of(variable->names),
         .bind = catalogue_bind((enum variable_bound)variable->record.bound),

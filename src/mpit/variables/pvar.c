@@ -5,6 +5,7 @@
  * handle too: they copy what the handle is, and then touch nothing but its meter or window (session.h).
  */
 #include "catalogue/door.h"
+#include "handles/livevariables.h"
 #include "variables/session.h"
 
 #include <limits.h>
@@ -123,6 +124,11 @@ static bool is_watched(const struct own *own)
     return own->meter.variable->source == SOURCE_UMQ_HIGHEST;
 }
 
+static unsigned unsigned_of(uint64_t value)
+{
+    return value < UINT_MAX ? (unsigned)value : UINT_MAX;
+}
+
 /* Values that are no tallies. */
 static void source_read(const struct own *own, void *buf)
 {
@@ -163,6 +169,15 @@ static void source_read(const struct own *own, void *buf)
         break;
     case SOURCE_UMQ_PEERS:
         values[0] = umq_peers(own->unexpected->umq);
+        break;
+    case SOURCE_UMQ_TOTAL:
+        values[0] = umq_length_of_every();
+        break;
+    case SOURCE_RECVQ_UNEXPECTED:
+        *(unsigned *)buf = unsigned_of(umq_length_of_every());
+        break;
+    case SOURCE_RECVQ_POSTED:
+        *(unsigned *)buf = unsigned_of(live_receives_pending());
         break;
     case SOURCE_BUFFER_FILL:
         *(double *)buf = moment_buffer_fill();

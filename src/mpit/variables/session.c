@@ -162,8 +162,10 @@ static int own_bind(struct own *own)
     owner_last = (owner_last + 1) & ((1u << METER_OWNER_BITS) - 1);
     own->meter.owner = owner_last = owner_last ? owner_last : 1;
     own->meter.count = (uint32_t)book_value_count(variable, own->meter.comm);
-    if (variable->total)
+    if (variable->total || variable->source == SOURCE_RECVQ_POSTED)
         book_totals_want();
+    if ((variable->source == SOURCE_UMQ_TOTAL || variable->source == SOURCE_RECVQ_UNEXPECTED) && !umq_bind_every())
+        return MPI_T_ERR_MEMORY;
     if (variable->source == SOURCE_MPI_FRACTION || variable->source == SOURCE_STALL_FRACTION)
         own->begun = moment_presence();
     if (variable->extreme != EXTREME_NONE)

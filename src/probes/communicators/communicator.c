@@ -2,6 +2,7 @@
 
 #include "fabric/fabric_keys.h"
 #include "thread/raising.h"
+#include "umq/umq.h"
 
 /* The communicator of this call, where the next one looks first. */
 static void last_set(struct log *log, uint64_t handle, struct view *view)
@@ -55,11 +56,19 @@ static bool facts_learn(MPI_Comm comm, struct comm_facts *facts)
     return false;
 }
 
+static struct comm *comm_enter(const struct comm_facts *facts)
+{
+    struct comm *comm = book_comm_add(facts);
+    if (comm)
+        umq_comm_made(comm);
+    return comm;
+}
+
 static void predefined_add(MPI_Comm comm, const char *name)
 {
     struct comm_facts facts = {.name = name};
     if (facts_learn(comm, &facts))
-        book_comm_add(&facts);
+        comm_enter(&facts);
 }
 
 /* `since`: when its first event began, or before. */
@@ -77,7 +86,7 @@ static struct comm *comm_add(MPI_Comm child, const struct comm *parent, const st
         return NULL;
     }
     comm_name_make(child, parent, origin, &facts, name);
-    return book_comm_add(&facts);
+    return comm_enter(&facts);
 }
 
 void comm_predefined_add(void)
@@ -107,7 +116,7 @@ struct view *comm_view_learn(struct log *log, MPI_Comm comm)
     if (!facts_learn(comm, &facts))
         return NULL;
     comm_name_unknown(comm, &facts, name);
-    struct comm *added = book_comm_add(&facts);
+    struct comm *added = comm_enter(&facts);
     return added ? cache_put(log, handle, added) : NULL;
 }
 

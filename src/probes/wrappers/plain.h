@@ -80,7 +80,7 @@ HOT uint64_t plain_begin(bool timed, struct log *log, enum call kind, uint32_t c
 /* A fold with a tally on the stack, of which nothing is stored but what others look at: when the call ended. */
 HOT struct tally plain_tally(const struct log *log)
 {
-    return (struct tally){.cells = log->own.tally.cells, .message_weight = 1};
+    return (struct tally){.cells = log->own.tally.cells, .message_weight = 1, .unseen = true};
 }
 
 HOT void plain_folded(struct log *log, const struct tally *tally)
@@ -560,7 +560,7 @@ HOT bool plain_collected(bool timed, struct log *log, uint64_t begin, enum call 
         if (__builtin_expect(result == MPI_SUCCESS, 1))                                                                \
             bytes = coll_##detail(where(view, comm), large __VA_OPT__(, ) __VA_ARGS__);                                \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
-            !plain_collected(timed, log, begin, kind, call_table[kind].op, view, COLL_ROOT_##detail(__VA_ARGS__),      \
+            !plain_collected(timed, log, begin, kind, COLLECTIVE_OF(kind), view, COLL_ROOT_##detail(__VA_ARGS__),      \
                              bytes))                                                                                   \
             plain_collected_rare(log, begin, kind, comm, view, result, COLL_ROOT_##detail(__VA_ARGS__), bytes);        \
         log_out(log, 0);                                                                                               \

@@ -207,7 +207,7 @@ HOT bool plain_icollected(struct log *log, uint64_t begin, enum call kind, unsig
         if (__builtin_expect(result == MPI_SUCCESS, 1))                                                                \
             bytes = coll_##op_(where(view, comm), large __VA_OPT__(, ) __VA_ARGS__);                                   \
         if (__builtin_expect(result != MPI_SUCCESS, 0) ||                                                              \
-            !plain_icollected(log, begin, kind, call_table[kind].op, view, COLL_ROOT_##op_(__VA_ARGS__), bytes,        \
+            !plain_icollected(log, begin, kind, COLLECTIVE_OF(kind), view, COLL_ROOT_##op_(__VA_ARGS__), bytes,        \
                               request))                                                                                \
             plain_icollected_rare(log, begin, kind, comm, view, result, COLL_ROOT_##op_(__VA_ARGS__), bytes, request); \
         log_out(log, 0);                                                                                               \

@@ -134,6 +134,49 @@ static void late_handle(MPI_Comm comm)
     close_figure(&length, comm);
 }
 
+/* Messages wait in two communicators, and the second was made when the handles were there already. What waits in
+ * neither communicator of this test counts as well, so all is a difference. */
+static void every_communicator(MPI_Comm comm)
+{
+    int me, n, got, value_of_all = 5;
+    MPI_Comm second;
+    MPI_Request pending[2];
+    struct figure all = open_figure("mpit_umq_length_total", MPI_T_PVAR_CLASS_LEVEL, comm);
+    struct figure unexpected = open_figure("unexpected_recvq_length", MPI_T_PVAR_CLASS_LEVEL, comm);
+    struct figure posted = open_figure("posted_recvq_length", MPI_T_PVAR_CLASS_LEVEL, comm);
+    CHECK(MPI_Comm_rank(comm, &me));
+    CHECK(MPI_Comm_size(comm, &n));
+    CHECK(MPI_Comm_dup(comm, &second));
+    CHECK(MPI_Barrier(second));
+    unsigned long long before = value(&all);
+    int posted_before = int_value(&posted);
+    CHECK(MPI_Barrier(second));
+    int to = (me + 1) % n, from = (me + n - 1) % n;
+    CHECK(MPI_Send(&value_of_all, 1, MPI_INT, to, 7, comm));
+    CHECK(MPI_Send(&value_of_all, 1, MPI_INT, to, 8, second));
+    CHECK(MPI_Send(&value_of_all, 1, MPI_INT, to, 9, second));
+    CHECK(MPI_Barrier(comm));
+    same("in all communicators", value(&all), before + 3);
+    same("the same, as MPICH calls it", (unsigned)int_value(&unexpected), before + 3);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, from, 9, second, MPI_STATUS_IGNORE));
+    same("in all communicators, one received", value(&all), before + 2);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, from, 7, comm, MPI_STATUS_IGNORE));
+    CHECK(MPI_Recv(&got, 1, MPI_INT, from, 8, second, MPI_STATUS_IGNORE));
+    same("in all communicators, all received", value(&all), before);
+    CHECK(MPI_Irecv(&got, 1, MPI_INT, from, 10, comm, &pending[0]));
+    CHECK(MPI_Irecv(&got, 1, MPI_INT, from, 11, second, &pending[1]));
+    same("posted, as MPICH calls it", (unsigned)int_value(&posted), (unsigned)posted_before + 2);
+    CHECK(MPI_Barrier(comm));
+    CHECK(MPI_Send(&value_of_all, 1, MPI_INT, to, 10, comm));
+    CHECK(MPI_Send(&value_of_all, 1, MPI_INT, to, 11, second));
+    CHECK(MPI_Waitall(2, pending, MPI_STATUSES_IGNORE));
+    same("none posted any more", (unsigned)int_value(&posted), (unsigned)posted_before);
+    CHECK(MPI_Comm_free(&second));
+    close_figure(&all, comm);
+    close_figure(&unexpected, comm);
+    close_figure(&posted, comm);
+}
+
 /* The last rank waits in a send that is too large to leave before it is received. */
 static void blocked_sender(MPI_Comm comm, int sendrecv)
 {
@@ -453,6 +496,7 @@ static void all_on(MPI_Comm comm)
 {
     small_ones(comm, 3);
     late_handle(comm);
+    every_communicator(comm);
     blocked_sender(comm, 0);
     blocked_sender(comm, 1);
     posted_receives(comm);

@@ -49,10 +49,6 @@ struct gate {
 /* Stands behind the definition of MPI_name: PMPI_name comes to it, too, until its gate is let pass (profiled.h). */
 #define GATE_PROFILED(name) GATE_BODY(P##name, name)
 
-/* Stands behind that: the way to the wrapper for the library's Fortran layer alone (fortran.c). */
-#define ROUTE(name, parameters, arguments) _Static_assert(1, "")
-#define ROUTE_LOCAL ROUTE
-
 /* Lets the gate pass: its calls go to the next definition. */
 #define GATE_PASS(name)                                                                                                \
     do {                                                                                                               \

@@ -32,11 +32,6 @@ void objects_set(struct objects *objects, uint64_t handle, struct object object)
     pthread_mutex_unlock(&book.lock);
 }
 
-void accessed_open(struct accessed_last *last)
-{
-    last->plain_handle = PLAIN_NEVER;
-}
-
 void objects_access(struct ledger *ledger, const struct objects *objects, uint64_t handle, struct accessed_last *last,
                     struct accessed *on)
 {
@@ -52,7 +47,6 @@ void objects_access(struct ledger *ledger, const struct objects *objects, uint64
     }
     *on = entry->on;
     last->last = *entry;
-    last->plain_handle = clock_is_counter ? handle : PLAIN_NEVER;
 }
 
 uint32_t objects_count(struct comm *comm, enum object_kind kind)

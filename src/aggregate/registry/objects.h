@@ -13,7 +13,7 @@
 struct object {
     struct comm *comm;
     uint32_t number; /* 1, 2, ...; 0: not known */
-    uint32_t unit; /* of a file: in how many bytes its view counts; 0: not known. Not in what is left of a plain call */
+    uint32_t unit;   /* of a file: in how many bytes its view counts; 0: not known */
 };
 
 struct object objects_find(const struct objects *objects, uint64_t handle);
@@ -32,12 +32,9 @@ struct accessed_entry {
     struct accessed on;
 };
 struct accessed_last {
-    uint64_t plain_handle;      /* last.handle, where the plain path may be used (probes/wrappers/plain_object.h) */
-    struct accessed_entry last; /* the last call */
+    struct accessed_entry last;                    /* the last call */
     struct accessed_entry before[ACCESSED_PLACES]; /* and some before, by their handles */
 };
-
-void accessed_open(struct accessed_last *last);
 
 /* Looks it up, and remembers it as the thread's last. */
 void objects_access(struct ledger *ledger, const struct objects *objects, uint64_t handle, struct accessed_last *last,

@@ -46,14 +46,12 @@ PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "prob
                   "neighbor", "comm_call", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek",
                   "file_transfer", "file_delete"]
 
-# Shapes whose wrappers have a plain body in front of the general one (src/probes/wrappers/plain.h).
-PLAIN_SHAPES = ["send", "recv", "sendrecv", "sendrecv_replace", "isend", "irecv", "wait", "test", "coll"]
+# The functions that have a case of their own for what nearly every call of theirs is (src/probes/wrappers/hot.h).
+HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait"]
 
-# The same, but that the plain body is for calls that are timed: one that is only counted takes the general one.
-TIMED_SHAPES = ["win_call", "win_lock", "win_group", "win_post", "file_call", "file_seek", "file_transfer", "file_post",
-                "probe",
-                "iprobe", "mprobe", "improbe", "mrecv", "neighbor", "icoll", "ineighbor", "start", "isendrecv",
-                "isendrecv_replace", "partition", "waitall", "testall", "waitany", "testany", "startall"]
+# Shapes whose body is compiled into both ways to it, for it leaves the recorder in few instructions.
+INLINE_SHAPES = ["coll", "neighbor", "icoll", "ineighbor", "probe", "iprobe", "win_call", "win_post", "win_lock",
+                 "file_call", "file_seek", "file_transfer", "file_post"]
 
 # Shapes of what MPI-4.0 brought, and Open MPI 4 has as an extension under the names MPIX_*.
 EXTENSION_SHAPES = ["coll_init", "neighbor_init"]
@@ -182,116 +180,327 @@ def generate_next(calls, prototypes):
     print(" \\\n".join(f"    X({name})" for _, name, _, _ in declared(calls, prototypes)))
 
 
-def op_flags(call):
-    """How an access to a window combines, as flags of its event."""
-    return "op_flags(op)" if "op" in call.arguments else "0"
+# ---- wrappers --------------------------------------------------------------------------------------------------------
+
+class Shape:
+    """What a wrapper does around the call. Words in braces are filled in for each function (words_of).
+
+    declare  what it needs, beside its arguments
+    first    in front of everything
+    enter    false: the call is not recorded
+    before   behind that, in front of the call
+    leave    behind the call
+    probe    the struct probe of the call
+    after    behind the call, recorded or not
+    """
+
+    def __init__(self, enter, leave, declare="struct probe probe;", first="", before="", probe="probe", after=""):
+        self.enter, self.leave, self.declare, self.first = enter, leave, declare, first
+        self.before, self.probe, self.after = before, probe, after
 
 
-def object_arguments(call):
-    """What the shapes of windows and files need: the object, whom it goes to, the bytes that are accessed there."""
+OWN_STATUS = "if (status == MPI_STATUS_IGNORE)\n        status = &own;"
+
+
+def on_comm(leave, peer="PEER_NONE", **more):
+    return Shape(f"enter_comm(&probe, {{kind}}, comm, {peer})", leave, **more)
+
+
+def alone(leave, **more):
+    return Shape("enter_call(&probe, {kind})", leave, **more)
+
+
+def single(leave, **more):
+    return Shape("enter_single(&probe, &single, {kind}, request)", leave,
+                 declare=more.pop("declare", "struct probe probe;\n    struct single single;"), **more)
+
+
+def several(leave, wanted, count="count", declare="", **more):
+    own = "statuses == MPI_STATUSES_IGNORE" if wanted else "false"
+    before = "statuses = statuses_wanted(&c, statuses);" if wanted else more.pop("before", "")
+    return Shape(f"enter_many(&c, {{kind}}, {count}, requests, {own})", leave,
+                 declare="struct completion c;" + declare, before=before, probe="c.probe", **more)
+
+
+def window(leave, peer="PEER_NONE"):
+    return Shape(f"enter_window(&access, {{kind}}, OBJECT_HANDLE(win), {peer})", leave,
+                 declare="struct access access;", probe="access.probe")
+
+
+def file(leave, **more):
+    return Shape("enter_file(&access, {kind}, OBJECT_HANDLE(fh))", leave,
+                 declare=more.pop("declare", "struct access access;"), probe="access.probe", **more)
+
+
+def freed(enter, objects, handle, leave):
+    return Shape(enter, leave, probe="access.probe",
+                 declare=f"struct access access;\n    struct freeing freeing;\n"
+                         f"    uint64_t handle = {handle} ? OBJECT_HANDLE(*{handle}) : 0;",
+                 before=f"object_free_begin(&access, &freeing, {objects}, handle);")
+
+
+def collective(leave, place, begins=True):
+    return on_comm("""struct coll_bytes bytes = {{0, 0}};
+    if (view_settle(&probe, result, comm))
+        bytes = coll_{detail}(""" + place + """, {large}{operation});
+    """ + leave, first="collective_begins({kind}, comm);" if begins else "", after="{after}")
+
+
+ALL, NEIGHBORS = "coll_place(probe.view->comm)", "topology_of(probe.view->comm, comm)"
+STATUS = "struct probe probe;\n    MPI_Status own;"
+SINGLE_STATUS = "struct probe probe;\n    struct single single;\n    MPI_Status own;"
+MATCHED = "struct probe probe;\n    struct matched matched;"
+SENDRECV = ("leave_sendrecv(&probe, {kind}, comm, result, dest, sendtag, {sends}, source, {receives}, status);")
+ISENDRECV = ("struct halves halves =\n        halves_of(probe.log, result, dest, sendtag, {sends}, source, recvtag,"
+             " {receives});\n    leave_isendrecv(&probe, {kind}, comm, result, halves, request);")
+INIT = "(&probe, {kind}, {type}, comm, result, {peer}, tag, {bytes}, request);"
+
+SHAPES = {
+    "call": alone("leave_call(&probe, {kind}, result);"),
+    "local": Shape('enter_local(&probe, {kind}, "{name}", caller)', "leave_call(&probe, {kind}, result);"),
+    "send": on_comm("leave_send(&probe, {kind}, comm, result, dest, tag, count, type);", "peer_rank(dest)"),
+    "recv": on_comm("leave_recv(&probe, {kind}, comm, result, source, count, type, status);", "peer_rank(source)",
+                    declare=STATUS, before=OWN_STATUS),
+    "sendrecv": on_comm(SENDRECV, "peer_rank(source)", declare=STATUS,
+                        before="partner_set(&probe, dest);\n    " + OWN_STATUS),
+    "probe": on_comm("leave_probe(&probe, {kind}, comm, result, source, tag);", "peer_rank(source)"),
+    "mprobe": on_comm("leave_mprobe(&probe, {kind}, comm, result, source, tag, true, message, status);",
+                      "peer_rank(source)", declare=STATUS, before=OWN_STATUS),
+    "improbe": on_comm("bool found = result == MPI_SUCCESS && *flag;\n"
+                       "    leave_mprobe(&probe, {kind}, comm, result, source, tag, found, message, status);",
+                       "peer_rank(source)", declare=STATUS, before=OWN_STATUS),
+    "mrecv": Shape("enter_matched(&probe, &matched, {kind}, message)",
+                   "leave_mrecv(&probe, &matched, {kind}, result, count, type, message, status);",
+                   declare=MATCHED + "\n    MPI_Status own;", before=OWN_STATUS),
+    "imrecv": Shape("enter_matched(&probe, &matched, {kind}, message)",
+                    "leave_imrecv(&probe, &matched, {kind}, result, count, type, message, request);", declare=MATCHED),
+    "isend": on_comm("leave_isend(&probe, {kind}, comm, result, dest, tag, count, type, request);", "peer_rank(dest)"),
+    "irecv": on_comm("leave_irecv(&probe, {kind}, comm, result, source, tag, count, type, request);",
+                     "peer_rank(source)"),
+    "send_init": on_comm("leave_init" + INIT, "peer_rank({peer})"),
+    "psend_init": on_comm("leave_partitioned_init" + INIT, "peer_rank({peer})"),
+    "partition": Shape("enter_partition(&probe, {kind}, request)", "leave_partition(&probe, {kind}, result);"),
+    "isendrecv": on_comm(ISENDRECV, "peer_rank(source)"),
+    "start": single("leave_start(&probe, &single, {kind}, request, result);",
+                    first="starting_begins({kind}, 1, request);"),
+    "startall": several("completion_started(&c, result);", False, first="starting_begins({kind}, count, requests);"),
+    "wait": single("leave_single(&probe, &single, {kind}, request, result, true, status);",
+                   declare=SINGLE_STATUS, before=OWN_STATUS),
+    "test": single("bool ended = result != MPI_SUCCESS || *flag;\n"
+                   "    leave_single(&probe, &single, {kind}, request, result, ended, status);",
+                   declare=SINGLE_STATUS, before=OWN_STATUS),
+    "waitall": several("leave_all(&c, result, true, statuses);", True),
+    "testall": several("leave_all(&c, result, result != MPI_SUCCESS || *flag, statuses);", True),
+    "waitany": several("leave_any(&c, result, true, index, status);", False, declare="\n    MPI_Status own;",
+                       before=OWN_STATUS),
+    "testany": several("leave_any(&c, result, result != MPI_SUCCESS || *flag, index, status);", False,
+                       declare="\n    MPI_Status own;", before=OWN_STATUS),
+    "waitsome": several("leave_some(&c, result, outcount, indices, statuses);", True, count="incount"),
+    "request_free": Shape("enter_free(&c, {kind}, request)", "completion_freed(&c, result, ended ? &end : NULL);",
+                          declare="struct completion c;", probe="c.probe",
+                          before="MPI_Status end;\n    bool ended = completion_ended_unseen(&c, &end);"),
+    "cancel": alone("leave_cancel(&probe, {kind}, result, request);"),
+    "grequest_start": alone("leave_grequest(&probe, {kind}, result, request);"),
+    "grequest_complete": alone("leave_named(&probe, {kind}, result, 0);"),
+    "request_get_status": alone("leave_get_status(&probe, {kind}, result, request, flag);"),
+    "coll": collective("leave_coll(&probe, {kind}, {op}, result, {root}, bytes);", ALL),
+    "neighbor": collective("leave_coll(&probe, {kind}, {op}, result, {root}, bytes);", NEIGHBORS),
+    "icoll": collective("leave_icoll(&probe, {kind}, {op}, result, {root}, bytes, request);", ALL),
+    "ineighbor": collective("leave_icoll(&probe, {kind}, {op}, result, {root}, bytes, request);", NEIGHBORS),
+    "coll_init": collective("leave_coll_init(&probe, {kind}, {op}, result, {root}, bytes, request);", ALL, False),
+    "neighbor_init": collective("leave_coll_init(&probe, {kind}, {op}, result, {root}, bytes, request);", NEIGHBORS,
+                                False),
+    "comm_create": on_comm("view_settle(&probe, result, comm);\n"
+                           "    leave_comm_create(&probe, {kind}, result, ORIGIN({detail}, comm), newcomm);"),
+    "comm_found": alone("leave_comm_create(&probe, {kind}, result, ORIGIN({detail}, native.comm_null), newcomm);"),
+    "comm_parent": alone("leave_comm_parent(&probe, {kind}, result);"),
+    "comm_idup": on_comm("leave_comm_idup(&probe, {kind}, comm, result, newcomm, request);"),
+    "comm_call": on_comm("leave_comm_call(&probe, {kind}, comm, result);"),
+    "comm_free": alone("leave_comm_free(&probe, {kind}, result, outer);",
+                       before="struct view *outer = comm_free_begin(&probe, comm_pointer);"),
+    "comm_name": alone("leave_comm_name(&probe, {kind}, comm, text, result);"),
+    "win_create": Shape("enter_comm(&access.probe, {kind}, comm, PEER_NONE)",
+                        "leave_win_create(&access, {kind}, comm, result, win);", declare="struct access access;",
+                        probe="access.probe"),
+    "win_free": freed("enter_window(&access, {kind}, handle, PEER_NONE)", "&book.windows", "win_pointer",
+                      "leave_win_free(&access, &freeing, {kind}, result);"),
+    "win_call": window("leave_win_call(&access, {kind}{flags}, result, {target}, {bytes});", "{target}"),
+    "win_post": window("leave_win_post(&access, {kind}{flags}, result, {target}, {bytes}, request);", "{target}"),
+    "win_lock": window("leave_win_lock(&access, {kind}, result, {target}, lock_type);", "{target}"),
+    "win_test": window("leave_win_test(&access, {kind}, result, flag);"),
+    "win_group": window("leave_win_group(&access, {kind}, result, win, group);"),
+    "win_name": alone("leave_win_name(&probe, {kind}, win, text, result);"),
+    "file_open": Shape("enter_comm(&access.probe, {kind}, comm, PEER_NONE)",
+                       "leave_file_open(&access, {kind}, comm, result, filename, amode, fh);",
+                       declare="struct access access;", probe="access.probe"),
+    "file_close": freed("enter_file(&access, {kind}, handle)", "&book.files", "fh_pointer",
+                        "leave_file_close(&access, &freeing, {kind}, result);"),
+    "file_call": file("leave_file_call(&access, {kind}, fh, result, {asked});"),
+    "file_view": file("leave_file_view(&access, {kind}, result, fh, etype);"),
+    "file_seek": file("leave_file_seek(&access, {kind}, result, fh, offset, whence);"),
+    "file_post": file("leave_file_post(&access, {kind}, result, {asked}, request);"),
+    "file_transfer": file("leave_file_transfer(&access, {kind}, fh, result, {asked}, {at}, status);",
+                          declare="struct access access;\n    MPI_Status own = {{0}};", before=OWN_STATUS),
+    "file_delete": alone("leave_file_delete(&probe, {kind}, result, filename);"),
+}
+for alias, shape in (("sendrecv_replace", "sendrecv"), ("isendrecv_replace", "isendrecv"), ("iprobe", "probe"),
+                     ("recv_init", "send_init"), ("precv_init", "psend_init"), ("testsome", "waitsome")):
+    SHAPES[alias] = SHAPES[shape]
+
+HOT_SHAPES = {
+    "send": Shape("hot_enter_to(&hot, {kind}, comm, dest)",
+                  "hot_leave_send(&hot, {kind}, comm, result, dest, tag, count, type);"),
+    "recv": Shape("hot_enter_from(&hot, {kind}, comm, source)",
+                  "hot_leave_recv(&hot, {kind}, comm, result, source, count, type, status);",
+                  declare="MPI_Status own;", before=OWN_STATUS),
+    "isend": Shape("hot_enter_to(&hot, {kind}, comm, dest)",
+                   "hot_leave_isend(&hot, {kind}, comm, result, dest, tag, count, type, request);"),
+    "irecv": Shape("hot_enter_from(&hot, {kind}, comm, source)",
+                   "hot_leave_irecv(&hot, {kind}, comm, result, source, tag, count, type, request);"),
+    "wait": Shape("hot_enter_wait(&hot, {kind}, request)", "hot_leave_wait(&hot, {kind}, request, result, status);",
+                  declare="MPI_Status own;", before=OWN_STATUS),
+}
+
+# What begins and ends a run: the recorder decides.
+EDGES = {
+    "init": """    struct probe probe;
+    bool on = recorder_start(&probe, {kind});
+    int result = NEXT(next, {name})({arguments});
+    if (on)
+        recorder_started(&probe, {kind}, result);
+    return result;""",
+    "finalize": """    struct probe probe;
+    bool on = recorder_finish(&probe);
+    int result = NEXT(next, {name})({arguments});
+    if (on)
+        recorder_finished(&probe, result);
+    return result;""",
+    "session_init": """    struct session_probe probe;
+    bool on = recorder_session_start(&probe, {kind});
+    int result = NEXT(next, {name})({arguments});
+    if (on)
+        recorder_session_started(&probe, {kind}, result, SESSION_HANDLE(session));
+    return result;""",
+    "session_finalize": """    struct session_probe probe;
+    uint64_t handle = SESSION_HANDLE(session);
+    bool on = recorder_session_finish(&probe, handle);
+    int result = NEXT(next, {name})({arguments});
+    if (on)
+        recorder_session_finished(&probe, result, handle);
+    return result;""",
+    "abort": """    struct probe probe;
+    enter_call(&probe, {kind});
+    recorder_aborting(&probe);
+    return NEXT(next, {name})({arguments});""",
+}
+EDGES["init_thread"] = EDGES["init"]
+
+
+def words_of(call, name, large):
+    """What fills the words in braces of a shape."""
     names = call.arguments
-    words = [n for n in ("comm", "win", "fh", "win_pointer", "fh_pointer") if n in names]
-    if call.klass == "other":
-        return names
-    if call.shape == "win_lock":
-        return ["win", "peer_rank(target)", "lock_type"]
-    if call.shape == "win_test":
-        return ["win", "flag"]
-    if call.shape == "win_group":
-        return ["win", "group"]
-    if call.shape == "file_open":
-        return ["comm", "filename", "amode", "fh"]
-    if call.shape == "file_delete":
-        return ["filename"]
-    if call.shape == "file_view":
-        return ["fh", "etype"]
-    if call.shape == "file_seek":
-        return ["fh", "offset", "whence"]
-    if call.shape in ("file_call", "file_post", "file_transfer"):
-        words.append("native_bytes(count, type)" if "count" in names else "UINT64_MAX")
-    if call.shape == "file_transfer":
-        words.append("offset" if "offset" in names else "FILE_AT_POINTER")
-    if call.shape in ("win_call", "win_post"):
-        peer = "peer_rank(target)" if "target" in names else "PEER_NONE"
-        bytes_ = ("native_bytes(target_count, target_type)" if "target_count" in names
-                  else "native_bytes(1, type)" if call.detail == "element" else "0")
-        words += [peer, f"target == MPI_PROC_NULL ? 0 : {bytes_}" if bytes_ != "0" else "0", op_flags(call)]
-    return words + [n for n in ("request", "status") if n in names]
-
-
-def plain_arguments(call):
-    """The same for their plain bodies: the object, whom it goes to, and what makes the call a plain one, with its bytes."""
-    names = call.arguments
-    if call.shape not in TIMED_SHAPES or call.klass not in ("rma", "io"):
-        return []
-    ready = ["target >= 0"] if "target" in names else []
+    arguments = ", ".join(names)
+    words = {"kind": f"CALL_{call.name}", "name": name, "large": int(large), "detail": call.detail,
+             "arguments": arguments}
+    if call.klass == "collective":
+        own = [n for n in names if n not in ("comm", "request", "info")]
+        words["op"] = f"COLLECTIVE_{call.detail.upper()}"
+        words["operation"] = "".join(f", {n}" for n in own)
+        words["root"] = "peer_rank(root)" if "root" in names else "PEER_NONE"
+        words["after"] = "clocks_passed(comm);" if call.name == "MPI_Barrier" else ""
+    replaces = call.shape.endswith("sendrecv_replace")
+    words["sends"] = "count, type" if replaces else "sendcount, sendtype"
+    words["receives"] = "count, type" if replaces else "recvcount, recvtype"
+    words["peer"] = "dest" if "dest" in names else "source"
+    words["type"] = "REQUEST_SEND" if "dest" in names else "REQUEST_RECV"
+    words["target"] = "peer_rank(target)" if "target" in names else "PEER_NONE"
+    words["flags"] = " | op_flags(op)" if "op" in names else ""
+    words["asked"] = ("accepted_bytes(result, count, type)" if "count" in names
+                      else "UINT64_MAX" if call.shape == "file_call" else "result == MPI_SUCCESS ? UINT64_MAX : 0")
+    words["at"] = "offset" if "offset" in names else "FILE_AT_POINTER"
     if "target_count" in names:
-        ready.append("plain_bytes(log, target_count, target_type, &bytes)")
+        bytes_ = "accepted_bytes(result, target_count, target_type)"
     elif call.detail == "element":
-        ready.append("plain_bytes(log, 1, type, &bytes)")
-    elif call.shape == "file_call" and "count" in names:
-        ready.append("false")  # a split operation begins: more is recorded than the call
+        bytes_ = "accepted_bytes(result, 1, type)"
     elif "count" in names:
-        collective = call.name in ("MPI_File_read_all", "MPI_File_read_at_all")  # the status may say too much
-        ready.append("false" if collective else "plain_bytes(log, count, type, &bytes)")
-    elif call.shape == "file_transfer":
-        ready.append("false")  # a split operation ends: what was asked for stands behind its begin
-    words = ["win" if call.klass == "rma" else "fh"]
-    if call.klass == "rma":
-        words.append("target" if "target" in names else "PEER_NONE")
-    words.append(" && ".join(ready) or "true")
-    if call.shape in ("win_call", "win_post"):
-        words.append(op_flags(call))
-    if call.shape == "file_seek":
-        words += ["offset", "whence"]
-    if call.shape == "file_transfer":
-        words.append("offset" if "offset" in names else "FILE_AT_POINTER")
-    return words + [n for n in ("lock_type", "group", "request", "status") if n in names]
+        bytes_ = "accepted_bytes(result, count, type)"
+        bytes_ = f"(uint64_t)partitions * {bytes_}" if "partitions" in names else bytes_
+    else:
+        bytes_ = "0"
+    if call.klass == "rma" and bytes_ != "0":
+        bytes_ = f"target == MPI_PROC_NULL ? 0 : {bytes_}"
+    words["bytes"] = bytes_
+    return words
+
+
+def body_print(head, shape, words, fallback, hot=False):
+    """The function `head`: the shape around the call. `fallback`: what it returns where the shape is not entered."""
+    probe = "hot" if hot else shape.probe
+    declare = shape.declare.format(**words)
+    if hot:
+        declare = "struct hot hot = {.timed = timed};" + ("\n    MPI_Status own;" if "own" in shape.declare else "")
+    print(f"{head}\n{{")
+    lines = [declare, shape.first.format(**words)]
+    after = shape.after.format(**words)
+    if after:
+        lines.append(f"if (!{shape.enter.format(**words)}) {{\n        int unseen = {fallback};\n        {after}\n"
+                     f"        return unseen;\n    }}")
+    else:
+        lines.append(f"if (!{shape.enter.format(**words)})\n        return {fallback};")
+    lines += [shape.before.format(**words), f"log_below({probe}.log);",
+              f"int result = next->{words['name']}({words['arguments']});", f"log_back({probe}.log);",
+              shape.leave.format(**words), after,
+              "log_out(hot.log, 0);" if hot else f"probe_close(&{probe});", "return result;"]
+    for line in lines:
+        if line:
+            print(f"    {line}")
+    print("}\n")
+
+
+def wrapper_print(call, name, types, large):
+    """The wrapper of a function, and the way to it from Fortran. Returns its line in the list."""
+    names, words = call.arguments, words_of(call, name, large)
+    arguments = words["arguments"]
+    given = arguments + ", " if arguments else ""
+    parameters = declaration(types, names)
+    more = "" if parameters == "void" else parameters + ", "
+    edge, local, hot = call.shape in EDGES, call.shape == "local", call.name in HOT_CALLS
+    caller = "const void *caller, " if local else ""
+    by_c = "__builtin_return_address(0), " if local else ""
+    by_fortran = "NULL, " if local else ""
+    body = "HOT" if call.shape in INLINE_SHAPES else "BODY"
+    head = f"{body} int body_{name}({more}{caller}const struct next *next)"
+    if edge:
+        print(f"{head}\n{{\n{EDGES[call.shape].format(**words)}\n}}\n")
+    else:
+        body_print(head, SHAPES[call.shape], words, f"NEXT(next, {name})({arguments})")
+    usual = f"body_{name}({given}{by_c}&next_of_c)"
+    fortran = f"body_{name}({given}{by_fortran}&next_of_fortran)"
+    if hot:
+        body_print(f"HOT int hot_{name}({more}const struct next *next, bool timed)", HOT_SHAPES[call.shape], words,
+                   f"body_{name}({given}next)", hot=True)
+        print(f"static int general_{name}({parameters})\n{{\n    if (call_modes[{words['kind']}] == MODE_UNTIMED)\n"
+              f"        return hot_{name}({given}&next_of_c, false);\n    return {usual};\n}}\n")
+        usual = f"hot_{name}({given}&next_of_c, true)"
+        fortran = f"call_modes[{words['kind']}] ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
+    print(f"GATE({name});\nint {name}({parameters})\n{{\n    return {usual};\n}}\n")
+    if call.shape in ("init", "init_thread", "finalize"):
+        return None
+    asks = f' && caller_asks_for(caller, "{name}")' if local else ""
+    print(f"GATE_PROFILED({name});\nROUTE int route_{name}({parameters})\n{{\n"
+          f"    const void *caller = __builtin_return_address(0);\n"
+          f"    if (caller_is_fortran(caller){asks})\n        return {fortran};\n"
+          f"    return next_of_fortran.{name}({arguments});\n}}\n")
+    keeps = int(call.shape not in PASSING_SHAPES)
+    general = f"general_{name}" if hot else name
+    return f"    WRAPPED({words['kind']}, {name}, {general}, {keeps}, {int(local)}),"
 
 
 def generate_wrappers(calls, prototypes):
-    print("/* Generated from calls.table and mpi.h. */\n#include \"wrappers/shapes.h\"\n#include \"wrappers/switchboard.h\"\n")
-    listed = []
-    for call, name, types, large in declared(calls, prototypes):
-        names = call.arguments
-        arguments = ", ".join(names)
-        # collectives: the communicator and the request first, the operation's own arguments behind them
-        first = [n for n in ("comm", "request") if n in names] if call.klass == "collective" else []
-        if call.klass == "communicator":
-            first = [n for n in names if n == "comm"]
-        left_out = first + ["info"] if call.klass == "collective" else first
-        shaped = ", ".join(first + [n for n in names if n not in left_out])
-        if call.shape == "local":
-            shaped = ""
-        if call.klass in ("rma", "io") or call.shape == "win_name":
-            shaped = ", ".join(object_arguments(call))
-        body = (f"(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
-                f" {int(large)}, ({arguments}){', ' + shaped if shaped else ''});\n}}\n")
-        shape = f"    SHAPE_{call.shape.upper()}{body}"
-        if call.shape in PLAIN_SHAPES:
-            print(f"RARE int GENERAL({name})({declaration(types, names)})\n{{\n{shape}")
-            plain = f"    PLAIN_{call.shape.upper()}(%s, {body[1:]}"
-            print(f"RARE int COUNTED({name})({declaration(types, names)})\n{{\n{plain % 'false'}")
-            shape = plain % "true"
-        if call.shape in TIMED_SHAPES:
-            print(f"RARE int GENERAL({name})({declaration(types, names)})\n{{\n{shape}")
-            words = plain_arguments(call) or [shaped]
-            shape = (f"    PLAIN_{call.shape.upper()}(CALL_{call.name}, {name}, {call.detail if call.detail != '-' else 'none'},"
-                     f" {int(large)}, ({arguments}), {', '.join(words)});\n}}\n")
-        print(f"GATE({name});\nint {name}({declaration(types, names)})\n{{\n{shape}")
-        if call.shape not in ("init", "init_thread", "finalize"):
-            route = "ROUTE_LOCAL" if call.shape == "local" else "ROUTE"
-            print(f"GATE_PROFILED({name});\n{route}({name}, ({declaration(types, names)}), ({arguments}));")
-            print(f"WRAPPED_DECLARE({name});")
-            bodies = (f"{name}, COUNTED({name}), GENERAL({name})" if call.shape in PLAIN_SHAPES
-                      else f"{name}, GENERAL({name}), GENERAL({name})" if call.shape in TIMED_SHAPES
-                      else f"{name}, {name}, {name}")
-            listed.append(f"    WRAPPED(CALL_{call.name}, {name}, {bodies}, {int(call.shape not in PASSING_SHAPES)},"
-                          f" {int(call.shape == 'local')}),")
-        print()
-    print("WRAPPED_LIST = {")
-    print("\n".join(listed))
-    print("};\nWRAPPED_END;")
+    print("/* Generated from calls.table and mpi.h. */\n#include \"wrappers/bodies.h\"\n#include \"wrappers/switchboard.h\"\n")
+    listed = [wrapper_print(*one) for one in declared(calls, prototypes)]
+    print("struct wrapped wrapped[] = {\n" + "\n".join(filter(None, listed)) + "\n};")
+    print("const size_t wrapped_count = sizeof wrapped / sizeof wrapped[0];")
 
 
 def main():

@@ -3,7 +3,7 @@
 #include "requests/ending.h"
 #include "requests/persistence.h"
 #include "thread/raising.h"
-#include "wrappers/shapes.h"
+#include "wrappers/hot.h"
 
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static void *completion_memory(struct completion *c, size_t bytes)
 {
     struct log *log = c->probe.log;
     bool quiet = probe_is_quiet(&c->probe);
-    bool inside = log->scratch_lent || (quiet ? log->state->call : c->probe.outer.call) != CALL_NONE;
+    bool inside = log->scratch_lent || (quiet ? log->state->call != CALL_NONE : c->probe.nested);
     c->own = NULL;
     c->lent = quiet && !inside;
     log->scratch_lent += c->lent;
@@ -49,23 +49,11 @@ void completion_memory_release(struct completion *c)
 {
     if (c->saved == &c->one_saved || c->saved == c->few.saved)
         return;
-    bool outermost =
-        c->lent ? c->probe.log->scratch_lent == 1 : c->probe.outer.call == CALL_NONE && !c->probe.log->scratch_lent;
+    bool outermost = c->lent ? c->probe.log->scratch_lent == 1 : !c->probe.nested && !c->probe.log->scratch_lent;
     if (c->own)
         free(c->own);
     else if (outermost && (c->lent || !probe_is_quiet(&c->probe)))
         log_scratch_trim(c->probe.log);
-}
-
-static void few_lay(struct completion *c, bool own_statuses, bool takes)
-{
-    c->own = NULL;
-    c->lent = false;
-    c->saved = c->few.saved;
-    c->done = c->few.done;
-    c->status = c->few.status;
-    c->taken = takes ? c->few.taken : NULL;
-    c->statuses = own_statuses ? c->few.statuses : NULL;
 }
 
 static void many_lay(struct completion *c, bool own_statuses, bool takes)
@@ -79,10 +67,8 @@ static void many_lay(struct completion *c, bool own_statuses, bool takes)
         scratch_layout(c, memory, c->count, own_statuses, takes);
 }
 
-bool completion_enter(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
+void completion_take(struct completion *c, enum call kind, int count, MPI_Request *handles, bool own_statuses)
 {
-    if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
-        return false;
     c->kind = kind;
     c->handles = handles;
     c->count = count > 0 && handles ? count : 0;
@@ -96,21 +82,6 @@ bool completion_enter(struct completion *c, enum call kind, int count, MPI_Reque
         c->saved[i] = abi_handle_of_request(handles[i]);
     for (int i = 0; c->taken && i < c->count; i++)
         c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->probe.log, c->saved[i], &handles[i]);
-    return true;
-}
-
-void completion_resume(struct completion *c, enum call kind, int count, MPI_Request *handles, const uint64_t *saved)
-{
-    c->kind = kind;
-    c->handles = handles;
-    c->count = count;
-    c->done_count = c->quiet_count = 0;
-    if (count <= COMPLETION_FEW)
-        few_lay(c, false, false);
-    else
-        many_lay(c, false, false);
-    for (int i = 0; i < c->count; i++)
-        c->saved[i] = saved[i];
 }
 
 void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
@@ -146,16 +117,13 @@ static void partitioned_restore(const struct completion *c, int result)
         book_object_set(&book.partitioned, c->one_saved, book.comms[request->comm]);
 }
 
-bool completion_enter_free(struct completion *c, enum call kind, MPI_Request *handle)
+void completion_take_freed(struct completion *c, enum call kind, MPI_Request *handle)
 {
-    if (!probe_enter(&c->probe, kind, 0, PEER_NONE))
-        return false;
     uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
     bool some = handle && *handle != native.request_null;
     struct request *taken = some ? request_remove(c->probe.log, saved, handle) : NULL;
     partitioned_forget(saved);
     completion_set_one(c, kind, handle, saved, taken);
-    return true;
 }
 
 /* One that a call has left in the table. When another thread has opened a session meanwhile, a handle that MPI has
@@ -184,19 +152,102 @@ HOT bool single_ended(struct probe *probe, enum call kind, struct request *reque
     return true;
 }
 
-/* The same for one in front. Whoever looks at requests while a callback of MPI runs still finds it there. */
-HOT bool single_in_front(struct probe *probe, enum call kind, uint64_t handle, const MPI_Request *where,
-                         const MPI_Status *status)
+/* ---- one request in front ---------------------------------------------------------------------------------------- */
+
+/* From whom and how much, as the status has it. False: not as nearly all do. */
+HOT bool received_as_told(const struct posted *posted, const MPI_Status *status, struct event *done)
+{
+    if (!received_simply(posted, status))
+        return received_whole(posted, status);
+    done->peer = status->MPI_SOURCE;
+    done->tag = status->MPI_TAG;
+    if (abi_status_bytes(status) < done->bytes)
+        done->bytes = abi_status_bytes(status);
+    return true;
+}
+
+/* Fills in how it ended. False: not as nearly all do. */
+HOT bool front_end_fill(const struct posted *posted, const MPI_Status *status, struct event *done)
+{
+    switch (posted->type & POSTED_TYPE) {
+    case REQUEST_SEND:
+        done->kind = RECORD_SEND_DONE;
+        return hot_small(done->bytes);
+    case REQUEST_RECV:
+        done->kind = RECORD_RECV_DONE;
+        return received_as_told(posted, status, done) && hot_small(done->bytes);
+    case REQUEST_COLL:
+        done->kind = RECORD_COLL_DONE;
+        return true;
+    case REQUEST_RMA:
+        done->kind = RECORD_RMA_DONE;
+        return true;
+    case REQUEST_IO:
+        done->kind = RECORD_IO_DONE;
+        done->bytes = abi_status_bytes(status);
+        return !object_cells_wanted();
+    default:
+        return false;
+    }
+}
+
+HOT void front_end_fold(struct tally *tally, struct view *view, const struct event *done)
+{
+    switch (done->kind) {
+    case RECORD_SEND_DONE:
+        fold_send_done(tally, &view->tally, done);
+        break;
+    case RECORD_RECV_DONE:
+        view_page_select(view, done->peer);
+        fold_recv_done(tally, &view->tally, done);
+        break;
+    case RECORD_COLL_DONE:
+        fold_coll_done(tally, &view->tally, done, NULL);
+        break;
+    case RECORD_IO_DONE:
+        fold_transferred(tally, &view->tally, done);
+        break;
+    default:
+        fold_wait(tally, &view->tally);
+    }
+}
+
+/* Leaves a call on `count` requests that has returned this one complete, as nearly all end: its event and the record of
+ * the request in one go. False: nothing was done. */
+static bool front_leave(const struct probe *probe, enum call kind, int count, struct front_place *place,
+                        const MPI_Status *status)
 {
     struct log *log = probe->log;
-    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
-    struct front_place *place = probe->mode || book.concurrent || !handle ? NULL : front_find(handle, where);
-    if (!place || place->posted.view->thread != log->own.index || (place->posted.type & POSTED_IDLE) ||
-        RELAXED_LOAD(&listeners) || !ended_simply(&place->posted, status))
+    const struct posted *posted = &place->posted;
+    struct view *view = posted->view;
+    bool timed = !probe->unusual;
+    bool counted = probe->unusual == MODE_UNTIMED && !probe->weight && !posted->begin;
+    if (!(timed || counted) || view->thread != log->own.index || (posted->type & POSTED_IDLE) || log->stall.times)
         return false;
-    probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
-    posted_record(log, &place->posted, status);
+    uint64_t begin = timed ? probe->begin : cell_load(&log->own.tally.end);
+    uint64_t end = timed ? clock_counter() : begin;
+    struct event call = {
+        .begin = begin, .duration = (uint32_t)(end - begin), .kind = (uint16_t)kind, .peer = 1, .tag = count};
+    struct event done = {.begin = posted->begin,
+                         .duration = posted->kind,
+                         .comm = (uint16_t)view->slot,
+                         .peer = posted->peer,
+                         .tag = posted->tag,
+                         .bytes = posted->bytes};
+    uint64_t lasted = timed ? end - done.begin : 0; /* one without a begin was posted too long ago */
+    if (lasted >= COMPARED_LOAD(&knob_rare_ticks) || !front_end_fill(posted, status, &done))
+        return false;
+    if (kind >= CALL_COUNT) /* for the compiler */
+        __builtin_unreachable();
+    struct tally tally = tally_unseen(log);
+    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, timed);
+    cell_store(&log->own.tally.end, tally.end);
+    /* A copy that no store is made to, so that the compiler need not keep it in memory. */
+    struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1};
+    front_end_fold(&known, view, &done);
+    log_commit_two(log, &call, &done);
     front_end(place);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
 
@@ -204,9 +255,17 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
                   int result, bool ended, const MPI_Status *status)
 {
     struct completion c;
+    if (!ended && taken == LEFT_THERE && handle &&
+        !probe_is_quiet(probe)) { /* a test that found its request under way */
+        struct event event = {.kind = (uint16_t)kind, .tag = 1, .bytes = request_begin(saved)};
+        probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+        probe_finish(probe);
+        return;
+    }
     if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
         if (taken == LEFT_THERE) {
-            if (single_in_front(probe, kind, saved, handle, status))
+            struct front_place *place = saved && !book.concurrent ? front_find(saved, handle) : NULL;
+            if (place && front_leave(probe, kind, 1, place, status))
                 return;
             taken = request_left(probe->log, saved, handle);
         }
@@ -438,7 +497,7 @@ static void ended_record(struct log *log, struct request *request, const MPI_Sta
 
 /* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
  * more. */
-void completion_records(struct completion *c, int result)
+static void completion_records(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
     int behind = 0;
@@ -466,13 +525,165 @@ void completion_flush(struct completion *c, int result)
     completion_records(c, result);
 }
 
-void completion_flush_rest(struct completion *c, int taken, struct request *const *done, const MPI_Status *statuses)
+void completion_any(struct completion *c, int index, int result, const MPI_Status *status)
 {
-    for (int i = 0; i < taken && i < c->count; i++) {
-        c->done[i] = done[i];
-        c->status[i] = statuses ? &statuses[i] : NULL;
-        c->done_count++;
+    if (result == MPI_SUCCESS && !c->taken && !book.concurrent && index < c->count && c->saved[index]) {
+        struct front_place *place = front_find(c->saved[index], &c->handles[index]);
+        if (place && front_leave(&c->probe, c->kind, c->count, place, status)) {
+            completion_end(c);
+            return;
+        }
     }
+    if (completion_ended(c, index, result))
+        completion_done(c, index, result, status);
+    completion_flush(c, result);
+}
+
+/* ---- calls that have completed all of many ----------------------------------------------------------------------- */
+
+/* Takes out one that shares its place, or is no message that was posted once. False: it does not end as nearly all do.
+ */
+HOT bool many_take_other(struct front_place *place, const MPI_Status *status)
+{
+    const struct posted *posted = &place->posted;
+    if ((posted->type & POSTED_IDLE) || !ended_simply(posted, status) || posted->kind == CALL_MPI_Precv_init)
+        return false;
+    front_end(place);
+    return true;
+}
+
+/* A send that lies beside: libraries return one handle for all that are complete when they are posted. */
+HOT struct front_place *beside_sent(const struct front_place *front, uint64_t handle, const MPI_Request *where)
+{
+    struct front_place *place = front_kept(beside_place(where));
+    if (place->handle != handle || place->posted.where != where || place->posted.type != REQUEST_SEND ||
+        (front->apart && front->handle == handle))
+        return NULL;
+    return place;
+}
+
+HOT bool many_take_sent(struct front_place *front, uint64_t handle, const MPI_Request *where, uint32_t thread)
+{
+    struct front_place *place = beside_sent(front, handle, where);
+    if (!place || place->posted.view->thread != thread)
+        return false;
+    beside_free_of(front, place);
+    return true;
+}
+
+/* Takes requests that the call has completed out of the front, one after the other, as far as they are there and end as
+ * nearly all do; returns how many. */
+HOT int many_take(const struct log *log, int count, const MPI_Request *handles, const uint64_t *saved,
+                  struct request **done, const MPI_Status *statuses)
+{
+    uint32_t thread = log->own.index;
+    for (int i = 0; i < count; i++) {
+        struct front_place *place = front_kept(front_place(saved[i]));
+        const MPI_Status *status = statuses ? &statuses[i] : NULL;
+        if (__builtin_expect(saved[i] == 0, 0))
+            return i;
+        if (place->handle == saved[i] && (place->posted.where == &handles[i] || !place->overflow)) {
+            const struct posted *posted = &place->posted; /* a message that was posted once */
+            if (posted->view->thread != thread || (posted->type != REQUEST_SEND && !received_simply(posted, status)))
+                return i;
+            place->handle = 0;
+        } else if (place->beside && many_take_sent(place, saved[i], &handles[i], thread)) {
+            place = beside_place(&handles[i]);
+        } else {
+            place = front_find(saved[i], &handles[i]);
+            if (!place || place->posted.view->thread != thread || !many_take_other(place, status))
+                return i;
+        }
+        done[i] = (struct request *)((uintptr_t)place + 1);
+    }
+    return count;
+}
+
+/* Folds and stores the record of a message in front. False: it is a rare one, or no message. */
+HOT bool many_record(struct tally *tally, struct event *at, const struct posted *posted, const MPI_Status *status)
+{
+    struct view *view = posted->view;
+    unsigned type = posted->type & POSTED_TYPE;
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .kind = RECORD_SEND_DONE,
+                          .comm = (uint16_t)view->slot,
+                          .peer = posted->peer,
+                          .tag = posted->tag,
+                          .bytes = posted->bytes};
+    if (__builtin_expect(tally->end - event.begin >= COMPARED_LOAD(&knob_rare_ticks), 0))
+        return false;
+    if (event.begin == 0) /* for the compiler: one that was not timed was posted too long ago */
+        __builtin_unreachable();
+    if (type == REQUEST_SEND) {
+        fold_send_done(tally, &view->tally, &event);
+        event_store(at, &event);
+        return true;
+    }
+    if (__builtin_expect(type != REQUEST_RECV, 0))
+        return false;
+    event.kind = RECORD_RECV_DONE;
+    event.peer = status->MPI_SOURCE;
+    event.tag = status->MPI_TAG;
+    event.bytes = abi_status_bytes(status);
+    if (__builtin_expect(!hot_small(event.bytes), 0))
+        return false;
+    view_page_select(view, event.peer);
+    fold_recv_done(tally, &view->tally, &event);
+    event_store(at, &event);
+    return true;
+}
+
+/* What of a call's time was a stall, or below MPI. */
+HOT void shares_copy(struct tally *to, const struct tally *from)
+{
+    to->shared = from->shared;
+    to->stall_share = from->stall_share;
+    to->stall_remainder = from->stall_remainder;
+    to->fabric_share = from->fabric_share;
+    to->fabric_remainder = from->fabric_remainder;
+}
+
+/* The records of those that were taken. Threads do not run at once, so that a tally on the stack says all that the
+ * folds need. `stalled`: the call was, perhaps. */
+HOT void many_records(struct log *log, bool stalled, int count, struct request *const *done, const MPI_Status *statuses)
+{
+    struct tally *own = &log->own.tally;
+    struct tally tally = {
+        .cells = own->cells, .end = own->end, .share = own->share, .remainder = own->remainder, .message_weight = 1};
+    if (stalled)
+        shares_copy(&tally, own);
+    for (int i = 0; i < count;) {
+        struct event *at = log->cursor;
+        int last = log->limit - at < count - i ? i + (int)(log->limit - at) : count;
+        while (i < last && many_record(&tally, at, &done_place(done[i])->posted, statuses ? &statuses[i] : NULL)) {
+            events_count(tally.cells, 1);
+            at++;
+            i++;
+        }
+        log->cursor = at;
+        if (__builtin_expect(at == log->limit, 0))
+            log_turn(log);
+        if (__builtin_expect(i < last, 0)) {
+            own->remainder = tally.remainder;
+            if (stalled)
+                shares_copy(own, &tally);
+            posted_record(log, &done_place(done[i])->posted, statuses ? &statuses[i] : NULL);
+            tally.remainder = tally.stall_remainder = tally.fabric_remainder = 0; /* the first one has had it */
+            i++;
+        }
+    }
+    own->remainder = tally.remainder;
+    if (stalled)
+        shares_copy(own, &tally);
+}
+
+/* The first so many are in `done`, out of the front. */
+static void flush_rest(struct completion *c, int taken, const MPI_Status *statuses)
+{
+    for (int i = 0; i < taken; i++)
+        c->status[i] = statuses ? &statuses[i] : NULL;
+    c->done_count = taken;
     for (int i = taken; i < c->count; i++)
         completion_done(c, i, MPI_SUCCESS, statuses ? &statuses[i] : NULL);
     completion_flush(c, MPI_SUCCESS);
@@ -488,7 +699,7 @@ void completion_flush_all(struct completion *c, int result, const MPI_Status *st
     }
     int taken = many_take(log, c->count, c->handles, c->saved, c->done, statuses);
     if (taken < c->count) {
-        completion_flush_rest(c, taken, c->done, statuses);
+        flush_rest(c, taken, statuses);
         return;
     }
     struct event event = {.kind = (uint16_t)c->kind, .peer = taken, .tag = taken};
@@ -522,7 +733,7 @@ bool completion_ended_unseen(struct completion *c, MPI_Status *status)
         request->posted.type > REQUEST_RECV || kind_is_partitioned(request->posted.kind))
         return false;
     return was_told(log, c->one_saved, request->posted.begin) &&
-           NEXT(MPI_Request_get_status)(*c->handles, &ended, status) == MPI_SUCCESS && ended;
+           NEXT(&next_of_c, MPI_Request_get_status)(*c->handles, &ended, status) == MPI_SUCCESS && ended;
 }
 
 static void freed_record(struct completion *c, struct request *request, const MPI_Status *end)

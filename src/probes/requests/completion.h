@@ -1,7 +1,7 @@
 /*
  * Completion calls: which requests each one completed, and what they brought.
  *
- *   completion_enter   remembers the handles (MPI overwrites them); takes the requests out when threads run at once
+ *   completion_take    remembers the handles (MPI overwrites them); takes the requests out when threads run at once
  *   the MPI call
  *   completion_flush   emits the call's event; then for each request that it completed one record
  */
@@ -38,11 +38,22 @@ struct completion {
     } few;
 };
 
-/* Enters a call on `count` requests. `own_statuses`: room for statuses is wanted. False: nothing is recorded. */
-bool completion_enter(struct completion *completion, enum call kind, int count, MPI_Request *handles,
-                      bool own_statuses);
-/* Enters MPI_Request_free: the request is out of the table from then on. */
-bool completion_enter_free(struct completion *completion, enum call kind, MPI_Request *handle);
+/* Lays the arrays of a call on few requests. `takes`: requests are taken out of the table. */
+HOT void few_lay(struct completion *c, bool own_statuses, bool takes)
+{
+    c->own = NULL;
+    c->lent = false;
+    c->saved = c->few.saved;
+    c->done = c->few.done;
+    c->status = c->few.status;
+    c->taken = takes ? c->few.taken : NULL;
+    c->statuses = own_statuses ? c->few.statuses : NULL;
+}
+
+/* Of a call on `count` requests, whose probe has entered. `own_statuses`: room for statuses is wanted. */
+void completion_take(struct completion *completion, enum call kind, int count, MPI_Request *handles, bool own_statuses);
+/* The same for MPI_Request_free: the request is out of the table from then on. */
+void completion_take_freed(struct completion *completion, enum call kind, MPI_Request *handle);
 
 /* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
 void completion_done(struct completion *completion, int index, int result, const MPI_Status *status);
@@ -50,26 +61,29 @@ void completion_done(struct completion *completion, int index, int result, const
 void completion_done_some(struct completion *completion, int result, int outcount, const int *indices,
                           const MPI_Status *statuses);
 
+/* Leaves a call that has returned request `index` of the array complete. */
+void completion_any(struct completion *completion, int index, int result, const MPI_Status *status);
 /* Leaves the call. */
 void completion_flush(struct completion *completion, int result);
 /* Leaves one that has completed all of them; an error in some statuses leaves those that are pending. */
 void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses);
 
-/* Fills in a call on several requests that has begun on the plain path, when threads did not run at once; c->probe is
- * there. */
-void completion_resume(struct completion *completion, enum call kind, int count, MPI_Request *handles,
-                       const uint64_t *saved);
-/* Leaves one that has completed all of them, of which the first so many are in `done`, out of the front. */
-void completion_flush_rest(struct completion *completion, int taken, struct request *const *done,
-                           const MPI_Status *statuses);
-
-/* Writes the records of what the call has completed, whose own event is written. */
-void completion_records(struct completion *completion, int result);
-
 /* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);
 
-/* The same for MPI_Start; `taken` as of single_leave. */
+/* Leaves a call on one request. `ended`: the call has returned it complete, or failed. `taken`: of single_take. */
+void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
+                  int result, bool ended, const MPI_Status *status);
+
+/* Threads did not run at once when the call began, and its request stayed in the table. */
+#define LEFT_THERE ((struct request *)UINTPTR_MAX)
+
+HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Request *handle)
+{
+    return __builtin_expect(book.concurrent, 0) ? request_take(log, saved, handle) : LEFT_THERE;
+}
+
+/* The same for MPI_Start. */
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                  int result);
 

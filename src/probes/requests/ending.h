@@ -32,6 +32,11 @@ HOT void timeout_mark(struct event *event, const struct tally *tally)
         event->kind |= EVENT_TIMEOUT;
 }
 
+HOT bool kind_is_partitioned(unsigned kind)
+{
+    return kind == CALL_MPI_Psend_init || kind == CALL_MPI_Precv_init;
+}
+
 /* A partitioned receive brings what it was made for, whatever its status says. */
 HOT bool received_whole(const struct posted *posted, const MPI_Status *status)
 {

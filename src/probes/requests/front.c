@@ -2,7 +2,6 @@
 
 struct front_place request_front[FRONT_PLACES];
 struct front_place request_beside[FRONT_PLACES + 1];
-struct front_pair request_pairs[FRONT_PLACES];
 
 struct front_place *front_oldest(uint64_t handle)
 {

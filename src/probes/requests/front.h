@@ -11,9 +11,9 @@
  * requests of that hash are behind. So of the requests of one handle the one in front is the oldest, then come those
  * beside, then those in the table behind, and the order holds.
  *
- * The plain bodies of messages (plain.h) complete these alone. Whatever else is in front is set apart: its variable
- * stands there as its complement, which no variable is, and the place counts as overflowed; so they leave it by the
- * comparison that they make for handles of several requests, to plain_other_completed. A receive from MPI_PROC_NULL is
+ * The hot case of MPI_Wait (hot.h) completes messages alone. Whatever else is in front is set apart: its variable
+ * stands there as its complement, which no variable is, and the place counts as overflowed; so that case leaves it by the
+ * comparison that it makes for handles of several requests. A receive from MPI_PROC_NULL is
  * set apart, too: MPICH says in its status that a message of rank 0 has come. A persistent request stays
  * in its place from call to call and holds its communicator, since it may be started when that was freed long ago.
  */
@@ -74,21 +74,16 @@ extern LIBRARY_LOCAL struct front_place request_front[FRONT_PLACES];
 /* Place 0 is none: its neighbours are the youngest and the oldest. */
 extern LIBRARY_LOCAL struct front_place request_beside[FRONT_PLACES + 1];
 
-/* What does not fit of a nonblocking sendrecv in front: its send. `posted` is of the receive. */
-struct front_pair {
-    uint64_t bytes_out;
-    int32_t dest, tag;
-};
-extern LIBRARY_LOCAL struct front_pair request_pairs[FRONT_PLACES]; /* beside request_front */
-
-HOT struct front_pair *front_pair(const struct front_place *place)
-{
-    return &request_pairs[place - request_front];
-}
-
 HOT uint64_t front_hash(uint64_t key)
 {
     return (key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - FRONT_BITS);
+}
+
+/* Makes the compiler keep the address instead of finding it again. */
+HOT struct front_place *front_kept(struct front_place *place)
+{
+    __asm__("" : "+r"(place));
+    return place;
 }
 
 HOT struct front_place *front_place(uint64_t handle)

@@ -2,7 +2,7 @@
 #include "requests/completion.h"
 #include "requests/persistence.h"
 #include "thread/raising.h"
-#include "wrappers/shapes.h"
+#include "wrappers/completing.h"
 
 /* A persistent request in front is started. */
 HOT void front_started(struct log *log, struct front_place *place, uint64_t begin)

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
+static struct log no_log = {.innermost = 1};
+__thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec"))) = &no_log;
 bool recorder_on;
 uint8_t call_modes[CALL_COUNT];
 bool counters_wanted;
@@ -47,6 +49,12 @@ static void call_forget(struct log *log)
     log->freeing_object = (struct accessed){0};
 }
 
+static void thread_log_set(struct log *log)
+{
+    thread_log = log;
+    thread_log_or_none = log ? log : &no_log;
+}
+
 /* A thread ends. Its tallies stay, and a later thread gets its log. The thread may have ended inside of a call: the log
  * forgets that call. Cancellation is off here: a cancel could lose the log, and what the thread returns. */
 static void thread_end(void *value)
@@ -57,7 +65,7 @@ static void thread_end(void *value)
         log_thread_ending();
     if (log->counting)
         log_counting_ends(log);
-    thread_log = NULL;
+    thread_log_set(NULL);
     book_thread_state = NULL;
     uint64_t now = clock_now();
     moment_thread_end(&log->own, now);
@@ -112,8 +120,6 @@ static struct log *log_make(void)
         return NULL;
     }
     log->state = &log->own.record->state;
-    accessed_open(&log->window);
-    accessed_open(&log->file);
     log->sampling = 1;
     log->stall.patience = PATIENCE_LEAST;
     log->stall.left = PATIENCE_LEAST;
@@ -140,7 +146,7 @@ struct log *log_attach(void)
     if (log) {
         pthread_setspecific(thread_end_key, log);
         book_thread_state = log->state;
-        thread_log = log;
+        thread_log_set(log);
         if (log_thread_begun)
             log_thread_begun();
     } else {
@@ -268,6 +274,7 @@ void probe_nest(struct probe *probe, struct log *log)
     }
     moment_nest(&log->own, log->state->since);
     probe->outer = *log->state;
+    probe->nested = true;
 }
 
 /* A number below n, of a xorshift generator: calls must not be drawn in step with the program's loops. */
@@ -301,18 +308,27 @@ static uint64_t sample_next(struct log *log)
     return n;
 }
 
+bool probe_enter_slowly(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
+{
+    probe->view = NULL;
+    if (!probe_open(probe))
+        return false;
+    probe_begin(probe, kind, comm, peer);
+    return true;
+}
+
 void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
 {
     struct log *log = probe->log;
     probe->begin = probe->weight = 0;
-    probe->outer.call = CALL_NONE;
+    probe->nested = false;
     if (probe->mode & MODE_QUIET)
         return; /* whoever calls is where it was */
     if (probe->outer_here)
         probe_nest(probe, log);
     else
         stall_call_begin(&log->stall);
-    bool counted = (probe->mode & MODE_COUNTERS) && probe->outer.call == CALL_NONE;
+    bool counted = (probe->mode & MODE_COUNTERS) && !probe->nested;
     uint64_t begin = counted ? log_call_begins(log) : 0;
     probe->weight = sample_next(log);
     if (probe->weight)
@@ -320,20 +336,42 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
-void probe_leave_mode(const struct probe *probe, struct view *view, int result, struct event event, uint64_t bytes_out)
+/* A call that is only counted, and has nothing else about it. False: nothing was done. */
+static bool leave_counted(const struct probe *probe, struct view *view, struct event *event, uint64_t bytes_out)
+{
+    struct log *log = probe->log;
+    const struct call_description *call = &call_table[event_kind(event)];
+    if (probe->unusual != MODE_UNTIMED || probe->weight || COMPARED_LOAD(&knob_rare_ticks) == 0 || log->stall.times ||
+        bytes_out > INT32_MAX || (call->fold == FOLD_IO && object_cells_wanted()) ||
+        (call->fold == FOLD_RMA && object_cells_wanted()))
+        return false;
+    event->comm = view ? (uint16_t)view->slot : 0;
+    if (call->fold == FOLD_COLL)
+        event->tag = (int32_t)bytes_out;
+    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, event, NULL, 0);
+    log_commit(log, event);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+void probe_leave_unusual(const struct probe *probe, struct view *view, int result, struct event event,
+                         uint64_t bytes_out)
 {
     uint64_t duration = 0;
     if (probe->mode & MODE_QUIET)
         return;
     event.begin = cell_load(&probe->log->own.tally.end); /* the last time that is known */
-    if (probe->weight) {
+    if (probe->mode == 0 || probe->weight) {
         event.begin = probe->begin;
         duration = clock_now() - probe->begin;
     }
-    event.kind |= log_failed(probe->log, result);
     enum fold_shape shape = (enum fold_shape)call_table[event_kind(&event)].fold;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
-    probe_leave_rare(probe, bound ? view : NULL, event, duration, bytes_out);
+    view = bound ? view : NULL;
+    if (result == MPI_SUCCESS && (view || !bound) && leave_counted(probe, view, &event, bytes_out))
+        return;
+    event.kind |= log_failed(probe->log, result);
+    probe_leave_rare(probe, view, event, duration, bytes_out);
 }
 
 void log_end_now(struct log *log)
@@ -383,11 +421,11 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     const struct thread_state *outer = &probe->outer;
     const struct call_description *call = &call_table[event_kind(&event)];
     struct event_extension more = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out};
-    bool counted = log->counting && outer->call == CALL_NONE;
+    bool counted = log->counting && !probe->nested;
     if (counted)
         log_call_returned(log, event_kind(&event), event.begin + duration);
     event.comm = view ? (uint16_t)view->slot : 0;
-    if (outer->call != CALL_NONE) {
+    if (probe->nested) {
         event.kind |= EVENT_NESTED;
         moment_inner_end(&log->own, event.begin + duration);
     }
@@ -402,11 +440,11 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     if (RELAXED_LOAD(&knob_attendants))
         umq_watches_look((enum fold_shape)call->fold, &event);
     struct event stalled;
-    bool stall = log->stall.times && outer->call == CALL_NONE && stall_end(log, probe, &event, duration, &stalled);
+    bool stall = log->stall.times && !probe->nested && stall_end(log, probe, &event, duration, &stalled);
     if (stall)
         fold_stall_time(log->own.tally.cells, &stalled);
     struct fabric_records below = {.fabric = {.kind = 0}};
-    if (log->fabric && outer->call == CALL_NONE)
+    if (log->fabric && !probe->nested)
         fabric_call_end(log, &event, duration, &below);
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
     if (object_cells_wanted() && view && (call->fold == FOLD_RMA || call->fold == FOLD_IO))
@@ -427,7 +465,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         if (stall)
             raise_stall(log, view, &stalled);
     }
-    if (outer->call != CALL_NONE) {
+    if (probe->nested) {
         state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
     } else {
         __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
@@ -477,7 +515,7 @@ static void fork_child(void)
 {
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELAXED);
     book.run.detached = true;
-    thread_log = NULL;
+    thread_log_set(NULL);
     book_thread_state = NULL;
     if (key_made)
         pthread_setspecific(thread_end_key, NULL); /* the end of this thread is not the parent's */

@@ -88,6 +88,7 @@ enum call_mode {
     MODE_QUIET = 1,    /* not at all: only what is needed later goes on (requests, communicators, windows, files) */
     MODE_UNTIMED = 2,  /* one of several is timed, or none */
     MODE_COUNTERS = 4, /* counters are read around it (counters.h) */
+    MODE_CLOCK = 8,    /* the clock is not the processor's counter */
 };
 
 extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
@@ -100,6 +101,8 @@ extern LIBRARY_LOCAL void (*log_call_ended)(struct log *log, const struct event 
 extern LIBRARY_LOCAL void (*log_counting_ends)(struct log *log);
 
 extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
+/* The same for who only wants to get in: one that is always in a call, in place of NULL. */
+extern LIBRARY_LOCAL __thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec")));
 extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Finalize, not in a forked child */
 
 /* The calling thread's log; NULL when nothing is recorded. */
@@ -201,10 +204,17 @@ HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
 struct probe {
     struct log *log;
     uint64_t begin;
-    struct thread_state outer; /* of the call around this one; .call = 0 when there is none */
+    struct view *view; /* the thread's counters for the communicator of the call; NULL: none, or not known */
+    union {
+        uint16_t unusual; /* 0: neither of these */
+        struct {
+            uint8_t mode; /* enum call_mode */
+            bool nested;  /* it is inside of another call */
+        };
+    };
     uintptr_t outer_here;      /* where on the stack that call is; 0: there is none */
-    uint64_t weight;           /* in MODE_UNTIMED: how often its time counts; 0 = it is not timed, and begin is 0 */
-    uint8_t mode;              /* enum call_mode */
+    struct thread_state outer; /* its state, if nested */
+    uint64_t weight;           /* if mode is not 0: how often its time counts; 0 = it is not timed, and begin is 0 */
 };
 
 /*
@@ -235,7 +245,7 @@ HOT uintptr_t stack_entered(void)
 HOT void wrapper_entered(void)
 {
     struct log *log = thread_log;
-    if (log && !log->entered) /* else that wrapper was entered already, and leaves for its general body */
+    if (log)
         log->entered = stack_entered();
 }
 
@@ -344,12 +354,12 @@ HOT void probe_close(const struct probe *probe)
 HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
 {
     struct log *log = probe->log;
-    probe->mode = RELAXED_LOAD(&call_modes[kind]);
+    probe->mode = RELAXED_LOAD(&call_modes[kind]) | (clock_is_counter ? 0 : MODE_CLOCK);
     if (__builtin_expect(probe->mode != 0, 0)) {
         probe_begin_mode(probe, kind, comm, peer);
         return;
     }
-    probe->outer.call = CALL_NONE;
+    probe->nested = false;
     if (__builtin_expect(probe->outer_here != 0, 0))
         probe_nest(probe, log);
     else
@@ -358,12 +368,58 @@ HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
-/* Both, for a call on no communicator. */
+/* The quick way in, of thread_log_or_none: the thread has a log, and is in no call. False: the call has to take the other
+ * way. What depends on the log is looked at behind this, because a signal handler may change it before. */
+HOT bool log_in_usually(struct log *log)
+{
+    if (__builtin_expect(log->innermost != 0, 0))
+        return false;
+#if defined(__x86_64__)
+    __asm__ volatile("movq %%rsp, %0" : "=m"(log->innermost) : : "memory");
+#else
+    RELAXED_STORE(&log->innermost, stack_lowest());
+    log_fence();
+#endif
+    return true;
+}
+
+/* The same for a call of this kind, which has to be recorded as usual. */
+HOT bool log_in_quickly(struct log *log, enum call kind)
+{
+    return __builtin_expect(RELAXED_LOAD(&call_modes[kind]) == 0, 1) && log_in_usually(log);
+}
+
+/* Behind log_in_quickly. */
+HOT void probe_begin_quickly(struct probe *probe, struct log *log, enum call kind, uint32_t comm, int32_t peer)
+{
+    probe->log = log;
+    probe->unusual = 0;
+    probe->outer_here = 0;
+    stall_call_begin(&log->stall);
+    probe->begin = clock_counter();
+    state_set(log->state, kind, comm, peer, probe->begin);
+}
+
+/* In the wrapper, behind a function out of line that has entered: what MPI calls from here on lies below this. True. */
+HOT bool probe_deepest(const struct probe *probe)
+{
+    RELAXED_STORE(&probe->log->innermost, stack_lowest());
+    return true;
+}
+
+/* A call on no communicator, out of line; behind wrapper_entered, unless the caller is as good as the wrapper. */
+bool probe_enter_slowly(struct probe *probe, enum call kind, uint32_t comm, int32_t peer);
+
+/* Enters a call on no communicator. */
 HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
 {
-    if (!probe_open(probe))
-        return false;
-    probe_begin(probe, kind, comm, peer);
+    struct log *log = thread_log_or_none;
+    if (!log_in_quickly(log, kind)) {
+        wrapper_entered();
+        return probe_enter_slowly(probe, kind, comm, peer) && probe_deepest(probe);
+    }
+    probe->view = NULL;
+    probe_begin_quickly(probe, log, kind, comm, peer);
     return true;
 }
 
@@ -372,8 +428,9 @@ HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t
 void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
                       uint64_t bytes_out);
 
-/* The same for one that has a mode: it reads the clock only where the call is timed. */
-void probe_leave_mode(const struct probe *probe, struct view *view, int result, struct event event, uint64_t bytes_out);
+/* The same for one that has a mode or is nested: it reads the clock only where the call is timed. */
+void probe_leave_unusual(const struct probe *probe, struct view *view, int result, struct event event,
+                         uint64_t bytes_out);
 
 /* EVENT_FAILED, or 0. */
 static inline uint16_t log_failed(struct log *log, int result)
@@ -384,6 +441,12 @@ static inline uint16_t log_failed(struct log *log, int result)
     return EVENT_FAILED;
 }
 
+/* A copy for folds that change nothing of it but when the call ended, which is stored once. */
+HOT struct tally tally_unseen(const struct log *log)
+{
+    return (struct tally){.cells = log->own.tally.cells, .message_weight = 1, .unseen = true};
+}
+
 /* Leaves a call: completes its event, folds it, keeps it. `result` is what the call returned. */
 HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
                      struct event event, uint64_t bytes_out)
@@ -391,25 +454,38 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     struct log *log = probe->log;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
     bool objects = shape == FOLD_RMA || shape == FOLD_IO;
-    if (__builtin_expect(probe->mode != 0, 0)) {
-        probe_leave_mode(probe, view, result, event, bytes_out);
+    bool shares = shape == FOLD_COMPLETION || shape == FOLD_START; /* records follow that take of its time */
+    bool levels = shape == FOLD_POST_SEND || shape == FOLD_POST_RECV;
+    if (__builtin_expect(probe->unusual != 0, 0)) {
+        struct event rare = event; /* else it would have to be in memory for all calls */
+        probe_leave_unusual(probe, view, result, rare, bytes_out);
         return;
     }
-    uint64_t duration = clock_now() - probe->begin;
+    uint64_t duration = clock_counter() - probe->begin;
     event.begin = probe->begin;
-    if (__builtin_expect(result != MPI_SUCCESS || probe->outer.call != CALL_NONE || (bound && !view) ||
-                             duration >= RELAXED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks) ||
+    if (__builtin_expect(result != MPI_SUCCESS || (bound && !view) ||
+                             duration >= COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks) ||
                              log->stall.times || (shape == FOLD_COLL && bytes_out > INT32_MAX),
                          0)) {
-        event.kind |= log_failed(log, result);
-        probe_leave_rare(probe, view, event, duration, bytes_out);
+        struct event rare = event;
+        rare.kind |= log_failed(log, result);
+        probe_leave_rare(probe, view, rare, duration, bytes_out);
         return;
     }
+    if (event.kind &
+        (EVENT_NESTED | EVENT_FAILED | EVENT_WIDE)) /* for the compiler: these are set for rare calls alone */
+        __builtin_unreachable();
     event.comm = bound ? (uint16_t)view->slot : 0;
     event.duration = (uint32_t)duration;
     if (shape == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
-    fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL, 1);
+    if (shares || levels) {
+        fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL, 1);
+    } else {
+        struct tally tally = tally_unseen(log);
+        fold_call(shape, op, &tally, bound ? &view->tally : NULL, &event, NULL, 1);
+        cell_store(&log->own.tally.end, tally.end);
+    }
     log_commit(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }

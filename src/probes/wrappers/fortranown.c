@@ -16,7 +16,7 @@
 #include "requests/completion.h"
 #include "gate.h"
 #include "settings/knobs.h"
-#include "wrappers/shapes.h"
+#include "wrappers/completing.h"
 
 #if defined(OPEN_MPI)
 
@@ -42,8 +42,7 @@ static layer_function *layer_find(layer_function **known, const char *name)
 static void empty_record(enum call kind)
 {
     struct completion c;
-    wrapper_entered();
-    if (!completion_enter(&c, kind, 0, NULL, false))
+    if (!enter_many(&c, kind, 0, NULL, false))
         return;
     completion_flush(&c, MPI_SUCCESS);
     probe_close(&c.probe);
@@ -52,10 +51,9 @@ static void empty_record(enum call kind)
 static void local_record(enum call kind, int result)
 {
     struct probe probe;
-    wrapper_entered();
-    if (!local_enter(&probe, kind, "", NULL))
+    if (!enter_local(&probe, kind, "", NULL))
         return;
-    local_leave(&probe, kind, result);
+    leave_call(&probe, kind, result);
     probe_close(&probe);
 }
 

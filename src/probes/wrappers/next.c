@@ -7,14 +7,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct next next;
+struct next next_of_c, next_of_fortran;
 
 void next_find(const char *wanted)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     native_find();
-#define NEXT_FIND(name) __atomic_store_n(&next.name, (__typeof__(next.name))native_symbol(#name), __ATOMIC_RELEASE);
+#define NEXT_FIND(name)                                                                                                \
+    __atomic_store_n(&next_of_c.name, (__typeof__(next_of_c.name))native_symbol(#name), __ATOMIC_RELEASE);             \
+    __atomic_store_n(&next_of_fortran.name, (__typeof__(next_of_c.name))native_symbol("P" #name), __ATOMIC_RELEASE);
     NEXT_CALLS(NEXT_FIND)
 #undef NEXT_FIND
     profiled_find();

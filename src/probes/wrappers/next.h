@@ -16,7 +16,10 @@ struct next {
 #undef NEXT_FIELD
 };
 
-extern LIBRARY_LOCAL struct next next;
+/* Behind MPI_*, which C calls. */
+extern LIBRARY_LOCAL struct next next_of_c;
+/* Behind PMPI_*, which the library's Fortran layer calls: a tool's MPI_* would not have been called either. */
+extern LIBRARY_LOCAL struct next next_of_fortran;
 
 /* Finds all of them; ends the program with a message when there is none for a call that was made. */
 void next_find(const char *wanted);
@@ -26,11 +29,12 @@ void next_pass(void);
 /* Two threads may make the program's first calls before MPI_Init. A pointer is written at once on the machines that
  * mpit runs on, and an atomic builtin would cost what it costs in cells.h; the thread sanitizer is told the truth. */
 #if defined(__SANITIZE_THREAD__)
-#define NEXT_LOAD(name) __atomic_load_n(&next.name, __ATOMIC_ACQUIRE)
+#define NEXT_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #else
-#define NEXT_LOAD(name) next.name
+#define NEXT_LOAD(field) (field)
 #endif
-#define NEXT(name)                                                                                                     \
-    (*(__builtin_expect(NEXT_LOAD(name) != NULL, 1) ? NEXT_LOAD(name) : (next_find(#name), NEXT_LOAD(name))))
+#define NEXT(next, name)                                                                                               \
+    (*(__builtin_expect(NEXT_LOAD((next)->name) != NULL, 1) ? NEXT_LOAD((next)->name)                                  \
+                                                            : (next_find(#name), NEXT_LOAD((next)->name))))
 
 #endif

@@ -72,7 +72,6 @@ void profiled_find(void)
     real.Init = (__typeof__(real.Init))native_symbol("PMPI_Init");
     real.Init_thread = (__typeof__(real.Init_thread))native_symbol("PMPI_Init_thread");
     real.Finalize = (__typeof__(real.Finalize))native_symbol("PMPI_Finalize");
-    fortran_find();
     pcontrol_find();
     decide(WHERE_REPLACED);
 }

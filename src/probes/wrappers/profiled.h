@@ -19,7 +19,4 @@ void profiled_find(void);
 /* Lets all of them pass. */
 void profiled_pass(void);
 
-/* Finds what stands behind the wrappers for Fortran. */
-void fortran_find(void);
-
 #endif

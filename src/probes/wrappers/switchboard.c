@@ -22,40 +22,37 @@ static unsigned mode_of(enum call kind)
         mode |= MODE_UNTIMED;
     if (__atomic_load_n(&counters_wanted, __ATOMIC_SEQ_CST))
         mode |= MODE_COUNTERS;
+    if (!clock_is_counter)
+        mode |= MODE_CLOCK;
     return mode;
 }
 
 /* NULL: past us. */
-static void *body_of(const struct wrapped *w, const struct bodies *bodies, unsigned mode)
+static void *body_of(const struct wrapped *w, unsigned mode)
 {
     if (w->local && (!knob_load(KNOB_RECORD_LOCAL_CALLS) || __atomic_load_n(&closed, __ATOMIC_SEQ_CST)))
         return NULL;
     if (w->kind == CALL_MPI_Barrier && clocks_follow())
-        return bodies->general; /* recorded or not, all processes count the same barriers */
-    if (mode & MODE_QUIET)
-        return w->keeps ? bodies->general : NULL;
-    if (mode & MODE_COUNTERS)
-        return bodies->general;
-    return mode & MODE_UNTIMED ? bodies->counted : bodies->timed;
+        return w->general; /* recorded or not, all processes count the same barriers */
+    if ((mode & MODE_QUIET) && !w->keeps)
+        return NULL;
+    return mode ? w->general : w->usual;
 }
 
-static void way_set(void **way, void *where)
+static void gate_set(void **gate, void *where)
 {
     if (where)
-        __atomic_store_n(way, where, __ATOMIC_RELEASE);
+        __atomic_store_n(gate, where, __ATOMIC_RELEASE);
 }
 
-static void wrapped_set(size_t i)
+static void wrapped_set(const struct wrapped *w)
 {
-    const struct wrapped *w = &wrapped[i];
-    unsigned mode = mode_of(w->kind);
-    void *body = body_of(w, &w->bodies, mode), *fortran = body_of(w, &wrapped_fortran[i], mode);
+    void *body = body_of(w, mode_of(w->kind));
     /* before the next definitions are known the wrapper finds them */
-    way_set(w->bodies.way, body ? body : __atomic_load_n(w->next, __ATOMIC_ACQUIRE));
-    way_set(wrapped_fortran[i].way, fortran);
+    gate_set(w->gate, body ? body : __atomic_load_n(w->next, __ATOMIC_ACQUIRE));
     bool passes = !body || w->way == PROFILED_PASS;
     if (w->way != PROFILED_LEFT)
-        way_set(w->gate_profiled, passes ? w->profiled : w->way == PROFILED_WRAPPER ? body : w->route);
+        gate_set(w->gate_profiled, passes ? w->profiled : w->way == PROFILED_WRAPPER ? body : w->route);
 }
 
 static void switches_set(void)
@@ -65,7 +62,7 @@ static void switches_set(void)
     for (unsigned kind = 1; kind < CALL_COUNT; kind++)
         __atomic_store_n(&call_modes[kind], (uint8_t)mode_of((enum call)kind), __ATOMIC_RELEASE);
     for (size_t i = 0; i < wrapped_count; i++)
-        wrapped_set(i);
+        wrapped_set(&wrapped[i]);
     struct run_header *header = book.run.header;
     uint64_t sampling = __atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST);
     if (!opened || book.run.detached || __atomic_load_n(&header->sampling, __ATOMIC_RELAXED) == sampling)

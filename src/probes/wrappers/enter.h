@@ -1,0 +1,82 @@
+/*
+ * How a wrapper enters and leaves the recorder (bodies.h). What is inline here is what nearly every call takes.
+ */
+#ifndef MPIT_PROBES_ENTER_H
+#define MPIT_PROBES_ENTER_H
+
+#include "communicators/communicator.h"
+#include "native.h"
+#include "recorder/recorder.h"
+#include "thread/log.h"
+#include "thread/raising.h"
+#include "wrappers/caller.h"
+#include "wrappers/next.h"
+
+HOT int32_t peer_rank(int rank)
+{
+    if (__builtin_expect(rank >= 0, 1))
+        return rank;
+    return rank == MPI_PROC_NULL    ? PEER_PROC_NULL
+           : rank == MPI_ANY_SOURCE ? PEER_ANY
+           : rank == MPI_ROOT       ? PEER_ROOT
+                                    : PEER_NONE;
+}
+
+/* On another communicator than the thread's last call, or a call that is not recorded as usual. */
+bool enter_comm_slowly(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer);
+
+/* Enters a call on a communicator. False: nothing is recorded. */
+HOT bool enter_comm(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer)
+{
+    struct log *log = thread_log_or_none;
+    if (log_in_quickly(log, kind)) {
+        if (__builtin_expect(RELAXED_LOAD(&log->own.last.handle) == abi_handle_of_comm(comm), 1)) {
+            probe->view = log->own.last.view;
+            probe_begin_quickly(probe, log, kind, probe->view->slot, peer);
+            return true;
+        }
+        log_out(log, 0);
+    }
+    wrapper_entered();
+    return enter_comm_slowly(probe, kind, comm, peer) && probe_deepest(probe);
+}
+
+/* Enters a call on no communicator. False: nothing is recorded. */
+HOT bool enter_call(struct probe *probe, enum call kind)
+{
+    return probe_enter(probe, kind, 0, PEER_NONE);
+}
+
+/* Learns about a communicator that was made out of sight, once a call has accepted it. Returns whether the call has
+ * succeeded on a communicator that is known now. */
+HOT bool view_settle(struct probe *probe, int result, MPI_Comm comm)
+{
+    if (__builtin_expect(probe->view == NULL, 0) && result == MPI_SUCCESS)
+        probe->view = comm_view_learn(probe->log, comm);
+    return result == MPI_SUCCESS && probe->view;
+}
+
+/* Leaves a call that is charged to no communicator. */
+HOT void leave_call(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
+/* Bytes of an argument list, if the call has succeeded. */
+HOT uint64_t accepted_bytes(int result, int64_t count, MPI_Datatype type)
+{
+    return result == MPI_SUCCESS ? native_bytes(count, type) : 0;
+}
+
+/* ---- local functions --------------------------------------------------------------------------------------------- */
+
+/* Enters a local function: it is recorded only while mpit_record_local_calls is on. `caller`: its return address; NULL:
+ * the way from Fortran has looked at it (route.h). */
+HOT bool enter_local(struct probe *probe, enum call kind, const char *name, const void *caller)
+{
+    return knob_load(KNOB_RECORD_LOCAL_CALLS) &&
+           (!caller || caller_is_program(caller) || caller_asks_for(caller, name)) && enter_call(probe, kind);
+}
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * The calls that programs make most: MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait. What nearly every one of them
+ * is stands here, in as few instructions as it can be done.
+ *
+ *     before the call   The thread has a log and is in no other call. Its last call was on the same communicator, or
+ *                       the request lies in front. Threads do not run at once. The clock is the processor's counter.
+ *     after the call    It succeeded and did not take long. Its peer is a rank. Its message is not large.
+ *
+ * What fails before the call goes to the body of the wrapper, what fails behind it to that body's leave. Both do
+ * everything that is done here, and the rest: so nothing but speed is lost. What needs more than this (listeners, say)
+ * makes one of the conditions fail. A call that is not recorded as usual does not come here (switchboard.h), but for one
+ * that is only counted (mpit_timing): the same without the clock. `timed` is a constant.
+ */
+#ifndef MPIT_PROBES_HOT_H
+#define MPIT_PROBES_HOT_H
+
+#include "requests/completion.h"
+#include "requests/ending.h"
+#include "wrappers/message.h"
+#include "wrappers/posting.h"
+
+/* Stays in registers. */
+struct hot {
+    bool timed;
+    struct log *log;
+    struct view *view;
+    uint64_t begin;            /* 0: it is not timed */
+    uint64_t saved;            /* of a wait: the handle before the call, */
+    struct front_place *place; /* and where its request lies */
+};
+
+/* It is not the call that is timed for its lot, and the thread knows how large lots are. */
+HOT bool hot_ready(const struct hot *hot)
+{
+    const struct log *log = hot->log;
+    return hot->timed || (log->sample_wait > 1 && log->sampling == COMPARED_LOAD(&knob_sampling) && log->sampling != 1);
+}
+
+HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
+{
+    hot->begin = hot->timed ? clock_counter() : 0;
+    if (!hot->timed)
+        hot->log->sample_wait--;
+    stall_call_begin(&hot->log->stall);
+    state_set(hot->log->state, kind, comm, peer, hot->begin);
+}
+
+/* False: the call is one for the body. */
+HOT bool hot_enter(struct hot *hot, enum call kind, MPI_Comm comm, int32_t peer)
+{
+    struct log *log = hot->log = thread_log_or_none;
+    if (!log_in_usually(log))
+        return false;
+    if (__builtin_expect(COMPARED_LOAD(&log->own.plain_handle) != abi_handle_of_comm(comm), 0) || !hot_ready(hot))
+        return log_out(log, 0), false;
+    hot->view = log->own.last.view;
+    hot_begin(hot, kind, hot->view->slot, peer);
+    return true;
+}
+
+HOT bool hot_enter_to(struct hot *hot, enum call kind, MPI_Comm comm, int dest)
+{
+    return __builtin_expect(dest >= 0, 1) && hot_enter(hot, kind, comm, dest);
+}
+
+HOT bool hot_enter_from(struct hot *hot, enum call kind, MPI_Comm comm, int source)
+{
+    if (__builtin_expect(source >= 0, 1))
+        return hot_enter(hot, kind, comm, source);
+    return source == MPI_ANY_SOURCE && hot_enter(hot, kind, comm, PEER_ANY);
+}
+
+HOT bool hot_small(uint64_t bytes)
+{
+    if (__builtin_expect(bytes >= COMPARED_LOAD(&knob_small_limit), 0))
+        return false;
+    if (bytes >= SMALL_MOST) /* for the compiler, which cannot know that the limit is not over it */
+        __builtin_unreachable();
+    return true;
+}
+
+/* Bytes of data of a call that succeeded: its count is not negative. False: not a predefined type. */
+HOT bool hot_bytes(struct log *log, int64_t count, MPI_Datatype type, uint64_t *bytes)
+{
+#if ABI_HANDLES_ARE_SYMBOLS /* then the size stands in a table */
+    uint32_t size = log->type_bytes;
+    if (__builtin_expect(log->type != type, 0)) {
+        if (!abi_type_size(type, &size))
+            return false;
+        log->type = type;
+        log->type_bytes = size;
+    }
+#else
+    uint32_t size;
+    (void)log;
+    if (__builtin_expect(!abi_type_size(type, &size), 0))
+        return false;
+#endif
+    *bytes = (uint64_t)count * size;
+    return true;
+}
+
+/* Folds and keeps the event. False: the call took long, and nothing was done. */
+HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event event)
+{
+    struct log *log = hot->log;
+    struct tally tally = tally_unseen(log);
+    uint64_t duration = hot->timed ? clock_counter() - hot->begin : 0;
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
+        return false;
+    event.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end);
+    event.duration = (uint32_t)duration;
+    event.comm = (uint16_t)hot->view->slot;
+    fold_call(shape, 0, &tally, &hot->view->tally, &event, NULL, hot->timed);
+    cell_store(&log->own.tally.end, tally.end);
+    log_commit(log, &event);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+/* For the leave of the body: the call went on as one that entered there. */
+HOT struct probe hot_probe(const struct hot *hot)
+{
+    return (struct probe){
+        .log = hot->log, .begin = hot->begin, .view = hot->view, .mode = hot->timed ? 0 : MODE_UNTIMED};
+}
+
+#define COLD static __attribute__((noinline))
+
+/* ---- blocking messages ------------------------------------------------------------------------------------------- */
+
+COLD void hot_sent_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
+                        MPI_Datatype type)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_send(&probe, kind, comm, result, dest, tag, count, type);
+}
+
+HOT void hot_leave_send(const struct hot *hot, enum call kind, MPI_Comm comm, int result, int dest, int tag,
+                        int64_t count, MPI_Datatype type)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
+    bool plain = result == MPI_SUCCESS && hot_bytes(hot->log, count, type, &event.bytes) && hot_small(event.bytes);
+    if (__builtin_expect(plain, 1))
+        view_page_select(hot->view, dest);
+    if (__builtin_expect(!plain, 0) || !hot_leave(hot, FOLD_SEND, event))
+        hot_sent_cold(*hot, kind, comm, result, dest, tag, count, type);
+}
+
+COLD void hot_received_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int source, int64_t count,
+                            MPI_Datatype type, const MPI_Status *status)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_recv(&probe, kind, comm, result, source, count, type, status);
+}
+
+/* The status of a call that failed may be no status at all: the library has said so. */
+HOT bool hot_received(const struct hot *hot, enum call kind, const MPI_Status *status)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = status->MPI_SOURCE, .tag = status->MPI_TAG};
+    event.bytes = abi_status_bytes(status);
+    if (__builtin_expect(event.peer < 0 || !hot_small(event.bytes), 0))
+        return false;
+    view_page_select(hot->view, event.peer);
+    return hot_leave(hot, FOLD_RECV, event);
+}
+
+HOT void hot_leave_recv(const struct hot *hot, enum call kind, MPI_Comm comm, int result, int source, int64_t count,
+                        MPI_Datatype type, const MPI_Status *status)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_received(hot, kind, status))
+        hot_received_cold(*hot, kind, comm, result, source, count, type, status);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+/* The place for the request that a call has just posted; NULL: there is none. */
+HOT struct front_place *hot_place(const MPI_Request *where)
+{
+    struct front_place *place = front_kept(front_place(abi_handle_of_request(*where)));
+    bool is_free = (place->handle | place->overflow) == 0;
+    return __builtin_expect(is_free, 1) ? place : beside_post(abi_handle_of_request(*where), where);
+}
+
+/* Leaves a call that has posted a message, and puts that in front. False: nothing was done. */
+HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_type type, struct event event,
+                    const MPI_Request *where)
+{
+    struct front_place *place = hot_place(where);
+    if (!place)
+        return false;
+    if (shape == FOLD_POST_SEND)
+        view_page_select(hot->view, event.peer);
+    if (!hot_leave(hot, shape, event))
+        return beside_give_back(), false;
+    place->handle = abi_handle_of_request(*where);
+    place->posted.view = hot->view;
+    place->posted.begin = hot->begin;
+    place->posted.where = where;
+    place->posted.bytes = event.bytes;
+    place->posted.peer = event.peer;
+    place->posted.tag = event.tag;
+    place->posted.kind = event.kind;
+    place->posted.type = (uint8_t)type;
+    return true;
+}
+
+COLD void hot_isent_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
+                         MPI_Datatype type, const MPI_Request *request)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_isend(&probe, kind, comm, result, dest, tag, count, type, request);
+}
+
+HOT void hot_leave_isend(const struct hot *hot, enum call kind, MPI_Comm comm, int result, int dest, int tag,
+                         int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
+    if (__builtin_expect(
+            result != MPI_SUCCESS || !hot_bytes(hot->log, count, type, &event.bytes) || !hot_small(event.bytes), 0) ||
+        !hot_posted(hot, FOLD_POST_SEND, REQUEST_SEND, event, request))
+        hot_isent_cold(*hot, kind, comm, result, dest, tag, count, type, request);
+}
+
+COLD void hot_ireceived_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int source, int tag,
+                             int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_irecv(&probe, kind, comm, result, source, tag, count, type, request);
+}
+
+HOT void hot_leave_irecv(const struct hot *hot, enum call kind, MPI_Comm comm, int result, int source, int tag,
+                         int64_t count, MPI_Datatype type, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = source >= 0 ? source : PEER_ANY, .tag = tag};
+    if (__builtin_expect(result != MPI_SUCCESS || !hot_bytes(hot->log, count, type, &event.bytes), 0) ||
+        !hot_posted(hot, FOLD_POST_RECV, REQUEST_RECV, event, request))
+        hot_ireceived_cold(*hot, kind, comm, result, source, tag, count, type, request);
+}
+
+/* ---- completion -------------------------------------------------------------------------------------------------- */
+
+/* False: the call is one for the body. */
+HOT bool hot_enter_wait(struct hot *hot, enum call kind, const MPI_Request *request)
+{
+    struct log *log = hot->log = thread_log_or_none;
+    if (__builtin_expect(request == NULL, 0) || !log_in_usually(log))
+        return false;
+    hot->saved = abi_handle_of_request(*request);
+    hot->place = front_kept(front_place(hot->saved));
+    if (__builtin_expect(hot->place->handle != hot->saved, 0) || !hot_ready(hot))
+        return log_out(log, 0), false;
+    hot_begin(hot, kind, 0, PEER_NONE);
+    return true;
+}
+
+/* The request is a message, in front. False: nothing was done. */
+HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *where, const MPI_Status *status)
+{
+    struct log *log = hot->log;
+    struct front_place *place = hot->place;
+    struct view *view = place->posted.view;
+    struct tally tally = tally_unseen(log);
+    if (__builtin_expect(place->handle != hot->saved || view->thread != log->own.index || log->stall.times, 0))
+        return false;
+    if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
+        return false; /* a handle that stands for several */
+    uint64_t end = hot->timed ? clock_counter() : 0, posted = place->posted.begin;
+    if (__builtin_expect(hot->timed ? end - posted >= COMPARED_LOAD(&knob_rare_ticks)
+                                    : posted != 0 || COMPARED_LOAD(&knob_rare_ticks) == 0,
+                         0))
+        return false;
+    if (hot->timed && posted == 0) /* for the compiler: one that was not timed was posted too long ago */
+        __builtin_unreachable();
+    struct event call = {.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end),
+                         .duration = (uint32_t)(end - hot->begin),
+                         .kind = (uint16_t)kind,
+                         .peer = 1,
+                         .tag = 1};
+    struct event done = {.begin = posted,
+                         .duration = place->posted.kind,
+                         .kind = RECORD_SEND_DONE,
+                         .peer = place->posted.peer,
+                         .tag = place->posted.tag,
+                         .bytes = place->posted.bytes,
+                         .comm = (uint16_t)view->slot};
+    if (place->posted.type == REQUEST_SEND) {
+        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
+        fold_send_done(&tally, &view->tally, &done);
+    } else {
+        uint64_t bytes = abi_status_bytes(status);
+        if (__builtin_expect(status->MPI_SOURCE < 0 || abi_status_cancelled(status) || !hot_small(bytes), 0))
+            return false;
+        done.kind = RECORD_RECV_DONE;
+        done.peer = status->MPI_SOURCE;
+        done.tag = status->MPI_TAG;
+        done.bytes = bytes;
+        view_page_select(view, done.peer);
+        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
+        fold_recv_done(&tally, &view->tally, &done);
+    }
+    cell_store(&log->own.tally.end, tally.end);
+    log_commit_two(log, &call, &done);
+    place->handle = 0;
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+COLD void hot_waited_cold(struct hot hot, enum call kind, MPI_Request *request, int result, const MPI_Status *status)
+{
+    struct probe probe = hot_probe(&hot);
+    probe.view = NULL;
+    single_leave(&probe, kind, request, hot.saved, LEFT_THERE, result, true, status);
+}
+
+HOT void hot_leave_wait(const struct hot *hot, enum call kind, MPI_Request *request, int result,
+                        const MPI_Status *status)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_waited(hot, kind, request, status))
+        hot_waited_cold(*hot, kind, request, result, status);
+}
+
+#endif

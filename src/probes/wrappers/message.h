@@ -1,0 +1,77 @@
+/*
+ * Calls that move a message before they return: sends, receives, both at once; probes; and matched messages.
+ *
+ * A matched message was found by MPI_Mprobe or MPI_Improbe and is received by MPI_Mrecv or MPI_Imrecv. Its handle tells
+ * neither communicator nor source. What the probe found waits in the table of requests, under the handle with one bit
+ * more. The receive takes it out before it calls MPI, which uses handles again at once.
+ */
+#ifndef MPIT_PROBES_MESSAGE_H
+#define MPIT_PROBES_MESSAGE_H
+
+#include "wrappers/enter.h"
+
+void leave_send(struct probe *probe, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
+                MPI_Datatype type);
+void leave_recv(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int64_t count,
+                MPI_Datatype type, const MPI_Status *status);
+void leave_sendrecv(struct probe *probe, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
+                    MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype, const MPI_Status *status);
+
+HOT void leave_probe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag)
+{
+    view_settle(probe, result, comm);
+    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
+    probe_leave(probe, FOLD_P2P, 0, probe->view, result, event, 0);
+}
+
+/* `found`: the probe has returned a message. */
+void leave_mprobe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag, bool found,
+                  const MPI_Message *message, const MPI_Status *status);
+
+/* The message that a call receives. */
+struct matched {
+    struct request *request; /* NULL: not known */
+    uint64_t handle;
+    int32_t peer, tag;
+    bool no_process; /* MPI_MESSAGE_NO_PROC */
+};
+
+/* Behind probe_open. */
+void matched_begin(struct probe *probe, struct matched *matched, enum call kind, const MPI_Message *message);
+void leave_mrecv(struct probe *probe, const struct matched *matched, enum call kind, int result, int64_t count,
+                 MPI_Datatype type, const MPI_Message *message, const MPI_Status *status);
+void leave_imrecv(struct probe *probe, const struct matched *matched, enum call kind, int result, int64_t count,
+                  MPI_Datatype type, const MPI_Message *message, const MPI_Request *request);
+
+HOT bool enter_matched(struct probe *probe, struct matched *matched, enum call kind, const MPI_Message *message)
+{
+    if (!probe_open(probe))
+        return false;
+    matched_begin(probe, matched, kind, message);
+    return true;
+}
+
+/* Whom a sendrecv sends to: a reader of the state takes the message as under way. */
+HOT void partner_set(const struct probe *probe, int dest)
+{
+    if (!probe_is_quiet(probe))
+        RELAXED_STORE(&probe->log->state->partner, dest >= 0 ? dest + 1 : 0);
+}
+
+/* ---- for message.c and hot.h ------------------------------------------------------------------------------------- */
+
+/* What a call sent, or would have. */
+HOT uint64_t sent_bytes(struct log *log, int result, int dest, int64_t count, MPI_Datatype type)
+{
+    return __builtin_expect(result == MPI_SUCCESS && dest >= 0, 1) ? log_bytes(log, count, type) : 0;
+}
+
+/* A message that was cut off has arrived, with the size that there was room for. Statuses say this or that of it. */
+bool receive_arrived_slow(int result);
+
+HOT bool receive_arrived(int result)
+{
+    return __builtin_expect(result == MPI_SUCCESS, 1) || receive_arrived_slow(result);
+}
+
+#endif

@@ -1,0 +1,335 @@
+#include "wrappers/objects.h"
+
+#include "registry/commreuse.h"
+#include "requests/completion.h"
+#include "wrappers/posting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool enter_object_slowly(struct access *access, enum call kind, const struct objects *objects, uint64_t handle,
+                         int32_t peer)
+{
+    struct probe *probe = &access->probe;
+    struct accessed on;
+    if (!probe_open(probe))
+        return false;
+    struct log *log = probe->log;
+    objects_look(&log->own, objects, handle, objects == &book.windows ? &log->window : &log->file, &on);
+    if (__builtin_expect(!on.view, 0) && log->freeing_handle == handle)
+        on = log->freeing_object; /* a delete callback of its attributes uses it */
+    probe->view = on.view;
+    access->object = on.object;
+    probe_begin(probe, kind, on.view ? on.view->slot : 0, peer);
+    return true;
+}
+
+/* It was made on the communicator of the call, which it holds until it is freed. */
+static void object_made(struct access *access, struct objects *objects, uint64_t handle)
+{
+    struct comm *comm = access->probe.view->comm;
+    struct object stale = objects_find(objects, handle); /* of one that was freed out of sight */
+    enum object_kind kind = objects == &book.windows ? OBJECT_WINDOW : OBJECT_FILE;
+    comm_hold(comm);
+    access->object = (struct object){comm, objects_count(comm, kind), kind == OBJECT_FILE};
+    objects_set(objects, handle, access->object);
+    if (stale.comm) {
+        object_cells_close(kind, &stale);
+        comm_let_go(stale.comm);
+    }
+}
+
+static void object_tell(struct access *access, enum event_type_id id, enum call kind, uint64_t handle)
+{
+    struct probe *probe = &access->probe;
+    if (probe->view && !probe_is_quiet(probe))
+        raise_object(probe->log, id, probe->view->comm, access->object.number, handle, kind);
+}
+
+/* Behind the call's event. */
+void argument_record(struct access *access, struct event event)
+{
+    struct probe *probe = &access->probe;
+    if (!probe->view || probe_is_quiet(probe))
+        return;
+    event.kind = RECORD_ARGUMENT;
+    event.begin = probe->begin;
+    log_record(probe->log, probe->view, &event, 0);
+}
+
+void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle)
+{
+    struct log *log = access->probe.log;
+    *freeing = (struct freeing){handle, log->freeing_handle, log->freeing_object};
+    if (!access->probe.view)
+        return;
+    objects_set(objects, handle, (struct object){0});
+    log->freeing_handle = handle;
+    log->freeing_object = (struct accessed){access->probe.view, access->object};
+}
+
+HOT void object_freed(struct access *access, const struct freeing *freeing, enum fold_shape shape, enum call kind,
+                      struct objects *objects, int result)
+{
+    struct probe *probe = &access->probe;
+    bool window = shape == FOLD_RMA, freed = result == MPI_SUCCESS && probe->view;
+    probe->log->freeing_handle = freeing->outer_handle;
+    probe->log->freeing_object = freeing->outer_object;
+    if (result != MPI_SUCCESS && probe->view)
+        objects_set(objects, freeing->handle, access->object);
+    if (freed)
+        object_cells_close(window ? OBJECT_WINDOW : OBJECT_FILE, &access->object);
+    object_leave(access, shape, kind, result, PEER_NONE, 0);
+    if (freed) {
+        object_tell(access, window ? WINDOW_FREED : FILE_CLOSED, kind, freeing->handle);
+        comm_let_go(probe->view->comm);
+    }
+    probe_finish(probe);
+}
+
+void leave_win_free(struct access *access, const struct freeing *freeing, enum call kind, int result)
+{
+    object_freed(access, freeing, FOLD_RMA, kind, &book.windows, result);
+}
+
+void leave_file_close(struct access *access, const struct freeing *freeing, enum call kind, int result)
+{
+    object_freed(access, freeing, FOLD_IO, kind, &book.files, result);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+void leave_win_create(struct access *access, enum call kind, MPI_Comm comm, int result, const MPI_Win *win)
+{
+    access->object = (struct object){0};
+    bool made = view_settle(&access->probe, result, comm);
+    if (made)
+        object_made(access, &book.windows, OBJECT_HANDLE(*win));
+    object_leave(access, FOLD_RMA, kind, result, PEER_NONE, 0);
+    if (made)
+        object_tell(access, WINDOW_CREATED, kind, OBJECT_HANDLE(*win));
+    probe_finish(&access->probe);
+}
+
+void leave_win_test(struct access *access, enum call kind, int result, const int *flag)
+{
+    object_leave(access, FOLD_RMA, kind, result, PEER_NONE, 0);
+    if (result == MPI_SUCCESS && *flag)
+        argument_record(access, (struct event){.peer = PEER_NONE});
+    probe_finish(&access->probe);
+}
+
+static void members_record(struct access *access, MPI_Group group, MPI_Group all)
+{
+    int size = 0;
+    if (native.Group_size(group, &size) != MPI_SUCCESS || size <= 0)
+        return;
+    int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
+    for (int i = 0; ranks && i < size; i++)
+        ranks[i] = i;
+    if (!ranks)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    else if (native.Group_translate_ranks(group, size, ranks, all, ranks + size) == MPI_SUCCESS)
+        for (int i = 0; i < size; i++)
+            argument_record(access, (struct event){.peer = ranks[size + i]});
+    free(ranks);
+}
+
+/* The window's group is that of its communicator: a group of as many members has all of them. */
+static bool group_is_whole(const struct view *view, MPI_Group group)
+{
+    int size = 0;
+    return native.Group_size(group, &size) == MPI_SUCCESS && size == view->comm->size;
+}
+
+void leave_win_group(struct access *access, enum call kind, int result, MPI_Win win, MPI_Group group)
+{
+    struct probe *probe = &access->probe;
+    MPI_Group all;
+    object_leave(access, FOLD_RMA, kind, result, PEER_NONE, 0);
+    if (result == MPI_SUCCESS && probe->view && !probe_is_quiet(probe)) {
+        if (group_is_whole(probe->view, group)) {
+            argument_record(access, (struct event){.peer = PEER_ANY});
+        } else if (native.Win_get_group(win, &all) == MPI_SUCCESS) {
+            members_record(access, group, all);
+            native.Group_free(&all);
+        }
+    }
+    probe_finish(probe);
+}
+
+void leave_win_name(struct probe *probe, enum call kind, MPI_Win win, const char *text, int result)
+{
+    struct object object = objects_find(&book.windows, OBJECT_HANDLE(win));
+    if (result == MPI_SUCCESS && object.comm && object.number && text)
+        objects_name(OBJECT_WINDOW, object.comm->slot, object.number, clock_now(), text);
+    leave_call(probe, kind, result);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static int32_t access_of(int mode)
+{
+    int32_t access = 0;
+    access |= mode & MPI_MODE_RDWR ? ACCESS_READ | ACCESS_WRITE : 0;
+    access |= mode & MPI_MODE_RDONLY ? ACCESS_READ : 0;
+    access |= mode & MPI_MODE_WRONLY ? ACCESS_WRITE : 0;
+    access |= mode & MPI_MODE_CREATE ? ACCESS_CREATE : 0;
+    access |= mode & MPI_MODE_EXCL ? ACCESS_EXCLUSIVE : 0;
+    access |= mode & MPI_MODE_APPEND ? ACCESS_APPEND : 0;
+    access |= mode & MPI_MODE_SEQUENTIAL ? ACCESS_SEQUENTIAL : 0;
+    access |= mode & MPI_MODE_UNIQUE_OPEN ? ACCESS_UNIQUE : 0;
+    access |= mode & MPI_MODE_DELETE_ON_CLOSE ? ACCESS_DELETE : 0;
+    return access;
+}
+
+void leave_file_open(struct access *access, enum call kind, MPI_Comm comm, int result, const char *filename, int mode,
+                     const MPI_File *file)
+{
+    struct probe *probe = &access->probe;
+    access->object = (struct object){0};
+    bool made = view_settle(probe, result, comm);
+    if (made)
+        object_made(access, &book.files, OBJECT_HANDLE(*file));
+    object_leave(access, FOLD_IO, kind, result, PEER_NONE, 0);
+    if (made) {
+        argument_record(access, (struct event){.peer = PEER_NONE, .tag = access_of(mode)});
+        objects_name(OBJECT_FILE, probe->view->slot, access->object.number, clock_now(), filename);
+        object_tell(access, FILE_OPENED, kind, OBJECT_HANDLE(*file));
+    }
+    probe_finish(probe);
+}
+
+void split_begin(struct log *log, MPI_File file, uint64_t asked)
+{
+    struct split_asked *splits = log->splits;
+    memmove(&splits[1], &splits[0], (SPLITS_KEPT - 1) * sizeof splits[0]);
+    splits[0] = (struct split_asked){OBJECT_HANDLE(file), asked};
+}
+
+/* A view that the library may or may not have taken counts in nobody knows what. */
+void leave_file_view(struct access *access, enum call kind, int result, MPI_File file, MPI_Datatype etype)
+{
+    struct object object = objects_find(&book.files, OBJECT_HANDLE(file));
+    uint64_t bytes = result == MPI_SUCCESS ? native_bytes(1, etype) : 0;
+    object_leave(access, FOLD_IO, kind, result, PEER_NONE, 0);
+    object.unit = bytes <= INT32_MAX ? (uint32_t)bytes : 0;
+    if (object.comm)
+        objects_set(&book.files, OBJECT_HANDLE(file), object);
+    probe_finish(&access->probe);
+}
+
+/* In the view's units. The pointer that all share may have gone on already, moved by others. */
+static bool position_find(enum call kind, MPI_File fh, MPI_Offset offset, int whence, MPI_Offset *position)
+{
+    *position = offset;
+    return whence == MPI_SEEK_SET || (kind == CALL_MPI_File_seek && native.File_get_position &&
+                                      native.File_get_position(fh, position) == MPI_SUCCESS);
+}
+
+static void sought_record(struct access *access, enum call kind, MPI_File file, MPI_Offset offset, int whence)
+{
+    MPI_Offset position, arrived = 0;
+    int64_t asked;
+    uint32_t unit = objects_find(&book.files, OBJECT_HANDLE(file)).unit;
+    int32_t from = whence == MPI_SEEK_SET   ? SEEK_FROM_START
+                   : whence == MPI_SEEK_CUR ? SEEK_FROM_CURRENT
+                                            : SEEK_FROM_END;
+    if (!unit || __builtin_mul_overflow((int64_t)offset, (int64_t)unit, &asked) || !native.File_get_byte_offset ||
+        !position_find(kind, file, offset, whence, &position) ||
+        native.File_get_byte_offset(file, position, &arrived) != MPI_SUCCESS)
+        return;
+    argument_record(access, (struct event){.peer = PEER_NONE, .tag = from, .bytes = (uint64_t)asked});
+    argument_record(access, (struct event){.peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = (uint64_t)arrived});
+}
+
+/* While a trace is kept, more is recorded than the call. */
+void leave_file_seek(struct access *access, enum call kind, int result, MPI_File file, MPI_Offset offset, int whence)
+{
+    struct probe *probe = &access->probe;
+    object_leave(access, FOLD_IO, kind, result, PEER_NONE, 0);
+    if (result == MPI_SUCCESS && probe->view && !probe_is_quiet(probe) && knob_load(KNOB_TRACE))
+        sought_record(access, kind, file, offset, whence);
+    probe_finish(probe);
+}
+
+/* The end of a split operation does not say what its begin has asked for: the thread's last one on that file has. */
+static uint64_t bytes_most(struct log *log, uint64_t handle, uint64_t asked)
+{
+    for (unsigned i = 0; asked == UINT64_MAX && i < SPLITS_KEPT; i++)
+        if (log->splits[i].handle == handle) {
+            log->splits[i].handle = 0;
+            return log->splits[i].bytes;
+        }
+    return asked;
+}
+
+/* Libraries say of a collective read that it has read all that was asked for, also behind the end of the file (Open MPI
+ * 4.1 and ROMIO, depending on who reads with whom). It counts what the file has there. Where the view has holes, only
+ * the begin is looked at. Where it cannot be known: what the library says. */
+static uint64_t bytes_there(uint64_t handle, MPI_Offset at, uint64_t bytes)
+{
+    MPI_File fh = (MPI_File)(uintptr_t)handle;
+    uint32_t unit = objects_find(&book.files, handle).unit;
+    MPI_Offset begin, end, size;
+    if (!bytes || !unit || bytes % unit || !native.File_get_position || !native.File_get_byte_offset ||
+        !native.File_get_size)
+        return bytes;
+    MPI_Offset units = (MPI_Offset)(bytes / unit);
+    if (at == FILE_AT_POINTER && native.File_get_position(fh, &at) == MPI_SUCCESS)
+        at -= units; /* it has moved on */
+    if (at < 0 || native.File_get_byte_offset(fh, at, &begin) != MPI_SUCCESS ||
+        native.File_get_byte_offset(fh, at + units, &end) != MPI_SUCCESS ||
+        native.File_get_size(fh, &size) != MPI_SUCCESS)
+        return bytes;
+    if (begin >= size)
+        return 0;
+    return end > size && (uint64_t)(end - begin) == bytes ? (uint64_t)(size - begin) : bytes;
+}
+
+/* What a collective read has read belongs to the call; asking for it does not. */
+static void read_by_all_leave(struct access *access, enum call kind, int result, uint64_t handle, MPI_Offset at,
+                              uint64_t *bytes)
+{
+    struct probe *probe = &access->probe;
+    uint64_t duration = probe->mode ? 0 : clock_now() - probe->begin;
+    *bytes = bytes_there(handle, at, *bytes);
+    if (probe->mode) {
+        object_leave(access, FOLD_IO, kind, result, PEER_NONE, *bytes);
+        return;
+    }
+    struct event event = {.begin = probe->begin,
+                          .kind = (uint16_t)kind,
+                          .peer = PEER_NONE,
+                          .tag = (int32_t)access->object.number,
+                          .bytes = *bytes};
+    probe_leave_rare(probe, probe->view, event, duration, 0);
+}
+
+void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
+                           MPI_Offset at, const MPI_Status *status)
+{
+    struct probe *probe = &access->probe;
+    uint64_t handle = OBJECT_HANDLE(file);
+    uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0, most = bytes_most(probe->log, handle, asked);
+    if (bytes > most) /* ROMIO leaves the status of some that have nothing to transfer as it was */
+        bytes = most;
+    bool by_all = kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all;
+    if (by_all && bytes && probe->view && !probe_is_quiet(probe))
+        read_by_all_leave(access, kind, result, handle, at, &bytes);
+    else
+        object_leave(access, FOLD_IO, kind, result, PEER_NONE, bytes);
+    bytes_record(access, result, asked, bytes);
+    probe_finish(probe);
+}
+
+/* Acts on a name: there is no file, and no communicator that could be charged. */
+void leave_file_delete(struct probe *probe, enum call kind, int result, const char *filename)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    if (result == MPI_SUCCESS && filename && !probe_is_quiet(probe)) {
+        event.tag = (int32_t)objects_deleted();
+        objects_name(OBJECT_DELETED, 0, (uint32_t)event.tag, clock_now(), filename);
+    }
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}

@@ -1,0 +1,188 @@
+/*
+ * Calls on windows and files. Each is charged to the communicator that the object was made on. Which one that was, and
+ * the how manieth object on it this is, the book remembers by the object's handle (registry/objects.h).
+ *
+ * Bytes of a window's operation: the data at the target that it reads or writes. Those of a file's: what the status
+ * says that has been transferred.
+ */
+#ifndef MPIT_PROBES_OBJECTS_H
+#define MPIT_PROBES_OBJECTS_H
+
+#include "registry/objects.h"
+#include "requests/completion.h"
+#include "wrappers/enter.h"
+#include "wrappers/posting.h"
+
+/* Some MPIs have integers for handles, some pointers. */
+#define OBJECT_HANDLE(object) ((uint64_t)(uintptr_t)(object))
+
+/* A call on a window or file. */
+struct access {
+    struct probe probe; /* its view: of the communicator that the object was made on */
+    struct object object;
+};
+
+/* On another object than the thread's last one, or a call that is not recorded as usual. */
+bool enter_object_slowly(struct access *access, enum call kind, const struct objects *objects, uint64_t handle,
+                         int32_t peer);
+
+HOT bool enter_object(struct access *access, enum call kind, const struct objects *objects, struct log *log,
+                      const struct accessed_last *last, uint64_t handle, int32_t peer)
+{
+    struct probe *probe = &access->probe;
+    if (log_in_quickly(log, kind)) {
+        if (__builtin_expect(last->last.handle == handle, 1) &&
+            __builtin_expect(accessed_holds(objects, &last->last) && last->last.on.view, 1)) {
+            probe->view = last->last.on.view;
+            access->object = last->last.on.object;
+            probe_begin_quickly(probe, log, kind, probe->view->slot, peer);
+            return true;
+        }
+        log_out(log, 0);
+    }
+    wrapper_entered();
+    return enter_object_slowly(access, kind, objects, handle, peer) && probe_deepest(probe);
+}
+
+HOT bool enter_window(struct access *access, enum call kind, uint64_t handle, int32_t peer)
+{
+    struct log *log = thread_log_or_none;
+    return enter_object(access, kind, &book.windows, log, &log->window, handle, peer);
+}
+
+HOT bool enter_file(struct access *access, enum call kind, uint64_t handle)
+{
+    struct log *log = thread_log_or_none;
+    return enter_object(access, kind, &book.files, log, &log->file, handle, PEER_NONE);
+}
+
+/* Flags of an access to a window: how it combines. */
+HOT unsigned op_flags(MPI_Op op)
+{
+    return op == native.sum       ? EVENT_OP_SUM
+           : op == native.replace ? EVENT_OP_REPLACE
+           : op == native.no_op   ? EVENT_OP_NO_OP
+                                  : 0;
+}
+
+/* What frees an object: its handle, which is forgotten before the library can give it to another one; and what the call
+ * around this one is freeing. */
+struct freeing {
+    uint64_t handle, outer_handle;
+    struct accessed outer_object;
+};
+
+void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle);
+
+/* Behind the call's event. */
+void argument_record(struct access *access, struct event event);
+
+/* `shape` is a constant, so that what concerns the other shapes falls away. */
+HOT void object_leave(struct access *access, enum fold_shape shape, unsigned kind, int result, int32_t peer,
+                      uint64_t bytes)
+{
+    struct probe *probe = &access->probe;
+    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)access->object.number, .bytes = bytes};
+    if (__builtin_expect(!probe->view, 0) && result == MPI_SUCCESS &&
+        !probe_is_quiet(probe)) /* made out of sight: a call, and charged to nothing */
+        run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
+    probe_leave(probe, shape, 0, probe->view, result, event, 0);
+}
+
+HOT void bytes_record(struct access *access, int result, uint64_t asked, uint64_t done)
+{
+    if (result == MPI_SUCCESS && asked != UINT64_MAX && asked != done)
+        argument_record(access, (struct event){.peer = PEER_NONE, .bytes = asked});
+}
+
+HOT void object_posted(struct access *access, enum fold_shape shape, unsigned kind, int result, int32_t peer,
+                       uint64_t bytes, uint64_t asked, const MPI_Request *request)
+{
+    struct probe *probe = &access->probe;
+    enum call call = (enum call)(kind & EVENT_KIND_MASK);
+    struct event event = {.kind = (uint16_t)call, .peer = peer, .tag = (int32_t)access->object.number, .bytes = bytes};
+    struct posted posted = posted_of(probe, call, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
+    if (result == MPI_SUCCESS)
+        request_post(probe, &posted, abi_handle_of_request(*request));
+    object_leave(access, shape, kind, result, peer, bytes);
+    bytes_record(access, result, asked, 0);
+    posted_finish(probe->log);
+    probe_finish(probe);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+void leave_win_create(struct access *access, enum call kind, MPI_Comm comm, int result, const MPI_Win *win);
+void leave_win_free(struct access *access, const struct freeing *freeing, enum call kind, int result);
+void leave_win_test(struct access *access, enum call kind, int result, const int *flag);
+void leave_win_group(struct access *access, enum call kind, int result, MPI_Win win, MPI_Group group);
+void leave_win_name(struct probe *probe, enum call kind, MPI_Win win, const char *text, int result);
+
+/* `kind`: with op_flags. */
+HOT void leave_win_call(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes)
+{
+    object_leave(access, FOLD_RMA, kind, result, peer, bytes);
+    probe_finish(&access->probe);
+}
+
+HOT void leave_win_post(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes,
+                        const MPI_Request *request)
+{
+    object_posted(access, FOLD_RMA, kind, result, peer, bytes, UINT64_MAX, request);
+}
+
+HOT void leave_win_lock(struct access *access, enum call kind, int result, int32_t target, int type)
+{
+    object_leave(access, FOLD_RMA, kind, result, target, 0);
+    if (result == MPI_SUCCESS && type == MPI_LOCK_EXCLUSIVE)
+        argument_record(access, (struct event){.peer = target, .tag = 1});
+    probe_finish(&access->probe);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+void leave_file_open(struct access *access, enum call kind, MPI_Comm comm, int result, const char *filename, int mode,
+                     const MPI_File *file);
+void leave_file_close(struct access *access, const struct freeing *freeing, enum call kind, int result);
+void leave_file_view(struct access *access, enum call kind, int result, MPI_File file, MPI_Datatype etype);
+void leave_file_seek(struct access *access, enum call kind, int result, MPI_File file, MPI_Offset offset, int whence);
+void leave_file_delete(struct probe *probe, enum call kind, int result, const char *filename);
+
+/* A split operation has begun that is to transfer so many bytes. */
+void split_begin(struct log *log, MPI_File file, uint64_t asked);
+
+/* `asked`: of a split operation that begins; UINT64_MAX: the call is none. */
+HOT void leave_file_call(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked)
+{
+    object_leave(access, FOLD_IO, kind, result, PEER_NONE, 0);
+    bytes_record(access, result, asked, 0);
+    if (asked != UINT64_MAX && result == MPI_SUCCESS)
+        split_begin(access->probe.log, file, asked);
+    probe_finish(&access->probe);
+}
+
+HOT void leave_file_post(struct access *access, enum call kind, int result, uint64_t asked, const MPI_Request *request)
+{
+    object_posted(access, FOLD_IO, kind, result, PEER_NONE, 0, asked, request);
+}
+
+/* `at`: the offset that was read or written, in units of the view; FILE_AT_POINTER: none was given. */
+#define FILE_AT_POINTER ((MPI_Offset)-1)
+void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
+                           MPI_Offset at, const MPI_Status *status);
+
+/* One that has transferred what it was asked for has no more to tell than that. What a collective read says of itself has
+ * to be looked at. */
+HOT void leave_file_transfer(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
+                             MPI_Offset at, const MPI_Status *status)
+{
+    bool by_all = kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all;
+    if (by_all || __builtin_expect(result != MPI_SUCCESS || abi_status_bytes(status) != asked, 0)) {
+        leave_transfer_slowly(access, kind, file, result, asked, at, status);
+        return;
+    }
+    object_leave(access, FOLD_IO, kind, result, PEER_NONE, asked);
+    probe_finish(&access->probe);
+}
+
+#endif

@@ -1,7 +1,7 @@
 /*
  * The live state of the process: figures of this moment, which are not counted.
  *
- * The reader computes them from the threads' states and cells. They are exact except for the instant in which a call of
+ * The reader computes them from the threads' states and cells. They are exact except at the instant when a call of
  * another thread begins or returns. All functions are lock-free and async-signal-safe.
  *
  * A call in progress counts for its time so far. It may have been folded already, just before it returns. Then its

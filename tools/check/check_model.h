@@ -2,7 +2,7 @@
  * What the check knows of the archive that it reads.
  *
  *   check_archive ─┬─ definitions (check_definitions.c, check_resources.c) ──> maps of this file, by kind and id
- *                  ├─ definitions of a location (check_local.c)
+ *                  ├─ definitions of a location (check_stream.c)
  *                  └─ events (check_stream.c): some of each location at a time
  *                        │ what concerns one location alone: check_events.c
  *                        └─> happenings, in the order of time over all locations:

@@ -1,23 +1,23 @@
 /*
- * Tally cells: 8-byte slots with one writer each.
+ * Counters: 8-byte slots with one writer each. The code calls them cells.
  *
- *   thread_cells   one a thread: what it called                      writer: the thread
+ *   thread_cells   one a thread: the calls that it made              writer: the thread
  *   comm_cells     one a thread and communicator                     writer: the thread
  *   peer_cells     one a thread, communicator and page of 64 peers   writer: the thread
  *   region_cells   one a thread and region                           writer: the thread
  *   fabric_cells   one a thread and provider of the fabric           writer: the thread
- *   counter_cells  one a thread whose counters are read              writer: the thread
+ *   counter_cells  one a thread whose system counters are read       writer: the thread
  *   shared_cells   one a communicator: levels that threads change together
- *                  writer: whichever thread is in MPI; under MPI_THREAD_MULTIPLE by locked instructions
+ *                  writer: the thread in MPI; under MPI_THREAD_MULTIPLE by locked instructions
  *
  * Who may run with whom: the writer with any number of readers (threads, signal handlers, other processes). A cell is
- * loaded and stored relaxed and whole; readers promise nothing about the order between cells. Counts only grow.
+ * loaded and stored relaxed and whole. Readers assume no order between cells. Counts only grow.
  *
- * Extremes (span_first, message_low and _high, high and low of the levels) are of the current segment: whoever begins
- * or ends a window takes the segment's extreme out and leaves the neutral value. Behind each lies the number of its
- * segment, which the recorder never touches; the two are a pair (pair.h, windows.h).
+ * Extremes (span_first, message_low and _high, high and low of the levels) belong to the current segment. An operation
+ * that begins or ends an interval takes the segment's extreme out and leaves the neutral value. After each extreme is
+ * the number of its segment, which the recorder never touches. The two are a pair (pair.h, windows.h).
  *
- * variables.c says which variable lies where; nothing else may depend on the order here.
+ * variables.c says where each variable lies. No other code may depend on the order here.
  */
 #ifndef MPIT_AGGREGATE_CELLS_H
 #define MPIT_AGGREGATE_CELLS_H

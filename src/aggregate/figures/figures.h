@@ -1,5 +1,5 @@
 /*
- * A variable's values by name, out of this process's book or out of a run file, in nanoseconds where they are times.
+ * A variable's values by name, from this process's registry or from a run file. Times are in nanoseconds.
  */
 #ifndef MPIT_AGGREGATE_FIGURES_H
 #define MPIT_AGGREGATE_FIGURES_H

@@ -1,16 +1,16 @@
 /*
  * The fold: the only code that turns events into numbers.
  *
- * The recorder calls it for each event as it is emitted, the reader for each event that it replays; so live tallies and
- * a replayed trace are equal, cell for cell. It is pure: no clock, no allocation, no MPI, no lock. What it needs must
- * be there before: the communicator's cells, and in comm_tally.page the page of the event's peer.
+ * The recorder calls it for each event that it emits. The reader calls it for each event that it replays. So live
+ * counters and a replayed trace are equal, cell for cell. The fold is pure: no clock, no allocation, no MPI, no lock.
+ * The caller provides the communicator's cells, and in comm_tally.page the page of the event's peer.
  *
- * The records that follow a completion call (RECORD_*_DONE) take their share of the call's time and its end from
- * tally.end, .share and .remainder, which the call's own event has just set.
+ * The records after a completion call (RECORD_*_DONE) use tally.end, .share and .remainder: the end of the call, and
+ * their share of its time. The event of the call has just set these.
  *
- * Where only a sample of the calls is timed (mpit_timing), `weight` says how often the time of this call counts: 0 = it
- * was not timed; its begin is the end of the last one that was, its duration 0. A record of a message whose posting was
- * not timed has begin 0. While a trace is kept every call is timed: a replay knows weight 1 only.
+ * With mpit_timing only a sample of the calls is timed. Then `weight` says how often the time of this call counts. 0:
+ * it was not timed. Its begin is then the end of the last timed call, and its duration is 0. A record of a message
+ * whose posting was not timed has begin 0. While a trace is kept every call is timed, so a replay knows weight 1 only.
  */
 #ifndef MPIT_AGGREGATE_FOLD_H
 #define MPIT_AGGREGATE_FOLD_H

@@ -1,8 +1,8 @@
 /*
- * What a thread is doing in MPI (include/mpit/collector.h): not in it, at work, or stalled for a reason.
+ * The state of a thread in MPI (include/mpit/collector.h): not in it, at work, or stalled for a reason.
  *
- * The probes of the progress engine (src/probes/progress/stall.h) say when a call begins to find nothing to do, and
- * when it goes on; the reason is what the call is for.
+ * The probes of the progress engine (src/probes/progress/stall.h) tell when a call begins to find nothing to do, and
+ * when it goes on. The purpose of the call is the reason.
  */
 #ifndef MPIT_AGGREGATE_STATE_H
 #define MPIT_AGGREGATE_STATE_H

@@ -1,7 +1,7 @@
 /*
- * The variables that mpit makes out of tally cells: their names, classes and units are a contract (the catalogue).
+ * The variables that mpit makes from counters. Their names, classes and units are a contract (the catalogue).
  *
- * The same definitions serve the MPI_T surface, the summary and the readers of run files, which find them in the file.
+ * MPI_T, the summary and the readers of run files use the same definitions. Readers find them in the file.
  */
 #ifndef MPIT_AGGREGATE_VARIABLES_H
 #define MPIT_AGGREGATE_VARIABLES_H

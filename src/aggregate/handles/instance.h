@@ -1,17 +1,18 @@
 /*
- * Instances of MPI_T events: what is handed to the callbacks of a tool, and which event types there are.
+ * Instances of MPI_T events: the objects for the callbacks of a tool. Also the list of event types.
  *
  *   probes ── make an instance ──> instances_deliver ──> mpit/events/delivery.c ── callbacks of the tool
  *      │                                                   │
  *      └── loads `listeners` <───── set while there are callbacks
  *
- * The probes know whether anybody listens, and mpit/ who; they meet here. `listeners` has a bit for each of mpit's own
- * types. While one is set that the end of any call can raise, knob_rare_ticks is 0, and the frequent paths of the
- * wrappers, which compare with that anyway, leave for the functions out of line that look at `listeners`: a program
- * without listeners pays nothing there, and one load where a collective begins.
+ * The probes know whether anybody listens, and mpit/ knows who. They meet here. `listeners` has a bit for each of
+ * mpit's own types. Some types can be raised by the end of any call. While the bit of one of these is set,
+ * knob_rare_ticks is 0. The frequent paths of the wrappers compare with that anyway. They then leave for the functions
+ * out of line, which look at `listeners`. A program without listeners pays nothing there, and one load where a
+ * collective begins.
  *
- * Who may run with whom: types are added under a lock and never removed or changed; `listeners` and `heard` are changed
- * by mpit/ and loaded relaxed by everybody. An instance belongs to the thread that made it.
+ * Who may run with whom: types are added under a lock and never removed or changed. mpit/ changes `listeners` and
+ * `heard`, and everybody loads them relaxed. An instance belongs to the thread that made it.
  */
 #ifndef MPIT_AGGREGATE_INSTANCE_H
 #define MPIT_AGGREGATE_INSTANCE_H

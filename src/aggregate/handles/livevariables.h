@@ -1,20 +1,20 @@
 /*
- * Variables that exist for MPI_T alone, and not in run files and summaries. They are made out of what is there anyhow,
- * when somebody reads them, and cost no call anything. The exception: those of windows and files are counted in
- * the call while a handle is started.
+ * Variables that exist for MPI_T alone, and not in run files and summaries. A read computes them from existing data, so
+ * they cost no call anything. The exception: variables of windows and files are counted in the call while a handle is
+ * started.
  *
- * Totals: variables of the process that are the sums of variables of communicators.
+ * Totals: variables of the process that are sums of variables of communicators.
  *
  *   mpit_send_count (bound)  ──>  mpit_send_count_total (not bound)     the sum over all communicators, freed ones too
  *
- * There is one for each counter, sum, timer and level of a communicator, but for those by peer: ranks of different
- * communicators are different processes. Who reads one walks through the cells of all communicators (sample.c). A walk
- * must not meet a slot that moves from a freed communicator to a new one (commreuse.h). It notices that, and begins
- * again. A signal handler that has interrupted such a move would begin again for ever. So a thread blocks signals while
- * it moves a slot, once a handle of a total was made (book.totals_wanted).
+ * There is one for each counter, sum, timer and level of a communicator, except those by peer: ranks of different
+ * communicators are different processes. A read walks through the cells of all communicators (sample.c). The walk must
+ * not meet a slot that moves from a freed communicator to a new one (commreuse.h). It notices that, and begins again. A
+ * signal handler that has interrupted such a move would begin again forever. So a thread blocks signals while it moves
+ * a slot, once a handle of a total was made (book.totals_wanted).
  *
- * Threads: what each thread of the process is doing, for a thread that watches the others. An element a thread
- * (moment.h). A handle has elements for the threads that there are when it is allocated, and for some more.
+ * Threads: the live state of each thread of the process, for a thread that watches the others. There is one element for
+ * each thread (moment.h). A handle has elements for the threads that exist when it is allocated, and for some more.
  */
 #ifndef MPIT_AGGREGATE_LIVEVARIABLES_H
 #define MPIT_AGGREGATE_LIVEVARIABLES_H

@@ -1,5 +1,5 @@
 /*
- * Meters: what a handle of a counter, sum or timer has counted since it was started.
+ * Meters: the count of a counter, sum or timer since its handle was started.
  *
  * One pair (pair.h) for each element, and one in front of them:
  *
@@ -8,19 +8,19 @@
  *
  *     tag       owner : 24 | version : 32 | changes : 8       an element runs while its version is odd
  *
- * Each of these is one compare-and-swap of the pair: when anything has changed the element between the look at it and
- * the swap, the operation looks again. So a read-and-reset begins anew with exactly the sample that it has returned,
- * and all 64 bits of a value can be written and overflow. What is counted between sample and swap is behind the
- * operation; a read that falls between the two sees it on top of the old value, and nothing is lost or doubled.
+ * Each operation is one compare-and-swap of the pair. If the element has changed between the look and the swap, the
+ * operation looks again. So a read-and-reset begins anew with exactly the sample that it has returned. All 64 bits of a
+ * value can be written and overflow. Counts between sample and swap belong to the time after the operation. A read that
+ * falls between the two sees them on top of the old value, and no count is lost or doubled.
  *
- * start and stop set the version that is wanted in the pair in front, and then bring every element that has an older
- * one up to it. Who interrupts a start with a stop leaves all elements with the newer version, which the start then
- * does not touch: all elements end in the state of the last of them.
+ * start and stop set the wanted version in the pair in front. Then they bring every element with an older version up to
+ * it. If a stop interrupts a start, all elements get the newer version, and the start does not touch them any more. All
+ * elements end in the state of the last operation.
  *
- * The memory of a meter is used again for others and never unmapped. Every operation names the owner whose meter it
- * thinks it is; once that has given the meter back, its tags are another's and no swap of an old operation succeeds.
+ * The memory of a meter is used again for others and never unmapped. Every operation names the owner of the meter. Once
+ * that owner has released the meter, its tags have another owner, and no swap of an old operation succeeds.
  *
- * Everything but meter_acquire and meter_release is lock-free and async-signal-safe, on the same meter too.
+ * All functions except meter_acquire and meter_release are lock-free and async-signal-safe, on the same meter too.
  */
 #ifndef MPIT_AGGREGATE_METER_H
 #define MPIT_AGGREGATE_METER_H

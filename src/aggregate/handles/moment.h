@@ -1,12 +1,12 @@
 /*
- * What the process is doing at this moment: figures that are no tallies.
+ * The live state of the process: figures of this moment, which are not counted.
  *
- * They are put together from the threads' states and cells by whoever asks, and are true up to the instant in which a
- * call of another thread begins or returns. All of it is lock-free and async-signal-safe.
+ * The reader computes them from the threads' states and cells. They are exact except at the instant when a call of
+ * another thread begins or returns. All functions are lock-free and async-signal-safe.
  *
- * A call that is in progress counts as far as it has come. When it has been folded already (it is about to return), its
- * thread's tally.end is behind its begin. A call inside of another one moves tally.end too; those ends are remembered,
- * with the begin of the outermost call, on the rare path that such calls take.
+ * A call in progress counts for its time so far. It may have been folded already, just before it returns. Then its
+ * thread's tally.end is later than its begin. A call inside of another one moves tally.end too. The rare path of such
+ * calls remembers these ends, with the begin of the outermost call.
  */
 #ifndef MPIT_AGGREGATE_MOMENT_H
 #define MPIT_AGGREGATE_MOMENT_H

@@ -1,14 +1,14 @@
 /*
  * Counters of single windows and files, for the variables of MPI_T that are bound to them (livevariables.h).
  *
- * Most objects have no counters. The first handle on an object makes them, and they stay until the object is freed and
- * the last of its handles is gone. Then another object may get them, in the same chain. They are never unmapped.
+ * Most objects have no counters. The first handle on an object makes them. They stay until the object is freed and the
+ * last of its handles is gone. Then another object may get them, in the same chain. They are never unmapped.
  *
  *   chains[hash of the key] ──> object_cells ──> object_cells
  *
- * The key says which object it is: its kind, the slot of its communicator, its number. A communicator keeps its slot
- * while there is an object on it, and an object that is in use is not freed. So a call that finds its object's key may
- * add to the counters behind it. When the object is freed, the key becomes 0.
+ * The key identifies the object: its kind, the slot of its communicator, its number. A communicator keeps its slot
+ * while there is an object on it, and an object in use is not freed. So a call that finds the key of its object may add
+ * to the counters of that entry. When the object is freed, the key becomes 0.
  *
  * Calls come here only while a handle of such a variable is started (DEMAND_OBJECTS, knob_object_ticks).
  *

@@ -1,37 +1,38 @@
 /*
- * Windows on extremes: what was the largest (smallest, first) while the window was open, for any number of windows.
+ * Intervals of handles on extremes, called windows here: the largest (smallest, first) value while the window was open,
+ * for any number of windows.
  *
  *   comm.extremes[extreme] ── turn      (operation in progress, or none; number of the current segment)
  *                          ├─ windows ──> window ──> ...             one a handle; used again, never freed
  *                          └─ intervals ─> interval ──> ...          used again, never freed
  *
  *   window.current ──> the interval that it is in: from one operation on the window to the next
- *   interval           open or closed, and the extreme of what was recorded in it so far
+ *   interval           open or closed, and the extreme of its recorded values so far
  *
- * The recorder keeps one extreme, of the current segment, at one compare an event, in a pair with the number of the
- * segment (cells.h). Every operation on a window (start, stop, reset, ...) ends the segment and puts a fresh interval
- * in the place of the window's current one. It announces itself in `turn`, and whoever meets an operation in progress
- * finishes it first, each step being a compare-and-swap that succeeds once:
+ * The recorder keeps one extreme, of the current segment. That costs one compare an event. It is in a pair with the
+ * number of the segment (cells.h). Every operation on a window (start, stop, reset, ...) ends the segment and replaces
+ * the window's current interval with a fresh one. It announces itself in `turn`. A thread that meets an operation in
+ * progress finishes it first. Each step is a compare-and-swap that succeeds once:
  *
  *   1  drain    for each cell of segment s: give its extreme to all intervals that are open since s or before, then
  *               swap (extreme, s) for (neutral, s + 1); again if the recorder has changed it meanwhile
  *   2  close    the window's current interval: its extreme is final
- *   3  begin    the fresh one: its starting value is the level at this moment, behind the drain; open since s + 1
+ *   3  begin    the fresh one: its starting value is the level at this moment, after the drain; open since s + 1
  *   4  switch   window.current from the one to the other
  *   5  end      turn: none, s + 1
  *
- * So an event counts for exactly the windows that were open when it was recorded. A helper that was delayed changes
- * nothing: the numbers of segments grow, and it finds larger ones than its own. What the recorder does between its look
- * at the cell and its store falls to the one side or the other of the boundary; both are right, it was recording.
+ * So an event counts for exactly the windows that were open when it was recorded. A delayed helper changes nothing: the
+ * numbers of segments grow, and it finds larger ones than its own. The recorder may be between its look at the cell and
+ * its store. Then the event falls on one side of the boundary or the other. Both are right, since it was recording.
  *
- * The value of a window: its interval's extreme joined with the cells. Cells are looked at first: what is taken out of
- * them is in the interval before.
+ * The value of a window is its interval's extreme joined with the cells. The cells are read first, because a drain
+ * moves their values to the interval before.
  *
  * All of it is lock-free and async-signal-safe. Memory grows with the number of windows in use and of operations in
  * progress at once, not with their number over time.
  *
- * The window of EXTREME_SPAN_FIRST is that of mpit_comm_span: its value is a time in nanoseconds, from the first begin
- * in an interval (not before the interval's own) to the last end, summed over the intervals since its reset.
+ * The window of EXTREME_SPAN_FIRST is the window of mpit_comm_span. Its value is a time in nanoseconds, from the first
+ * begin in an interval (not before the interval's own) to the last end, summed over the intervals since its reset.
  */
 #ifndef MPIT_AGGREGATE_WINDOWS_H
 #define MPIT_AGGREGATE_WINDOWS_H

@@ -1,23 +1,23 @@
 /*
- * The register of what other libraries measure and offer (include/mpit/instrument.h).
+ * The register of variables, controls, events and regions of other libraries (include/mpit/instrument.h).
  *
  *   instruments[] ──> instrument ── instances ──> instance ──> instance ...      one for each communicator, or one
- *   (append-only)      │  name, class, type,         │ cells ──> mpit_cell[]      what the library writes
- *                      │  enumeration, category      └ record ─> in the run file  what readers find there
+ *   (append-only)      │  name, class, type,         │ cells ──> mpit_cell[]      the library writes them
+ *                      │  enumeration, category      └ record ─> in the run file  readers find copies there
  *                      └ object ──> the library's own struct; NULL after removal
  *
- * Nothing is ever freed or unmapped: removal clears `active` and the library's pointer to its cells. So whoever holds
- * an instance (a handle, a signal handler in the middle of a read, a library that updates late) reads and writes memory
- * that is there. What is registered again with the same meaning gets its old place. When a freed communicator loses its
- * slot, its instances wait for the next communicator that is bound; the values go to instances of the sum. No handle
- * refers to it by then.
+ * Nothing is ever freed or unmapped. Removal clears `active` and the library's pointer to its cells. So the holder of
+ * an instance reads and writes memory that exists. The holder may be a handle, a signal handler in the middle of a
+ * read, or a library that updates late. An instrument that is registered again with the same meaning gets its old
+ * place. When a freed communicator loses its slot, its instances wait for the next communicator that is bound. The
+ * values go to instances of the sum. No handle refers to it by then.
  *
  * Cells lie in private memory and not in the run file: a child of fork gets a copy and cannot count for its parent. The
  * run file gets copies of the values (instrument_publish): when recording begins and ends, and at each full buffer.
  * Regions are different: they are events, folded into cells of the thread like calls (fold.h).
  *
- * Who may run with whom: registering, removing and binding take `lock` (never while holding it: a call into the dynamic
- * loader, whose lock is held around constructors). All else is lock-free; lists are pushed at the front with a release
+ * Who may run with whom: registering, removing and binding take `lock`. Never call the dynamic loader while holding it:
+ * the loader's lock is held around constructors. All else is lock-free. Lists are pushed at the front with a release
  * store, and `active` is stored with release.
  */
 #ifndef MPIT_AGGREGATE_INSTRUMENT_H

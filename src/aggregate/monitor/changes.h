@@ -1,11 +1,10 @@
 /*
- * Figures that monitor windows report of a communicator (mpit/monitor_report.h) as differences of two records of
- * snapshots (snapshot.h).
+ * The figures of a communicator in a monitor report (mpit/monitor_report.h): differences of two records of snapshots
+ * (snapshot.h).
  *
- * What did not change costs a comparison and nothing more: most of a window's communicators were silent in it.
+ * A figure that did not change costs one comparison. Most communicators of a period were silent in it.
  *
- * Who may run with whom: plain functions of their arguments. Records belong to snapshots that nobody takes anew
- * meanwhile.
+ * Who may run with whom: plain functions of their arguments. Do not take a snapshot anew while its records are in use.
  */
 #ifndef MPIT_AGGREGATE_CHANGES_H
 #define MPIT_AGGREGATE_CHANGES_H

@@ -1,10 +1,10 @@
 /*
- * What happened between two snapshots (snapshot.h), as the public structures that monitor windows report.
+ * The difference of two snapshots (snapshot.h), as the public structures of a monitor report.
  *
  *   interval ─> comms, colls, calls, counters     arrays in the difference, used again by the next one
  *
- * A communicator that has lost its slot in between is in a sum by then, with all that it ever counted; what the first
- * snapshot had of it is taken off there. So nothing is lost or counted twice, whatever became of the slots.
+ * A communicator that has lost its slot in between is in a sum by then, with all its counts. The share of the first
+ * snapshot is subtracted there. So nothing is lost or counted twice, wherever the slots went.
  *
  * Who may run with whom: a difference belongs to one thread at a time. It takes the book's lock for the names.
  */

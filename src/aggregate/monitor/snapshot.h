@@ -1,23 +1,23 @@
 /*
- * Snapshots of the book, for windows that are differences of two (difference.h).
+ * Snapshots of the registry, for periods that are differences of two (difference.h).
  *
  *   snapshot ── process    cells of all threads, summed; calls under way, one by one
  *           ├── tape       [record of a communicator][record] ...      8-byte words, used again by the next snapshot
  *           └── index      slot ──> where on the tape; 0: it had counted nothing
  *
- *   record     cells of all threads for the communicator, summed, without what cannot have counted: buckets outside of
- *              the smallest and the largest message that there ever was, collectives where there was none
+ *   record     cells of all threads for the communicator, summed, without cells that cannot have counted: buckets
+ *              outside of the smallest and the largest message ever, collectives where there was none
  *
- * Most of what a communicator's 3 KB of cells could count is 0, and a window is opened and closed in less than the time
- * of a message: so a snapshot of a communicator is some 30 words and the buckets between its extremes.
+ * Most of the 3 KB of cells of a communicator are 0. A period must open and close in less than the time of a message.
+ * So a snapshot of a communicator is some 30 words and the buckets between its extremes.
  *
- * Slots go from one communicator to the next (commreuse.h); their cells then go to a sum. `lives` of a record says
- * which one it was. A snapshot during a move is taken again, under the book's lock.
+ * Slots go from one communicator to the next (commreuse.h). Their cells then go to a sum. `lives` of a record says
+ * which communicator it was. A snapshot during a move is taken again, under the book's lock.
  *
- * The begin of the first communication since a snapshot is no difference: it is an extreme of the cells, which
- * SNAPSHOT_BEGIN takes out of them (windows.h) and gives to all snapshots that are open, in record.first.
+ * The begin of the first communication since a snapshot is not a difference. It is an extreme of the cells.
+ * SNAPSHOT_BEGIN takes it out of them (windows.h) and gives it to all open snapshots, in record.first.
  *
- * Who may run with whom: recorders go on meanwhile. Snapshots exclude each other (the caller has a lock); they are no
+ * Who may run with whom: recorders go on meanwhile. Snapshots exclude each other (the caller has a lock). They are not
  * part of any call's path. Not for signal handlers.
  */
 #ifndef MPIT_AGGREGATE_SNAPSHOT_H

@@ -1,5 +1,5 @@
 /*
- * The book of a process: its threads, its communicators, and where their tally cells lie.
+ * The registry of a process, called book in the code: its threads, its communicators, and where their counters lie.
  *
  *   book ── threads ──> ledger ──> ledger ──> ...              one a thread; never freed
  *     │                   │ views[slot]
@@ -9,10 +9,13 @@
  *                                            v
  *                                           peer_page          one a (thread, communicator, 64 peers)
  *
- * Who may run with whom: additions happen under book.lock, by threads that are in MPI; lists are pushed at the front
- * with a release store, and their readers (any thread, any signal handler) walk them with acquire loads and no lock. A
- * ledger and its views are written by its thread alone. Nothing is removed while the process lives; a communicator that
- * was freed loses its handle, and all of it can become another one (commreuse.h).
+ *   ledger   the thread state: a thread's entry in the registry
+ *   view     the counters of one thread for one communicator
+ *
+ * Who may run with whom: threads in MPI add entries under book.lock. Lists are pushed at the front with a release
+ * store. Readers (any thread, any signal handler) walk them with acquire loads and no lock. Only its thread writes a
+ * ledger and its views. No entry is removed while the process lives. A freed communicator loses its handle, and its
+ * entry can become another communicator (commreuse.h).
  */
 #ifndef MPIT_AGGREGATE_BOOK_H
 #define MPIT_AGGREGATE_BOOK_H

@@ -1,11 +1,10 @@
 /*
- * Handles of communicators to what the book knows of them: open addressing, read without a lock.
+ * A map from handles of communicators to their entries in the registry: open addressing, read without a lock.
  *
- * A place goes from empty to a handle (release, pairs with the reader's acquire), and then gets its communicator. Where
- * a communicator is taken out, its place is empty again if no search leads across it; else it keeps the handle with a
- * NULL communicator until another handle takes it over. A reader looks at the handle again when it has the
- * communicator. When the table is more than half full a larger copy replaces it; the old one stays, for readers that
- * are still in it.
+ * A place goes from empty to a handle (release, pairs with the reader's acquire). Then it gets its communicator. When a
+ * communicator is taken out, its place becomes empty if no search leads across it. Otherwise it keeps the handle with a
+ * NULL communicator until another handle takes it over. A reader checks the handle again when it has the communicator.
+ * When the table is more than half full a larger copy replaces it. The old one stays, for readers that still use it.
  *
  * Writers hold the book's lock.
  */

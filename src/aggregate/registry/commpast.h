@@ -1,8 +1,8 @@
 /*
- * Who had the slots before: records of communicators that have lost theirs (runfile.h, comm_past). The latest are in
- * the run file; before one is overwritten that a trace needs, all of them are appended to it.
+ * Who had the slots before: records of communicators that have lost theirs (runfile.h, comm_past). The run file has the
+ * latest. Before a record is overwritten that a trace needs, all of them are appended to the trace.
  *
- * Under the book's lock.
+ * All functions are called under the book's lock.
  */
 #ifndef MPIT_AGGREGATE_COMMPAST_H
 #define MPIT_AGGREGATE_COMMPAST_H

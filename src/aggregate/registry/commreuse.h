@@ -2,24 +2,24 @@
  * Slots of freed communicators, used again.
  *
  *   freed ──> comm ──> comm ──> ... ──> comm            in the order in which the last reference to each went
- *              └ the next communicator is made out of it: same slot, views and cells; what these had counted is added
- *                to a sum (commsum.h), and who it was is noted in the run file's past (commpast.h)
+ *              └ the next communicator is made from it: same slot, views and cells. Its counts are added to a sum
+ *                (commsum.h), and its record goes to the run file's past (commpast.h)
  *
- * A communicator that was freed keeps its slot and its figures until COMMS_KEPT others have been freed behind it, so
- * that a program that makes few shows all of them by name. It is used again only when nobody refers to it:
+ * A freed communicator keeps its slot and its figures until COMMS_KEPT others have been freed after it. So a program
+ * that makes few shows all of them by name. It is used again only when it has no reference left:
  *
- *   holds   its own life, until MPI_Comm_free has returned; children that live (their end is charged to it); windows
- *           and files that were made on it; requests, but for those that the plain path has posted (comm_pending_visit)
- *   bound   handles of MPI_T, whose readers must never see another's values
- *   calls   of other threads that are on it now, which their states in the run file tell
+ *   holds   its own life, until MPI_Comm_free has returned; living children (their end is charged to it); windows and
+ *           files that were made on it; requests, except those that the plain path has posted (comm_pending_visit)
+ *   bound   handles of MPI_T, whose readers must never see another communicator's values
+ *   calls   of other threads that are on it now, as their live states in the run file show
  *
- * No new request refers to a communicator that was freed. So one look at those that hold nothing tells of all that were
- * freed before, and the next one is only taken for those that were freed since, or were found then.
+ * No new request refers to a freed communicator. So one search through the requests that hold nothing is valid for all
+ * communicators that were freed before it. The next search is only needed for those freed since, or found then.
  *
- * Who may run with whom: `holds` belongs to whoever is in MPI, with locked instructions only under MPI_THREAD_MULTIPLE;
- * `bound` is changed by any thread; everything else happens under the book's lock, by a thread that makes or frees a
- * communicator. Nobody else looks at a communicator that nobody refers to, but for readers that walk through all of
- * them: they see cells of before or of after.
+ * Who may run with whom: `holds` belongs to the thread in MPI, with locked instructions only under MPI_THREAD_MULTIPLE.
+ * Any thread changes `bound`. Everything else happens under the book's lock, in a thread that makes or frees a
+ * communicator. Only readers that walk through all communicators look at one without references. They see its cells
+ * before or after.
  */
 #ifndef MPIT_AGGREGATE_COMMREUSE_H
 #define MPIT_AGGREGATE_COMMREUSE_H

@@ -1,9 +1,9 @@
 /*
- * Sums of communicators: what those have counted that were freed and have lost their slots (commreuse.h).
+ * Sums of communicators: the counts of freed communicators that have lost their slots (commreuse.h).
  *
- * A sum has cells like a communicator. Counts and times are added, extremes joined; the end of the last communication
- * is the latest of all. The order in which communicators are added does not matter, so that a replay, which meets them
- * in another one, comes to the same cells.
+ * A sum has cells like a communicator. Counts and times are added, and extremes are joined. The end of the last
+ * communication is the latest of all. The order of additions does not matter. So a replay, which meets the
+ * communicators in another order, gets the same cells.
  */
 #ifndef MPIT_AGGREGATE_COMMSUM_H
 #define MPIT_AGGREGATE_COMMSUM_H

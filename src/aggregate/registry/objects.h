@@ -1,8 +1,8 @@
 /*
- * Windows and files: which communicator each was made on, and the how manieth it is of those that were made on it. By
- * both, all processes call an object the same: they make it together.
+ * Windows and files: the communicator that each was made on, and its number among those on that communicator. The
+ * members of the communicator make an object together. So all of them give it the same name.
  *
- * Lock-free to read, as commmap.h; writers take the book's lock.
+ * Lock-free to read, like commmap.h. Writers take the book's lock.
  */
 #ifndef MPIT_AGGREGATE_OBJECTS_H
 #define MPIT_AGGREGATE_OBJECTS_H

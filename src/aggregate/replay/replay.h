@@ -1,5 +1,5 @@
 /*
- * The replay: folds a trace again and holds the result against the tallies that were recorded live.
+ * The replay: folds a trace again and compares the result with the live counters.
  */
 #ifndef MPIT_AGGREGATE_REPLAY_H
 #define MPIT_AGGREGATE_REPLAY_H

@@ -1,11 +1,11 @@
 /*
- * The walk through a trace that folds it again, for what is made of its cells: a comparison (verification.c), the
- * tallies of a part (replaypart.c).
+ * The walk through a trace that folds it again. Two callers use its cells: a comparison (verification.c), and the
+ * counters of a part (replaypart.c).
  *
  *   event ──> wanted? ──> cells of the thread, and of its communicators by slot
  *                │
- *                └─ no ──> cells that nobody reads (sieve). The fold still hands the call's end and the shares of its
- *                          time on to the records behind it: some of them may be wanted.
+ *                └─ no ──> cells without a reader (sieve). The fold still gives the call's end and the shares of its
+ *                          time to the records of the call: some of them may be wanted.
  */
 #ifndef MPIT_AGGREGATE_REPLAYING_H
 #define MPIT_AGGREGATE_REPLAYING_H

@@ -1,10 +1,10 @@
 /*
- * The tallies of a part of a process's events: what its cells would hold if no other call had been made.
+ * The counters of a part of a process's events: the values of its cells if no other call had been made.
  *
  *   trace ──> walk (replaying.h) ──> cells ──> a reader like the run's own, for all that reads tallies (figures.h)
  *
- * Cells that tell of a whole process are not there: counters, libraries below MPI but for the time of calls,
- * instruments, levels. Memory is that of the process's own cells, of one thread.
+ * Cells about a whole process are left out: system counters, libraries below MPI except for the time of calls,
+ * instruments, levels. Memory is that for the cells of one thread of the process.
  */
 #ifndef MPIT_AGGREGATE_REPLAYPART_H
 #define MPIT_AGGREGATE_REPLAYPART_H

@@ -1,11 +1,11 @@
 /*
- * Who asks for what costs something to measure: started handles of variables, options, monitors.
+ * Who asks for figures that cost something to measure: started handles of variables, options, monitors.
  *
  *   demand_change(+1) ─┐
  *   demand_change(+1) ─┼─> how many ask ── 0 <-> 1 ──> demand_changed: the service begins or ends to measure
  *   demand_change(-1) ─┘
  *
- * Who may run with whom: all of it from any thread and signal handler at any time; lock-free.
+ * Who may run with whom: any thread and signal handler may call any of it at any time. All of it is lock-free.
  */
 #ifndef MPIT_AGGREGATE_DEMAND_H
 #define MPIT_AGGREGATE_DEMAND_H

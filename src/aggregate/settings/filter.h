@@ -1,9 +1,10 @@
 /*
  * Which MPI functions are recorded (mpit_filter).
  *
- * A list of words, separated by commas (blanks around them do not matter): names of functions, with or without MPI_ in
- * front and without regard to case, where * stands for any characters; or classes. Words with - in front are left out;
- * without one word that has none, all others are recorded, else only the words without.
+ * The filter is a list of words, separated by commas. Blanks around them do not matter. A word is the name of a
+ * function or a class. Names may lack MPI_ in front, in upper or lower case, and * stands for any characters. A word
+ * with - in front leaves functions out. If all words have -, all other functions are recorded. Otherwise only the words
+ * without - are recorded.
  *
  *     -io,-MPI_Iprobe      all but these
  *     p2p,coll             only these
@@ -12,8 +13,8 @@
  *     start                MPI_Start alone; start* is MPI_Startall, too
  *
  * A name stands for the function of that name and no other, also where it reads like a class. Local functions are
- * recorded only where mpit_record_local_calls says so, whatever the filter names.
- * MPI_Init, MPI_Init_thread, MPI_Finalize and those of sessions are recorded always: a run begins and ends with them.
+ * recorded only while mpit_record_local_calls is on, whatever the filter names. MPI_Init, MPI_Init_thread, MPI_Finalize
+ * and the functions of sessions are always recorded, because a run begins and ends with them.
  */
 #ifndef MPIT_AGGREGATE_FILTER_H
 #define MPIT_AGGREGATE_FILTER_H

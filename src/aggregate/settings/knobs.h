@@ -1,7 +1,7 @@
 /*
- * The control variables: one list for the environment, MPI_T and the recorder.
+ * The settings, one list for the environment, MPI_T and the recorder. The code calls a setting a knob.
  *
- * Each value is an 8-byte cell; the hot path loads it relaxed, MPI_T stores it relaxed.
+ * Each value is an 8-byte cell. The hot path loads it relaxed, MPI_T stores it relaxed.
  */
 #ifndef MPIT_AGGREGATE_KNOBS_H
 #define MPIT_AGGREGATE_KNOBS_H

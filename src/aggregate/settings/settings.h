@@ -1,7 +1,8 @@
 /*
- * The settings of the recorder in this process: read once from the environment (MPIT_*), by MPI_Init or by a tool that
- * asks for control variables before; changed later through those. A value that cannot be used is named on stderr with
- * what is allowed, and the default holds: once for the job, because its processes have the same environment as a rule.
+ * Reads the settings of the recorder in this process, once, from the environment (MPIT_*). MPI_Init calls it, or a tool
+ * that asks for control variables before. Later they change through control variables. An invalid value is named on
+ * stderr with the valid ones, and the default holds. That appears once for the job, because its processes usually have
+ * the same environment.
  */
 #ifndef MPIT_AGGREGATE_SETTINGS_H
 #define MPIT_AGGREGATE_SETTINGS_H

@@ -1,9 +1,9 @@
 /*
  * Switching the trace while the program runs.
  *
- * Nobody has to be told: a thread's last events are in its ring anyhow, and it asks only when the ring is full whether
- * any of them belong to the trace. So the switch costs nothing on the path of a call, and no event is missed. Which
- * calls belong to it is a matter of when they began; the stretches stand in the run file, and readers go by them.
+ * No thread needs a message about it. A thread's last events are in its ring anyway. It asks only when the ring is full
+ * whether any of them belong to the trace. So the switch costs nothing on the path of a call, and no event is missed.
+ * The begin of a call decides whether it belongs to the trace. The run file has the stretches, and readers use them.
  */
 #ifndef MPIT_AGGREGATE_TRACING_H
 #define MPIT_AGGREGATE_TRACING_H

@@ -1,9 +1,9 @@
 /*
- * The summary of a job: what `mpit-run` prints at the end.
+ * The summary of a job, which `mpit-run` prints at the end.
  *
  * A tool makes the part of each process from its run file (summary_of_run) and merges the parts pairwise
- * (summary_merge). Their order does not matter. A part has a flat form (summary_pack, summary_unpack), which lies in
- * the file RUN/NAME.summary (summaryfile.h). What comes from a file is checked like everything else from files.
+ * (summary_merge). Their order does not matter. A part has a flat form (summary_pack, summary_unpack). The file
+ * RUN/NAME.summary has it, compressed (sealed.h). Data from such a file is untrusted and checked.
  */
 #ifndef MPIT_AGGREGATE_SUMMARY_H
 #define MPIT_AGGREGATE_SUMMARY_H

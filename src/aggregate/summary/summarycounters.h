@@ -1,5 +1,5 @@
 /*
- * Counters of the system and of PAPI in the summary: by name, since processes may have been asked for different ones.
+ * Counters of the system and of PAPI in the summary. They go by name, since processes may count different ones.
  */
 #ifndef MPIT_AGGREGATE_SUMMARYCOUNTERS_H
 #define MPIT_AGGREGATE_SUMMARYCOUNTERS_H

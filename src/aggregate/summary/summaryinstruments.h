@@ -1,6 +1,6 @@
 /*
- * The part of a summary that other libraries' instruments make (instrument.h): lines by name, class, communicator and
- * element, in that order.
+ * The part of a summary for other libraries' instruments (instrument.h). Its lines are in the order of name, class,
+ * communicator and element.
  */
 #ifndef MPIT_AGGREGATE_SUMMARYINSTRUMENTS_H
 #define MPIT_AGGREGATE_SUMMARYINSTRUMENTS_H

@@ -1,31 +1,31 @@
 /*
- * Unexpected messages: how many are under way to this process, or have arrived, without a receive for them.
+ * Unexpected messages: messages that are under way to this process, or have arrived, without a receive for them.
  *
  *   umqs ──> umq ──> umq ──> ...                one a communicator that a handle was bound to; never freed
  *             │ sources
  *             v
- *            source ──> source ──> ...          one a neighbour (events/reader/neighbours.h) that may be a member
- *             │ place     its slot and rank in the neighbour's file, once it has the communicator
+ *            source ──> source ──> ...          one a neighbor (events/reader/neighbours.h) that may be a member
+ *             │ place     its slot and rank in the neighbor's file, once it has the communicator
  *             │ known     the blocks of that slot, and
- *             │ buffers   event buffers, that were found when a handle was last allocated
+ *             │ buffers   rings, that were found when a handle was last allocated
  *             v
- *            blocks of the neighbour's file     cells: how much it sent to me
- *            event buffers there                with which tags, for the last of these (umqtags.h)
+ *            blocks of the neighbor's file      cells: how much it sent to me
+ *            rings there                        with which tags, for the last of these (umqtags.h)
  *
- * With sent(p) = messages that p has begun to send to this process, received(p) = messages from p that have been
- * received, posted(p) = nonblocking receives from p that are pending, and posted(any) those from any source:
+ * Let sent(p) be the messages that p has begun to send to this process, and received(p) the received messages from p.
+ * Let posted(p) be the pending nonblocking receives from p, and posted(any) those from any source:
  *
  *   length = sum over p of max(0, sent(p) - received(p) - posted(p))  -  posted(any), not below 0
  *
- * A message counts from when the sending call begins (MPI_Start: from when it has returned) until the receiving call
- * has returned, or a nonblocking receive is pending that may take it: one that names its source and its tag
- * (umqmatch.h). Where the tags of the messages are not known, a pending receive counts as one that takes a message of
- * its source; where it waits for another tag, the figure is then too small by one. What pending receives name is known
- * only while one thread calls MPI and that thread reads; else each may take any message. Without pending nonblocking
- * receives the length is exact.
+ * A message counts from the begin of the sending call (MPI_Start: from its return). It counts until the receiving call
+ * has returned, or until a nonblocking receive is pending that may take it: one that names its source and its tag
+ * (umqmatch.h). If the tags of the messages are not known, a pending receive counts as one that takes a message of its
+ * source. If it waits for another tag, the figure is then too small by one. The arguments of pending receives are known
+ * only while one thread calls MPI and that thread reads. Otherwise each may take any message. Without pending
+ * nonblocking receives the length is exact.
  *
- * Who may do what: umq_bind, umq_watch_tie allocate and take a lock; everything else is wait-free but for the retries
- * that are bounded, and async-signal-safe.
+ * Who may run with whom: umq_bind and umq_watch_tie allocate and take a lock. Everything else is async-signal-safe, and
+ * wait-free except for a bounded number of retries.
  */
 #ifndef MPIT_AGGREGATE_UMQ_H
 #define MPIT_AGGREGATE_UMQ_H

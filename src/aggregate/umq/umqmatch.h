@@ -1,10 +1,10 @@
 /*
- * How many of the messages that wait are left when each pending receive has taken one: those that name source and tag
- * first, then those that name the source, then those that name the tag, then those that take anything.
+ * How many waiting messages are left when each pending receive has taken one. The order: receives that name source and
+ * tag, then receives that name the source, then receives that name the tag, then receives that take anything.
  *
- * A message whose tag is not known may be taken by each receive that its source fits. No order is known in which
- * receives were posted and messages came: where a message fits a receive with a wildcard and another one, the library
- * may have chosen otherwise, so that it has more left. Without wildcards the number is right.
+ * A message whose tag is not known may be taken by each receive that its source fits. The order of posts and arrivals
+ * is not known. A message may fit a receive with a wildcard and another one. Then the library may have chosen the other
+ * way, and may have more left. Without wildcards the number is right.
  */
 #ifndef MPIT_AGGREGATE_UMQMATCH_H
 #define MPIT_AGGREGATE_UMQMATCH_H

@@ -1,8 +1,8 @@
 /*
- * One neighbour (events/reader/neighbours.h) as a source of messages on one communicator: what its run file says of
- * those that it has sent to this process.
+ * One neighbor (events/reader/neighbours.h) as a source of messages on one communicator. Its run file has the number of
+ * messages that it has sent to this process.
  *
- * Who may do what: source_look and source_forget allocate and free, for one caller at a time; everything else is
+ * Who may run with whom: source_look and source_forget allocate and free, for one caller at a time. Everything else is
  * wait-free and async-signal-safe. The file is untrusted.
  */
 #ifndef MPIT_AGGREGATE_UMQSOURCE_H

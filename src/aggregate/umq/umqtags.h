@@ -1,18 +1,18 @@
 /*
- * Which tags the messages have that wait. Tallies do not know them, but event buffers do.
+ * The tags of the waiting messages. Counters do not know them, but rings do.
  *
- * Of a sender p and this process, all events since an instant T are taken from the ends of their buffers. With sent(t)
- * = messages with the tag t whose calls began since T, received(t) = those whose receiving calls ended since T, and
- * waiting(t) = those that wait:
+ * For a sender p and this process, all events since an instant T are taken from the ends of their rings. Let sent(t) be
+ * the messages with the tag t whose calls began since T. Let received(t) be those whose receiving calls ended since T.
+ * Let waiting(t) be those that wait:
  *
- *   waiting(t) >= sent(t) - received(t)    since what was received before T had been sent before T
+ *   waiting(t) >= sent(t) - received(t)    since every message received before T had been sent before T
  *
- * So where the sum over t of max(0, sent(t) - received(t)) is the number of messages that wait by the tallies, each
- * summand is waiting(t). That holds for sets of tags, too: those that nobody asks for share a few counters. T goes back
- * from event to event until the sum is right. If it is not within what the buffers hold, the tags of that sender's
- * messages are not known, and may be any.
+ * So if the sum over t of max(0, sent(t) - received(t)) is the number of waiting messages by the counters, each summand
+ * is waiting(t). That holds for sets of tags, too: tags without a reader share a few counters. T goes back from event
+ * to event until the sum is right. If the rings do not reach back so far, the tags of that sender's messages are not
+ * known, and may be any.
  *
- * Everything here is wait-free and async-signal-safe; the sender's file is untrusted.
+ * Everything here is wait-free and async-signal-safe. The sender's file is untrusted.
  */
 #ifndef MPIT_AGGREGATE_UMQTAGS_H
 #define MPIT_AGGREGATE_UMQTAGS_H

@@ -1,9 +1,9 @@
 /*
  * The clock of a run: ticks everywhere, nanoseconds only at the edges.
  *
- * Ticks are the invariant time stamp counter where the kernel itself trusts it (current_clocksource is tsc), else
- * CLOCK_MONOTONIC in nanoseconds. The factor between the two is measured once over the program's start
- * (clock_open .. clock_calibrate) and never changes in a run, so that a timer that was read never runs backwards.
+ * Ticks are the invariant time stamp counter if the kernel itself trusts it (current_clocksource is tsc). Otherwise
+ * they are CLOCK_MONOTONIC in nanoseconds. The factor between the two is measured once, over the program's start
+ * (clock_open .. clock_calibrate). It never changes in a run, so a timer never runs backwards.
  */
 #ifndef MPIT_EVENTS_CLOCK_H
 #define MPIT_EVENTS_CLOCK_H

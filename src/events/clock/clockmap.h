@@ -3,13 +3,13 @@
  *
  *   reference                    ,x  knots: measurements of the clock (clocksync.h) that tell something
  *      ^                  ,x---'     between: straight lines
- *      |          ,x----'            before the first and behind the last: the line's next to it where that is known
- *      |   ,.---'                    better than the clock's own factor, else the clock's own
+ *      |          ,x----'            before the first and after the last: the nearest line, if it is known better than
+ *      |   ,.---'                    the clock's own factor, else the clock's own
  *      +-------------------> ticks   no measurement at all: the clock's own, from its wall clock at its begin
  *
- * All processes of a kernel share one map, so that it never changes the order that the counter has: of two ticks the
- * later one has no earlier time. Measurements come from files that may hold anything: what contradicts the clock by
- * more than half is left out, and so is one that the line between its neighbours meets within its own error.
+ * All processes of a kernel share one map. So the map never changes the order of the counter: the later of two ticks
+ * has no earlier time. Measurements come from files and may be anything. A measurement that contradicts the clock by
+ * more than half is left out. So is one that the line between its neighbors meets within its own error.
  */
 #ifndef MPIT_EVENTS_CLOCKMAP_H
 #define MPIT_EVENTS_CLOCKMAP_H

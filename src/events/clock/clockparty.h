@@ -1,16 +1,16 @@
 /*
- * The leaders of a job's nodes measure each other's clocks over TCP. A leader does all of it in one thread, and each
- * step ends when its timer does, whatever the others do.
+ * The leaders of a job's nodes measure each other's clocks over TCP. A leader does all of it in one thread. Each step
+ * ends when its timer expires, with or without an answer.
  *
  *    rank 0's leader                  another leader
  *    open                             open
  *    gather: a place for each   <──   join
  *       |                             measure       against rank 0's leader, or another that was measured before
- *    serve                            serve         those that measure against it
+ *    serve                            serve         leaders that measure against it
  *    close                            close
  *
  * Rank 0's leader alone decides who takes part: there is one tree (clocksync.h), and one reference clock. A leader that
- * comes too late, or not at all, is left out. One whose parent in the tree does not answer measures against rank 0's.
+ * comes too late, or not at all, is left out. If the parent of a leader does not answer, it measures against rank 0's.
  */
 #ifndef MPIT_EVENTS_CLOCKPARTY_H
 #define MPIT_EVENTS_CLOCKPARTY_H

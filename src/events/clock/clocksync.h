@@ -1,14 +1,14 @@
 /*
- * The clocks of several nodes: who measures against whom, what a measurement says, and what of them is kept.
+ * The clocks of several nodes: who measures against whom, how a measurement is computed, and which of them are kept.
  *
- * Nodes are running kernels, numbered by the lowest rank on each; node 0's clock is the reference. In round k each node
- * below 2^k, whose clock is known by then, is measured against by the one 2^k above it:
+ * A node is a running kernel. Nodes are numbered by the lowest rank on each. Node 0's clock is the reference. In round
+ * k each node below 2^k has a known clock. The node 2^k above it measures against it:
  *
  *      round 0     0 <- 1
  *      round 1     0 <- 2   1 <- 3
  *      round 2     0 <- 4   1 <- 5   2 <- 6   3 <- 7
  *
- * So each node is measured once, in ceil(log2(nodes)) rounds, and what it knows has come through at most so many hands.
+ * So each node is measured once, in ceil(log2(nodes)) rounds, and its time has come through at most so many nodes.
  */
 #ifndef MPIT_EVENTS_CLOCKSYNC_H
 #define MPIT_EVENTS_CLOCKSYNC_H

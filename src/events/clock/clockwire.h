@@ -1,14 +1,14 @@
 /*
- * What the leaders of nodes write to each other to measure their clocks: whole numbers of 64 bits, little-endian.
+ * The messages of the leaders of nodes that measure their clocks: whole numbers of 64 bits, little-endian.
  *
  *    a leader                     rank 0's leader, or the node it measures against
  *    hello: key, who am I   ──>   the key is known: else the connection is closed
  *                           <──   welcome: the answer to the key, so that no stranger is taken for the server
- *                           <──   place: whom to measure against (only behind a hello that joins)
+ *                           <──   place: whom to measure against (only after a hello that joins)
  *    ping                   ──>
  *                           <──   pong: when it came and went on the reference clock, and how wrong that may be
  *
- * Each byte may come from a stranger. What is read is checked here, and nothing has a length of the sender's choice.
+ * Each byte may come from a stranger. All input is checked here. No length is of the sender's choice.
  */
 #ifndef MPIT_EVENTS_CLOCKWIRE_H
 #define MPIT_EVENTS_CLOCKWIRE_H

@@ -1,15 +1,15 @@
 /*
- * Events by column: a block of one thread's events, laid out so that a general compressor has little left to find.
+ * Events by column: a block of one thread's events, in an order that leaves little for a general compressor to find.
  *
- *   shape      how many events before this one lies one that is equal in all but its times (0: nowhere); a varint
- *   fields     of those that are nowhere: all but the times, 24 bytes
- *   posted     of records: how many events before lies one with the same begin (the call that posted it); 0: nowhere
+ *   shape      how many events before this one is an event that differs only in its times (0: there is none); a varint
+ *   fields     for events with shape 0: all fields except the times, 24 bytes
+ *   posted     for records: how many events before is one with the same begin (the call that posted it); 0: none
  *   gaps       how many bits the gap has: from the end of the call before to the begin of this one
  *   durations  how many bits the duration has
- *   bits       those bits, but for the highest of each, which is 1
+ *   bits       those bits, except the highest of each, which is 1
  *
- * What a compressor cannot foresee, the last bits of times, lies in `bits` alone and nearly as it is; what repeats with
- * the program's loops lies in the others. A block can be read on its own. Reading trusts no byte.
+ * A compressor cannot foresee the last bits of times. They are in `bits` alone, nearly as they are. The other columns
+ * have the parts that repeat with the program's loops. A block can be read alone. Reading trusts no byte.
  */
 #ifndef MPIT_EVENTS_COLUMNS_H
 #define MPIT_EVENTS_COLUMNS_H

@@ -1,5 +1,5 @@
 /*
- * Compact run files: what a finished process left, compressed (zstd), as mpit-dump --compact makes it of a run file.
+ * Compact run files: the compressed run file (zstd) of a finished process, made by mpit-dump --compact.
  *
  *   offset 0              64
  *          +--------------+-----------------+----------------+----------------+--
@@ -7,15 +7,15 @@
  *          +--------------+-----------------+----------------+----------------+--
  *                           each: chunk_header | payload, of a multiple of 64 bytes together
  *
- *   CHUNK_IMAGE    a piece of the run file, compressed: everything but the events stands in the image where it stood in
- *                  the run file, so that offsets hold; reserved[0] = where, reserved[1] = how many bytes
- *   CHUNK_COLUMNS  `capacity` events of one thread from number first_event on, by column (columns.h): behind the
+ *   CHUNK_IMAGE    a compressed piece of the run file. In the image everything except the events is where it was in
+ *                  the run file, so offsets stay valid. reserved[0] = where, reserved[1] = how many bytes
+ *   CHUNK_COLUMNS  `capacity` events of one thread from number first_event on, by column (columns.h): after the
  *                  header column_sizes, then the columns, each compressed by itself
  *
- * In the image CHUNK_GONE stands where chunks of events stood. The reader makes the image in memory, and takes the
- * blocks from the file. What is compressed ends with a sum of what it was (zstd's own), and each header has one
- * (`turned`), so that nothing damaged is taken for what was recorded; files of older versions have none. Where there is
- * no zstd (in the process that is recorded) none of this is linked.
+ * The image has CHUNK_GONE in place of chunks of events. The reader makes the image in memory, and takes the blocks
+ * from the file. Compressed data ends with zstd's own checksum of the original, and each header has one (`turned`). So
+ * no damaged data passes for recorded data. Files of older versions have no checksums. A program without zstd (the
+ * process that is recorded) links none of this.
  */
 #ifndef MPIT_EVENTS_COMPACT_H
 #define MPIT_EVENTS_COMPACT_H

@@ -1,9 +1,9 @@
 /*
- * Counters of the system and of PAPI: which there are, and the places that they count for.
+ * Counters of the system and of PAPI: the list, and the places that they count for.
  *
- * A thread's counters are read where its outermost recorded calls begin and end, the system's at some of these places
- * only (probes/counters/oscounters.h). What they counted in between belongs to the class of the call, the rest to
- * outside of MPI; so the sum over the places is what the counter counted.
+ * A thread's counters are read where its outermost recorded calls begin and end. Those of the system are read at only
+ * some of these places (probes/counters/oscounters.h). The count between begin and end belongs to the class of the
+ * call, the rest to outside of MPI. So the sum over the places is the whole count.
  */
 #ifndef MPIT_EVENTS_COUNTER_H
 #define MPIT_EVENTS_COUNTER_H

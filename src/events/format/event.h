@@ -7,46 +7,44 @@
  *        | ticks  | ation|     |slot |      |      |         |
  *        +--------+------+-----+-----+------+------+---------+
  *
- * A call is one event, written when the call has returned, followed by the records that belong to it:
+ * A call is one event. It is written when the call has returned. The records that belong to the call follow it:
  *
- *   [ call | extension? | part of the call ... ]
+ *   [ call | extension? | record of the call ... ]
  *
  *   extension    the fields that did not fit (EVENT_WIDE is set in the call's kind)
  *   receive      the receiving half of a sendrecv
- *   *_posted     one persistent request that the call started; duration = kind of the call that made it
- *   *_done       one request that the call completed; begin = when it was posted, duration = kind of the posting call
+ *   *_posted     one persistent request that the call started. duration = kind of the call that made it
+ *   *_done       one request that the call completed. begin = when it was posted, duration = kind of the posting call
  *   created      the communicator that the call created
- *   destroyed    the communicator that the call freed; the call itself is charged to the parent
- *   argument     what a call on a window or a file was told and its own fields have no room for
- *   stall        how much of the call's time it found nothing to do; behind the call itself and its extension
- *   counter      what a counter of the system or of PAPI counted inside of the call, and before it since the last one
+ *   destroyed    the communicator that the call freed. The call itself is charged to the parent
+ *   argument     an argument of a call on a window or a file that has no field in the event
+ *   stall        the part of the call's time in which it found nothing to do. It follows the call and its extension
+ *   counter      the count of a counter of the system or of PAPI: inside of the call, and before it since the last call
  *
- * Between calls stand the events of other libraries' instruments, each by itself; peer = the instrument's id:
+ * Events of other libraries' instruments stand between calls, each alone. peer = the instrument's id:
  *
- *   region       a region that was left, an extension behind it where it is wide; nested: inside of itself
+ *   region       a region that was left. An extension follows if it is wide. nested: inside of itself
  *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
  *
- * Between calls and inside of them stand those of the libraries below MPI, where they are watched (fabriccalls.h);
- * peer = the provider's number:
+ * Events of the libraries below MPI stand between calls and inside of them, while these libraries are watched
+ * (fabriccalls.h). peer = the provider's number:
  *
- *   fabric       an operation has begun: tag = function, bytes = those of its buffers; pending: its completion will be
- *                told; failed: it was refused with an
- *                error; nested: a callback made it, inside of a poll
- *   fabric_again operations that were refused and are to be tried again: tag = function, duration = how many,
+ *   fabric       an operation has begun: tag = function, bytes = of its buffers. pending: its completion will be
+ *                reported. failed: it was refused with an error. nested: a callback made it, inside of a poll
+ *   fabric_again operations that were refused and will be tried again: tag = function, duration = how many,
  *                bytes = ticks
- *   fabric_done  operations that have completed: duration = how many, tag = with an error
- *   fabric_polls polls of the progress: duration = how many, tag = those that found nothing, bytes = ticks, begin = when
- *                the first of them began
+ *   fabric_done  operations that have completed: duration = how many, tag = how many with an error
+ *   fabric_polls polls of the progress: duration = how many, tag = how many found nothing, bytes = ticks,
+ *                begin = when the first of them began
  *
- * and what the recorder says of itself:
+ * The recorder has two events of its own:
  *
- *   passed       a completion call that is not recorded (filtered, or recording is off) has completed requests that
- *                are: their records follow, as behind a call; begin = when it returned
- *
+ *   passed       a completion call that is not recorded (filtered, or recording is off) completed recorded requests.
+ *                Their records follow, as after a call. begin = when it returned
  *   switched     MPI_Pcontrol: peer = 1 recording goes on, 0 it stops
  *
- * Invariant: a record whose kind is 0 was never written. The number of records that a thread has written is its
- * tally cell `events_recorded`; a record is complete before that cell counts it.
+ * Invariant: a record whose kind is 0 was never written. The thread's counter `events_recorded` is the number of
+ * records that it has written. A record is complete before that counter counts it.
  */
 #ifndef MPIT_EVENTS_EVENT_H
 #define MPIT_EVENTS_EVENT_H

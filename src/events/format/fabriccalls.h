@@ -1,9 +1,9 @@
 /*
- * What lies below MPI: the functions of libfabric and UCX that move data, and what they are called in numbers.
+ * The functions of libfabric and UCX that move data, and their numbers.
  *
- * A function stands here once: its kind (which slot of mpit_fabric_ops it counts in), and whether it begins a transfer
- * of data itself or waits for one of somebody else's. Functions of one kind that differ only in how the program's
- * buffers are described have one name here, that of the simplest.
+ * A function has one entry: its kind (the slot of mpit_fabric_ops), and whether it begins a transfer of data itself or
+ * waits for somebody else's. Some functions of one kind differ only in the description of the program's buffers. They
+ * have one name here, the name of the simplest.
  */
 #ifndef MPIT_EVENTS_FABRICCALLS_H
 #define MPIT_EVENTS_FABRICCALLS_H

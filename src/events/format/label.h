@@ -1,6 +1,6 @@
 /*
- * Labels: what a program calls its communicators with MPI_Comm_set_name. They are anybody's bytes, so they are cleaned
- * before they are shown.
+ * Labels: names that a program gives its communicators with MPI_Comm_set_name. They may be any bytes, so they are
+ * cleaned before they are shown.
  */
 #ifndef MPIT_EVENTS_LABEL_H
 #define MPIT_EVENTS_LABEL_H

@@ -1,11 +1,11 @@
 /*
- * Packed events: programs run in loops, and most events differ from one shortly before in their times alone.
+ * Packed events. Programs run in loops, and most events differ from a recent one only in their times.
  *
  *   repeated   8 bytes    bit 0: 0 | 9 bits: how many events before | 22 bits: duration | 32 bits: begin - begin before
  *   literal   40 bytes    bit 0: 1 | 0                                                   , and the event itself
  *
- * A block can be read on its own: it begins at time 0, with nothing before. Packing takes no memory but the caller's;
- * unpacking trusts no byte.
+ * A block can be read alone: it begins at time 0, with no event before. Packing uses only memory of the caller.
+ * Unpacking trusts no byte.
  */
 #ifndef MPIT_EVENTS_PACK_H
 #define MPIT_EVENTS_PACK_H

@@ -1,5 +1,5 @@
 /*
- * The run file: what a process records, one file a process, mapped while the program runs.
+ * The run file: the recording of one process. It is mapped while the program runs.
  *
  *   offset 0                 4096
  *          +----------------+---------------+---------------+---------------+--
@@ -7,53 +7,53 @@
  *          +----------------+---------------+---------------+---------------+--
  *                            each: chunk_header (64 bytes) | payload, a whole number of pages together
  *
- *   CHUNK_ARENA   small objects one behind the other, each aligned to 64 bytes; objects refer to each other by file
- *                 offset (0 = none), so a reader maps the file and adds its base:
+ *   CHUNK_ARENA   small objects, each aligned to 64 bytes. They refer to each other by file offset (0 = none). So a
+ *                 reader maps the file and adds its base:
  *
  *      header.first_thread -> thread_record -> thread_record -> ...      one a thread that called MPI
  *      header.first_comm   -> comm_record   -> comm_record   -> ...      one a slot: the communicator that has it now
  *      header.past         -> comm_past                                  the latest of those that had a slot before
- *      header.first_block  -> tally_block   -> tally_block   -> ...      tally cells (which: kind, thread, comm, page)
- *      header.variables    -> variable_record[]                          what the cells mean
+ *      header.first_block  -> tally_block   -> tally_block   -> ...      counters (which: kind, thread, comm, page)
+ *      header.variables    -> variable_record[]                          the meaning of the counters
  *      header.calls        -> call_record[]                              the names of event kinds
  *      header.first_object -> object_record -> ...                       names of files and windows, the latest first
- *      header.first_instrument -> instrument_record -> ...               what other libraries measure: name, values
+ *      header.first_instrument -> instrument_record -> ...               other libraries' instruments: name, values
  *                                  └ items -> item_record[]              the names of its values
- *      header.first_provider -> provider_record -> ...               libraries below MPI: names
+ *      header.first_provider -> provider_record -> ...                   libraries below MPI: names
  *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
- *      header.gaps        -> gap_table                                   which events the trace could not keep, and why
+ *      header.gaps        -> gap_table                                   events that the trace could not keep, and why
  *
- *   CHUNK_RING    the event buffer of one thread: its last `capacity` events; event number n lies in place n %
- *                 capacity. A killed process may have been writing over the oldest RING_SPARE of them.
+ *   CHUNK_RING    the ring of one thread: its last `capacity` events. Event number n is in place n % capacity. A
+ *                 killed process may have been overwriting the oldest RING_SPARE of them.
  *
- *   CHUNK_TRACE   a part of a buffer, kept: `capacity` events of one thread, the first of which is its event
- *                 first_event. What a trace has behind its last such chunk lies in the ring.
+ *   CHUNK_TRACE   a part of a ring, kept: `capacity` events of one thread, from its event first_event on. The events
+ *                 after the last such chunk are in the ring.
  *
- *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`; a part that packing would not make smaller is kept
- *                 as CHUNK_TRACE
+ *   CHUNK_PACKED  the same, packed (pack.h) into `packed_bytes`. A part that packing would not make smaller is kept
+ *                 as CHUNK_TRACE.
  *
- *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut off behind its texts
+ *   CHUNK_COMMS   communicators that had a slot before: `capacity` records of comm_past, each cut after its texts
  *
- *   CHUNK_SAMPLES what threads were doing when a timer ran out (samples.h)
+ *   CHUNK_SAMPLES samples of the threads (samples.h)
  *
- *   CHUNK_FREE    a place that a chunk is being written into, of which it has the header but for the kind, which comes
- *                 last; or that of chunks that have given way to newer ones (TRACE_RING)
+ *   CHUNK_FREE    a place that a chunk is being written into. It has the chunk's header except for the kind, which is
+ *                 written last. Or the place of chunks that gave way to newer ones (TRACE_RING).
  *
- * With TRACE_RING the trace's chunks use the places of older ones again, in the order of the file, so that this is not
- * the order of their events. A chunk becomes CHUNK_FREE before anything of it changes.
+ * With TRACE_RING the trace's chunks use the places of older ones again, in the order of the file. So the order in the
+ * file is not the order of the events. A chunk becomes CHUNK_FREE before any part of it changes.
  *
- * Slots of freed communicators are used again, and so are their cells. What the freed one had counted is then added to
- * the cells of a communicator that stands for all of its kind (COMM_SUM), and its record goes to header.past; of a
- * trace, on into a CHUNK_COMMS. An event belongs to the communicator in whose time it began: comm_record.since_ticks ..
- * end_ticks. Those of one slot do not overlap.
+ * Slots of freed communicators are used again, and so are their counters. The counts of the freed communicator are then
+ * added to a communicator for all of its kind (COMM_SUM). Its record goes to header.past, and with a trace on into a
+ * CHUNK_COMMS. An event belongs to the communicator in whose time it began: comm_record.since_ticks .. end_ticks. The
+ * times of one slot do not overlap.
  *
- * How many events a thread has written is its cell events_recorded (thread_record.events_cell). New records are linked
- * at the front of their list with a release store after they are complete: a reader of a living file sees whole
- * records. The list heads, the cells and the thread states change while the program runs, and so does the record of a
- * slot (serial is odd meanwhile); everything else is written once.
+ * The counter events_recorded of a thread (thread_record.events_cell) is the number of its events. A new record is
+ * complete before it is linked at the front of its list with a release store. So a reader of a live file sees whole
+ * records. These change while the program runs: list heads, counters, live states, and the record of a slot (its serial
+ * is odd meanwhile). Everything else is written once.
  *
- * Who may touch it: the process that made it writes (a cell: its one thread; lists and chunks: under the run's lock);
- * any process may read at any time. All integers are in the byte order of the machine that wrote them.
+ * Who may touch it: the process that made it writes. One thread writes a counter. Lists and chunks are written under
+ * the run's lock. Any process may read at any time. Integers are in the byte order of the machine that wrote them.
  */
 #ifndef MPIT_EVENTS_RUNFILE_H
 #define MPIT_EVENTS_RUNFILE_H

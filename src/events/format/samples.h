@@ -1,19 +1,19 @@
 /*
- * Samples of threads in a run file: when a thread's timer has run out, what state MPI is in, in which call, and the
- * stack of calls.
+ * Samples of threads in a run file. A sample is taken when a thread's timer expires. It has the state of MPI, the call,
+ * and the stack of calls.
  *
- *   CHUNK_SAMPLES   One stream (chunk.thread) of one thread. It has chunk.packed_bytes of records. Each is a whole number
- *                   of 8 bytes, and as long as its head says. chunk.first_event is the number of its first sample,
- *                   counted by stream.
+ *   CHUNK_SAMPLES   One stream (chunk.thread) of one thread. It has chunk.packed_bytes of records. Each is a whole
+ *                   number of 8 bytes, and as long as its head says. chunk.first_event is the number of its first
+ *                   sample, counted by stream.
  *
- *      SAMPLE_THREAD  whose the stream is, and how often samples are taken: from here on
- *      SAMPLE_MODULE  what is mapped from begin to end: from here on
- *      SAMPLE_TAKEN   a sample: program counters, the innermost first. Outer frames that are those of the last sample in
- *                     this chunk are not written again.
+ *      SAMPLE_THREAD  the thread of the stream, and how often samples are taken, from here on
+ *      SAMPLE_MODULE  the library that is mapped from begin to end, from here on
+ *      SAMPLE_TAKEN   a sample: program counters, the innermost first. Outer frames that the last sample in this chunk
+ *                     also has are not written again.
  *
- * Each stream has a buffer (chunk.reserved[0] is 1), whose packed_bytes grow while the program runs. A full one is
- * appended as a chunk that stays, and begins again; a process that died in between left both, with the same
- * first_event. Each chunk begins with SAMPLE_THREAD, and needs no other one to be read, but for its modules.
+ * Each stream has a buffer (chunk.reserved[0] is 1), whose packed_bytes grow while the program runs. A full buffer is
+ * appended as a chunk that stays, and begins again. A process that died in between left both, with the same
+ * first_event. Each chunk begins with SAMPLE_THREAD. It can be read alone, except for its modules.
  *
  * Who may run with whom: a buffer's writer is a signal handler of its thread, or the thread itself with that signal
  * blocked. Any process may read at any time.

@@ -1,5 +1,5 @@
 /*
- * A compressed file with a sum over all of it, so that a damaged byte is told. It holds a summary (summary.h).
+ * A compressed file with a checksum over all of it, so that a damaged byte is noticed. It holds a summary (summary.h).
  *
  *   sealed_header | zstd frame of packed_bytes
  *

@@ -1,17 +1,17 @@
 /*
  * The run files of the other processes of this job on this node: mapped read-only, read while they are written.
  *
- *   neighbours ──> neighbour ──> neighbour ──> ...      one a file in the run directory; never unmapped, never freed
+ *   neighbours ──> neighbour ──> neighbour ──> ...      one a file in the spool; never unmapped, never freed
  *
- * Without a run directory a run lives in memory of the form of a file, and is found in /proc among what the user's
- * processes hold open.
+ * A run without a file lives in memory of the same form. It is found in /proc among the open files of the user's
+ * processes.
  *
- * A neighbour's file is untrusted: every offset is checked against the file's real size before it is followed. Space
- * for it to grow is mapped with it, so that what it writes later can be read without a further call into the kernel
- * but for one fstat whenever it has grown.
+ * A neighbor's file is untrusted: every offset is checked against the file's real size before it is followed. Space for
+ * it to grow is mapped with it. So later data can be read with one fstat whenever the file has grown, and no other call
+ * into the kernel.
  *
- * Who may do what: neighbours_look maps and allocates: it takes a lock and is not for signal handlers. Everything else
- * is wait-free and async-signal-safe.
+ * Who may run with whom: neighbours_look maps and allocates. It takes a lock and is not for signal handlers. Everything
+ * else is wait-free and async-signal-safe.
  */
 #ifndef MPIT_EVENTS_NEIGHBOURS_H
 #define MPIT_EVENTS_NEIGHBOURS_H

@@ -1,13 +1,13 @@
 /*
- * The reader of run files (runfile.h), of finished, crashed and still running processes.
+ * The reader of run files (runfile.h). They may be of finished, crashed or running processes.
  *
- * A run file is untrusted: every offset, count and size is checked before it is followed, and what does not hold is an
- * error with a text, never a crash. Objects that it hands out stay valid until run_reader_close.
+ * A run file is untrusted. Every offset, count and size is checked before it is followed. A wrong one is an error with
+ * a text, never a crash. Objects from the reader stay valid until run_reader_close.
  *
  * The system bounds how many files a process can map, and a job may have more. So a file that was put to rest may lose
- * its map when many others were put to rest after it; what it handed out is valid again, at the same address, after
- * run_reader_wake. Readers that are put to rest belong to one thread; but one that is held may be looked into, and put
- * to rest, by another.
+ * its map when many others were put to rest after it. Its objects are valid again, at the same address, after
+ * run_reader_wake. Readers that are put to rest belong to one thread. But if one is held, another thread may look into
+ * it and put it to rest.
  */
 #ifndef MPIT_EVENTS_READER_H
 #define MPIT_EVENTS_READER_H

@@ -1,7 +1,10 @@
 /*
- * What the parts of the reader share; readercomms.c: the communicators of a run file, those that have a slot, and those
- * that had one before; readerobjects.c: the names of what was made on them; readertables.c: blocks of cells, and what
- * they mean; readerlive.c: looks at running processes.
+ * Declarations that the parts of the reader share:
+ *
+ *   readercomms.c    the communicators of a run file, with a slot now or before
+ *   readerobjects.c  the names of windows and files
+ *   readertables.c   blocks of counters, and their meaning
+ *   readerlive.c     looks at running processes
  */
 #ifndef MPIT_EVENTS_READERCOMMS_H
 #define MPIT_EVENTS_READERCOMMS_H

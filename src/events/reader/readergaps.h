@@ -1,12 +1,12 @@
 /*
- * Where the trace of a run file has gaps, and why: for the tools that say so.
+ * The gaps in the trace of a run file, and their causes, for the tools that report them.
  *
  *   events    |  0 .. 4094 |    4095 .. 12284    | 12285 .. 16379 |
  *                           <------- gap ------->
  *              last call returned          next call begins, or the end
  *
- * A trace that was switched has none where it was off. What a file holds of a gap is its place between the events and
- * its size; why, its recorder told in the gap_table, or (in older files, and behind a full table) for the whole
+ * A trace that was switched has no gap where it was off. The place and size of a gap follow from the events in the
+ * file. The cause is in the gap_table. In older files, and after a full table, a cause is known only for the whole
  * process.
  */
 #ifndef MPIT_EVENTS_READERGAPS_H

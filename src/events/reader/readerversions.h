@@ -1,17 +1,17 @@
 /*
- * Run files of older versions that the reader shows as today's:
+ * Run files of older versions, which the reader shows like new ones:
  *
- *   version   what came with the next one
- *      5      CHUNK_FREE, so that the kinds behind it had one less; header.trace_policy; chunk_header.turned
+ *   version   new in the next one
+ *      5      CHUNK_FREE, so that the kinds after it had one less; header.trace_policy; chunk_header.turned
  *      6      header.clock_syncs, header.first_object; the numbers of windows and files, and `argument` records
  *      7      at first without header.gaps; header.stall_known
  *      8      header.samples_hz and samples_lost
  *      9      header.first_provider and fabric_watched, and blocks and events of those
  *      9      header.counters; blocks and records of counters
  *
- * What a file lacks is nothing (0) in what the reader hands out. Events have had the same form since version 5, and the
- * table of calls is compared name by name, so that no kind is taken for another. Before that communicators had other
- * records and calls other numbers: such a file is refused.
+ * Parts that a file lacks are 0 in the reader's results. Events have had the same form since version 5. The table of
+ * calls is compared name by name, so no kind is taken for another. Before that, communicators had other records and
+ * calls had other numbers. Such a file is refused.
  */
 #ifndef MPIT_EVENTS_READERVERSIONS_H
 #define MPIT_EVENTS_READERVERSIONS_H

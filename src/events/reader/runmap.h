@@ -1,16 +1,16 @@
 /*
- * Where a run file lies in memory, and how many of them do at once.
+ * The maps of run files, and how many files are mapped at once.
  *
- *   base ──> the file, mapped                  awake: it can be looked into
- *        └─> nothing, but the place is kept    asleep: neighbouring places are one map of the system
+ *   base ──> the file, mapped                  awake: it can be read
+ *        └─> nothing, but the place is kept    asleep: neighboring places are one map of the system
  *
- *   resting[] ──> maps that may be taken away, the oldest first; one that is in it knows its place
+ *   resting[] ──> maps that may be taken away, the oldest first; a map in this list knows its place
  *
  * A map comes back to the address that it had, so that pointers into the file need no change.
  *
- * A file that gets shorter while it is mapped (somebody truncates it, its server has lost it) raises SIGBUS where it is
- * looked at behind its end. A tool that looks at files for long asks for a guard: then there is a page of zeros in that
- * place, and the map is known to be torn.
+ * A file may get shorter while it is mapped (somebody truncates it, its server has lost it). A read past its end then
+ * raises SIGBUS. A tool that watches files for long asks for a guard. With it a page of zeros is there, and the map is
+ * known to be torn.
  */
 #ifndef MPIT_EVENTS_RUNMAP_H
 #define MPIT_EVENTS_RUNMAP_H

@@ -1,10 +1,10 @@
 /*
  * Files that grow in the program's process. Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ to the thread that asks for
- * it, which would end the program; and the limit may fall at any moment, by the program or by prlimit from outside, so
- * that looking at it before is not enough. Here the thread holds the signal back, and takes it off before anybody sees
- * it. One that the program had pending already stays.
+ * it, and that would end the program. A check before is not enough: the program may lower the limit at any moment, or
+ * prlimit from outside. So the thread holds the signal back here, and takes it off before any handler sees it. A signal
+ * that the program had pending already stays.
  *
- * Any thread, and signal handlers. errno is that of the call.
+ * Any thread and signal handler may call this. errno is the errno of the call.
  */
 #ifndef MPIT_EVENTS_FILESIZE_H
 #define MPIT_EVENTS_FILESIZE_H

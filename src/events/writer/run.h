@@ -1,9 +1,9 @@
 /*
  * The writer of a run file (runfile.h): one for each process.
  *
- * Everything here but run_lost is for slow paths: it takes the run's lock and may enter the kernel. Nothing here fails
- * loudly: where the file or the memory gives out, the loss is counted by cause and the caller gets NULL, or memory that
- * only this process sees.
+ * All functions except run_lost are for slow paths: they take the run's lock and may enter the kernel. None of them
+ * fails loudly. If the file or the memory is exhausted, the loss is counted by cause. The caller then gets NULL, or
+ * memory that only this process sees.
  */
 #ifndef MPIT_EVENTS_RUN_H
 #define MPIT_EVENTS_RUN_H

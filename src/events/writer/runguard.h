@@ -1,9 +1,9 @@
 /*
- * Faults in the live file: somebody may truncate it, or its file system may fail. The page that cannot be had is
- * replaced by memory of this process, so that the program goes on, and the loss is counted.
+ * Faults in the live file: somebody may truncate it, or its file system may fail. Memory of this process replaces a
+ * page that is gone. So the program goes on, and the loss is counted.
  *
- *   pieces[]   the mapped pieces of the live file; a fault outside of them is the program's, and goes where it would
- *              have gone without us
+ *   pieces[]   the mapped pieces of the live file. A fault outside of them is the program's, and goes to the handler
+ *              that would have got it without mpit
  *
  * The handler of SIGBUS writes into mapped memory and calls mmap. It takes no lock.
  */

@@ -1,6 +1,6 @@
 /*
- * What the two halves of the writer share: run.c, which makes the file and maps pieces of it, and runtrace.c, which
- * appends the trace to it. The caller of each holds the run's lock.
+ * Functions that the two halves of the writer share. run.c makes the file and maps pieces of it. runtrace.c appends the
+ * trace to it. The caller of each function holds the run's lock.
  */
 #ifndef MPIT_EVENTS_RUNTRACE_H
 #define MPIT_EVENTS_RUNTRACE_H

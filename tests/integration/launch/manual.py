@@ -133,9 +133,19 @@ def headers_judge():
 
 
 def environment_judge():
-    named = set(re.findall(r"^\| `(MPIT_[A-Z0-9_]+)` \|", read(SOURCE, "README.md"), re.M))
-    told = set(re.findall(r"^\.It Ev (MPIT_[A-Z0-9_]+)", read(MANUAL, "man7", "mpit.7"), re.M))
-    check(named and named == told, "mpit(7) has the environment variables of the README", named ^ told)
+    """mpit(7) has the table of settings: the control variables, and the others that environment.md lists."""
+    controls = {name.upper() for name in re.findall(r"^\| `(mpit_[a-z0-9_]+)` \| `MPI_[A-Z_]+` \| (?:fixed|may be written) \|",
+                                                    read(SOURCE, "share", "doc", "variables.md"), re.M)}
+    explained = read(SOURCE, "share", "doc", "environment.md")
+    others = set(re.findall(r"^- `(MPIT_[A-Z0-9_]+)`", explained, re.M))
+    table = set(re.findall(r"^\.It Ev (MPIT_[A-Z0-9_]+)", read(MANUAL, "man7", "mpit.7"), re.M))
+    check(controls and others and controls | others == table,
+          "mpit(7) has each control variable, and what environment.md lists beside them", (controls | others) ^ table)
+    unknown = set(re.findall(r"\bMPIT_[A-Z0-9_]*[A-Z0-9]\b", explained)) - table
+    check(not unknown, "environment.md names no other variables than mpit(7)", unknown)
+    listed = set(re.findall(r"\]\(([a-z0-9-]+\.md)\)", read(SOURCE, "share", "doc", "index.md")))
+    pages_there = {os.path.basename(page) for page in glob.glob(f"{SOURCE}/share/doc/*.md")} - {"index.md"}
+    check(listed == pages_there, "index.md lists each page of share/doc, and no others", listed ^ pages_there)
 
 
 def completion_judge():

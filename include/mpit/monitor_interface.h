@@ -16,8 +16,8 @@ extern "C" {
 
 enum { MPIT_MONITOR_VERSION = 1 };
 
-/* What MPIX_Start_monitor and MPIX_End_monitor return. Everything from MPIX_MONITOR_ERR_ARGUMENT on was also told in
- * one line on standard error; the program goes on, and there is no window. */
+/* Return values of MPIX_Start_monitor and MPIX_End_monitor. Every error from MPIX_MONITOR_ERR_ARGUMENT on is also
+ * reported in one line on standard error. The program continues without a window. */
 enum MPIX_Monitor_result {
     MPIX_MONITOR_OK = 0,
     MPIX_MONITOR_ABSENT = 1, /* nothing monitors: mpit is not loaded, too old, or records nothing in this process */
@@ -37,7 +37,7 @@ enum MPIX_Monitor_result {
 /* 146 years. */
 #define MPIX_MONITOR_PERIOD_MOST (UINT64_C(1) << 62)
 
-/* A window that is open; 0 = none. */
+/* An open window, or 0 for none. */
 typedef uint64_t MPIX_Monitor_request;
 
 typedef void MPIX_Monitor_function(const MPIX_Monitor_report *report, void *own);
@@ -58,13 +58,13 @@ struct mpit_monitor_interface {
     int (*start)(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
                  MPIX_Monitor_function *function);
     int (*end)(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle);
-    /* The communicator is Fortran's, an integer; a negative one: all. */
+    /* The communicator is a Fortran integer. A negative one selects all. */
     int (*start_fortran)(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
                          MPIX_Monitor_function *function, int32_t communicator);
 };
 
-/* What the name "mpit_monitor_interface" stands for in a process with mpit. NULL: mpit is older than `version`, or
- * MPIT_DISABLE is set. Thread-safe; not for signal handlers. */
+/* The type of the function "mpit_monitor_interface" in a process with mpit. It returns NULL if mpit is older than
+ * `version`, or if MPIT_DISABLE is set. Thread-safe. Not for signal handlers. */
 typedef const struct mpit_monitor_interface *mpit_monitor_interface_function(uint32_t version);
 
 #if defined(__cplusplus)

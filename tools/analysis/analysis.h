@@ -1,6 +1,6 @@
 /*
- * What a trace alone can tell: which messages belong together, who waited for whom, and which way the job's time went.
- * share/doc/analyze.md defines each figure.
+ * The figures that need only a trace: which messages belong together, which process waited for which, and the critical
+ * path of the job. share/doc/analyze.md defines each figure.
  *
  *   run files ──> trace_job, trace_comms ──> lanes (analysis_lanes.c)    all threads of all ranks, in the order of time
  *                                              │ a call begins, a call ends
@@ -10,9 +10,9 @@
  *                                              v
  *                                            struct analysis ──> analysis_text.c, analysis_json.c
  *
- * Memory grows with the ranks, with what is under way at one moment (messages not received, requests, collectives that
- * not all have left), and with the results: pairs of processes that talk, functions, communicators. It does not grow
- * with the length of the trace.
+ * Memory grows with the ranks, with the operations under way at one moment (messages not received, requests,
+ * collectives that some processes have not left), and with the results: pairs of processes that communicate, functions,
+ * communicators. It does not grow with the length of the trace.
  */
 #ifndef MPIT_TOOLS_ANALYSIS_H
 #define MPIT_TOOLS_ANALYSIS_H
@@ -95,7 +95,7 @@ struct analysis {
     struct trace_job job;
     struct trace_comms comms;
     const struct selection *selection;
-    struct otf2_report report; /* its warnings: what could not be analysed */
+    struct otf2_report report; /* its warnings: parts that could not be analyzed */
     struct paths paths;
     struct matching matching;
     struct gatherings gatherings;
@@ -110,11 +110,11 @@ struct analysis {
     uint64_t open_receives; /* posted, and never completed */
     uint64_t unplaced;      /* messages whose communicator or peer is not known */
     uint64_t decided;       /* receives whose sender was known when they returned */
-    uint64_t left_early;    /* visits of collectives that were left before those came who would be waited for */
-    uint64_t neighbours;    /* visits of collectives among neighbours, of whom nobody knows who they are */
+    uint64_t left_early;    /* visits of collectives that were left before the awaited processes came */
+    uint64_t neighbours;    /* visits of neighbor collectives, whose neighbors are not known */
     uint64_t unanalysed;    /* messages and collectives of processes whose trace has a gap, from there on */
     uint64_t untimed;
-    bool has_messages, has_collectives, has_times; /* that they can be told */
+    bool has_messages, has_collectives, has_times; /* whether the trace has them */
     bool has_path;
     const char *no_path; /* why not */
     struct path_share *path;
@@ -122,7 +122,7 @@ struct analysis {
     uint64_t path_ns;
     int32_t path_rank; /* where it ends */
     bool no_memory;
-    /* Is told of each message both of whose calls are selected, and last; NULL: nobody asks. */
+    /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
     void (*flow)(void *data, const struct analysis_flow *flow);
     void *flow_data;
 };
@@ -141,12 +141,12 @@ static inline uint64_t path_key(int32_t rank, unsigned function)
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection);
 void analysis_release(struct analysis *analysis);
-/* The same for who wants to be told of the messages. */
+/* The same for a caller that wants each message reported. */
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
                         const struct selection *selection, void (*flow)(void *data, const struct analysis_flow *flow),
                         void *data);
 
-/* For the lanes: what they find. */
+/* For the lanes: reports their results. */
 bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,
                       uint64_t begin_ns, uint64_t end_ns);
 void analysis_sum(struct analysis *analysis, struct keytable *table, uint64_t first, uint64_t second, uint64_t count,

@@ -59,7 +59,7 @@ static bool place_find(const struct analysis_lanes *lanes, const struct analysis
     return true;
 }
 
-/* The world rank of a peer; -1: there is none. */
+/* Returns the world rank of a peer, or -1 if there is none. */
 static int32_t peer_world(const struct analysis_process *process, const struct place *place, int32_t peer)
 {
     const struct trace_comm *comm = place->comm;
@@ -238,7 +238,7 @@ static void request_post(struct analysis_lanes *lanes, struct analysis_lane *lan
         object->gathering = operation_begin(lanes, lane, post, function, &object->attendee);
 }
 
-/* The request that the record ends, to be freed; NULL: it was not seen posted. */
+/* Returns the request that the record ends, which the caller frees. Returns NULL if its post was not seen. */
 static struct request_object *request_take(struct analysis_process *process, enum request_class class,
                                            const struct event *event)
 {
@@ -288,7 +288,7 @@ static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     }
 }
 
-/* A gap is behind this process: what its communicators do from here on cannot be counted. */
+/* This process has a gap. From here on, its operations on communicators cannot be counted. */
 static void process_tear(struct analysis_lanes *lanes, const struct analysis_process *process)
 {
     const struct analysis *analysis = lanes->analysis;

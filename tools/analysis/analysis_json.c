@@ -224,7 +224,7 @@ static json_t *matrix_json(const struct analysis *analysis)
     return list;
 }
 
-/* The waits of all ranks together: sums by the first part of the key, which is what sorts them. */
+/* The waits of all ranks together: sums by the first part of the key, which is the sort key. */
 static json_t *wait_sums_json(const struct analysis *analysis)
 {
     if (!analysis->has_times || (!analysis->has_messages && !analysis->has_collectives))

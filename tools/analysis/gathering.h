@@ -1,16 +1,18 @@
 /*
- * Gatherings: single collective operations, with those who have come so far. The k-th collective that a process begins
- * on a communicator is the k-th one of all its members, whether it blocks or not.
+ * Gatherings: single collective operations, with the processes that have come so far. The k-th collective that a
+ * process begins on a communicator is the k-th collective of all its members. This holds for blocking and nonblocking
+ * collectives.
  *
  * Who waits for whom depends on the operation:
  *
- *     barrier, all to all       everybody for the last one              (inter-communicators: of the other group)
+ *     barrier, all to all       everybody for the last one              (inter-communicators: in the other group)
  *     one to all                everybody for the root
  *     all to one                the root for the last one
  *     prefix                    each for the last of those before it
  *     neighbours                is not known: the trace does not say who is whose
  *
- * A gathering lives until all have left it. Memory grows with those that are open; a prefix remembers all its members.
+ * A gathering lives until all processes have left it. Memory grows with the number of open gatherings. A gathering of a
+ * prefix operation remembers all its members.
  */
 #ifndef MPIT_TOOLS_GATHERING_H
 #define MPIT_TOOLS_GATHERING_H
@@ -58,7 +60,8 @@ struct gatherings {
 
 enum cause_known { CAUSE_NONE, CAUSE_KNOWN, CAUSE_UNKNOWN };
 
-/* Somebody comes to the gathering `number` on a communicator; `like` describes it. NULL without memory. */
+/* A process comes to the gathering `number` on a communicator. `like` describes the gathering. Returns NULL without
+ * memory. */
 struct gathering *gathering_enter(struct gatherings *gatherings, const struct gathering *like, uint64_t number,
                                   const struct attendee *who, struct moment moment);
 /* Whom this attendee has waited for, if for anybody (then *cause). */

@@ -1,4 +1,4 @@
-/* The parts of writing an archive that do not depend on what is in it. */
+/* The parts of writing an archive that do not depend on its contents. */
 #ifndef MPIT_TOOLS_OTF2_ARCHIVE_H
 #define MPIT_TOOLS_OTF2_ARCHIVE_H
 

@@ -107,7 +107,7 @@ static void collective_end(struct trace_location *location, const struct traced_
                                  root_of(process, &call->event, op), call->event.bytes, call->bytes_out));
 }
 
-/* `part`, if it tells of a new communicator that the archive defines. */
+/* Writes `part` if it creates a communicator that the archive defines. */
 static void write_created(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
@@ -122,7 +122,7 @@ static void write_created(struct trace_location *location, const struct call_par
     location_check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
 }
 
-/* Only what was created before the eyes of the archive is destroyed in it. */
+/* Only a communicator whose creation is in the archive is destroyed in it. */
 static void comm_end(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;

@@ -2,7 +2,7 @@
 
 enum { MOVES_NOTHING, MOVES_BLOCKING, MOVES_POSTED, MOVES_SPLIT, MOVES_SPLIT_END };
 
-/* What a call does to its file. */
+/* The effect of a call on its file. */
 struct transfer {
     unsigned char how;
     OTF2_IoOperationMode mode;
@@ -59,7 +59,8 @@ static const struct transfer transfers[CALL_COUNT] = {
 #undef READ
 #undef WRITE
 
-/* The file that an event names, if the archive has its handle. NULL: it has not, or there is no memory (*result). */
+/* Returns the file of an event if the archive has its handle. Returns NULL if it has not, or without memory
+ * (*result). */
 static struct object_state *state_of(struct trace_process *process, const struct event *event, bool opens, int *result)
 {
     uint32_t comm = process_comm(process, event);

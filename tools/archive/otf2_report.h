@@ -1,4 +1,4 @@
-/* What a conversion has to say: one error, and warnings of which the first OTF2_WARNINGS_MAX are kept. */
+/* The messages of a conversion: one error, and the first OTF2_WARNINGS_MAX warnings. */
 #ifndef MPIT_TOOLS_OTF2_REPORT_H
 #define MPIT_TOOLS_OTF2_REPORT_H
 

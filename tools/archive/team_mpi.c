@@ -55,7 +55,7 @@ static void leave(void)
     MPI_Finalize();
 }
 
-/* One says what all of them have to say. */
+/* Silences this process, because one process prints the messages for all. */
 static void hush(void)
 {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);

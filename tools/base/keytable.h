@@ -23,9 +23,9 @@ struct keytable {
 void *keytable_find(const struct keytable *table, uint64_t first, uint64_t second);
 /* Puts in a record whose key is new. Returns 0, or -1 without memory. */
 int keytable_put(struct keytable *table, struct keyed *record, uint64_t first, uint64_t second);
-/* The record with this key, or a new one of `bytes` zeros; NULL without memory. */
+/* Returns the record with this key, or a new one of `bytes` zeros. Returns NULL without memory. */
 void *keytable_make(struct keytable *table, uint64_t first, uint64_t second, size_t bytes);
-/* Takes out a record that is in the table; it is not freed. */
+/* Removes a record that is in the table. Does not free it. */
 void keytable_take(struct keytable *table, struct keyed *record);
 /* All records, in the order of their keys, as an array of table->count to free; NULL without memory, or if there is
  * none. */

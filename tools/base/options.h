@@ -1,5 +1,5 @@
 /*
- * What all tools say in the same way about their command lines.
+ * The parts of command lines that all tools have in common.
  */
 #ifndef MPIT_TOOLS_OPTIONS_H
 #define MPIT_TOOLS_OPTIONS_H
@@ -16,7 +16,7 @@ __attribute__((noreturn, format(printf, 1, 2))) void usage_reject(const char *fo
 /* Writes the help or the version, and ends the tool: 0, or 1 when standard output fails. */
 __attribute__((noreturn)) void text_and_exit(const char *text);
 
-/* Closes standard output; ends the tool with a message and status 1 if something could not be written. */
+/* Closes standard output. If a write has failed, ends the tool with a message and status 1. */
 void output_close(void);
 
 #endif

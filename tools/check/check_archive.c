@@ -55,7 +55,7 @@ static void anchor_judge(OTF2_Reader *reader)
                     definitions, check_figures.definitions);
 }
 
-/* Of which files there are only a substrate that has one for each location can tell. */
+/* Returns the directory of the files. Only a substrate with a file for each location can tell which files exist. */
 static const char *directory_of(OTF2_Reader *reader, const char *anchor, char path[PATH_MAX])
 {
     OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;

@@ -39,7 +39,7 @@ struct member *comm_member(struct location *location, OTF2_CommRef id, struct ch
         check_found(RULE_UNDEFINED_REFERENCE, &place, "Comm %u is not defined", id);
         return NULL;
     }
-    if (!comm->groups[0] || (comm->inter && !comm->groups[1])) /* told where it is defined */
+    if (!comm->groups[0] || (comm->inter && !comm->groups[1])) /* already reported at its definition */
         return NULL;
     OTF2_Paradigm paradigm = comm->groups[0]->paradigm;
     struct member *member = map_at(&members, id, member_key(location, paradigm));
@@ -168,7 +168,7 @@ HAPPENING(collective_judge)
     struct member *member = comm_member(location, happening->reference, place);
     struct defined_comm *comm = defined(OTF2_MAPPING_COMM, happening->reference);
     if (!member || happening->op >= OTF2_COLLECTIVE_OP_CREATE_HANDLE)
-        return; /* a communicator's creation may be told over the new one */
+        return; /* a communicator's creation may be recorded on the new one */
     bool rooted = op_has_root(happening->op);
     struct collective_call call = {happening->op, rooted && !comm->inter ? happening->peer : UINT32_MAX};
     if (rooted)

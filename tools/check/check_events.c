@@ -491,7 +491,7 @@ void check_location_end(struct location *location)
 {
     struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
     synchronous_judge(location, 0, false);
-    if (location->unreadable) /* what is not there is not found missing, too */
+    if (location->unreadable) /* unreadable events do not also count as missing */
         return;
     if (location->seen != location->announced)
         check_found(RULE_EVENT_COUNT, &place, "it has %" PRIu64 " events, and is defined with %" PRIu64, location->seen,

@@ -18,7 +18,7 @@ struct map {
     void *unused; /* removed elements, the first word of each leads to the next */
 };
 
-/* Sums of it tell multisets apart. */
+/* Sums of the result distinguish multisets. */
 uint64_t check_mix(uint64_t x);
 
 void *map_find(const struct map *map, uint64_t a, uint64_t b);
@@ -28,7 +28,7 @@ void *map_at(struct map *map, uint64_t a, uint64_t b);
 
 void map_remove(struct map *map, uint64_t a, uint64_t b);
 
-/* Ends the check where there is no memory. */
+/* Allocates memory. Ends the check if there is none. */
 void *check_allocate(size_t count, size_t size);
 void *check_enlarge(void *array, size_t count, size_t size);
 

@@ -1,13 +1,13 @@
 /*
- * Messages and requests. Of each pair of processes, communicator and tag one channel is kept while the numbers of
- * messages sent and received differ, or what arrived early is not accounted for:
+ * Messages and requests. There is one channel for each pair of processes, communicator and tag. A channel is kept while
+ * the numbers of sent and received messages differ, or while messages that arrived early are not yet matched:
  *
  *   sent      x x x     balance = sent - received; > 0: under way, < 0: received early
  *   received    x x     print   = sum of mix(bytes) of what was sent - of what was received; 0 when the balance is
  *                       missing = sum of bytes, likewise: of messages that were cut off, what there was no room for
  *
- * The k-th receive of a channel cannot end before the k-th send began, whichever of them match; so times are compared
- * in that order, and no two messages have to be told apart.
+ * The k-th receive of a channel cannot end before the k-th send began, no matter which of them match. So times are
+ * compared in that order, without knowing which messages match.
  */
 #include "check/check_deferred.h"
 #include "check/check_happenings.h"
@@ -25,7 +25,7 @@ struct channel {
     int64_t balance;
     uint64_t print;
     int64_t missing;
-    struct early *early; /* those received early, the oldest first */
+    struct early *early; /* messages received early, the oldest first */
     size_t early_begin, early_end, early_capacity;
     struct check_place since; /* it is not settled */
 };
@@ -181,7 +181,7 @@ HAPPENING(received_judge)
     received(location, happening, place);
 }
 
-/* Nobody receives a message whose send was cancelled. */
+/* A message with a canceled send is never received. */
 static void send_cancel(const struct request *request, struct check_place place)
 {
     struct channel *channel = map_find(&channels, request->channel_a, request->channel_b);

@@ -1,5 +1,5 @@
 /*
- * What the check knows of the archive that it reads.
+ * The check's model of the archive that it reads.
  *
  *   check_archive ─┬─ definitions (check_definitions.c, check_resources.c) ──> maps of this file, by kind and id
  *                  ├─ definitions of a location (check_stream.c)
@@ -8,9 +8,9 @@
  *                        └─> happenings, in the order of time over all locations:
  *                            check_messages.c, check_collectives.c, check_accesses.c
  *
- * Memory grows with the definitions, with the locations (a chunk of the archive each, and EVENTS_AHEAD happenings), and
- * with what is under way: messages that were not received yet, requests and operations that have not completed.
- * It does not grow with the number of events.
+ * Memory grows with the definitions, with the locations (a chunk of the archive and EVENTS_AHEAD happenings each), and
+ * with the operations under way: messages that were not received yet, and requests and operations that have not
+ * completed. It does not grow with the number of events.
  */
 #ifndef MPIT_TOOLS_CHECK_MODEL_H
 #define MPIT_TOOLS_CHECK_MODEL_H
@@ -102,7 +102,7 @@ struct defined_context {
 struct process {
     OTF2_LocationGroupRef id;
     OTF2_LocationGroupType type;
-    int64_t rank; /* in MPI's world; -1: none */
+    int64_t rank; /* in MPI's world, or -1 for none */
     uint64_t threads, begins, ends, begin_time, end_time, first_time, last_time;
     uint64_t collective_requests; /* under way */
     bool was_off;                 /* recording was switched off in it for a while */
@@ -151,15 +151,15 @@ struct location {
     struct map task_regions;
     bool has_samples, has_regions, mix_told;
     uint64_t forks, teams, threads_begun;
-    OTF2_TimeStamp boundary_time, synchronous_time; /* of the last Enter or Leave; of a metric that waits for one */
+    OTF2_TimeStamp boundary_time, synchronous_time; /* of the last Enter or Leave, and of a metric that waits for one */
     bool at_boundary, synchronous_waits;
-    /* what was read and not judged yet */
+    /* happenings that were read and not checked yet */
     struct happening ahead[EVENTS_AHEAD];
     size_t ahead_begin, ahead_end;
 };
 
 struct world {
-    const struct defined_group *group; /* COMM_LOCATIONS; NULL: not defined */
+    const struct defined_group *group; /* COMM_LOCATIONS, or NULL if not defined */
     bool has_self, has_comm_name_template;
 };
 
@@ -192,10 +192,11 @@ const char *region_name(OTF2_RegionRef id);
 
 struct check_place place_of(const struct location *location, OTF2_TimeStamp time, const char *record);
 
-/* All that it did is in the archive: what it left open is an error. */
+/* Returns whether the archive has all operations of the process. An operation without an end is then an error. */
 bool process_is_complete(const struct process *process);
 
-/* Index of the location, or of its process, in what groups of the paradigm count in; -1: in none. */
+/* Returns the index of the location, or of its process, that groups of the paradigm use. Returns -1 if no group has
+ * it. */
 int64_t world_index_of(const struct location *location, OTF2_Paradigm paradigm);
 
 bool paradigm_has_processes(OTF2_Paradigm paradigm);

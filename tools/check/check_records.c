@@ -1,4 +1,4 @@
-/* Messages, collectives, windows and files as their location has them; they become happenings. */
+/* Messages, collectives, windows and files in one location's events. They become happenings. */
 #include "check/check_definitions.h"
 #include "check/check_events.h"
 #include "check/check_happenings.h"

@@ -1,4 +1,4 @@
-/* Definitions of metrics, windows, files, calling contexts, topologies, and properties of what is defined before. */
+/* Definitions of metrics, windows, files, calling contexts and topologies, and properties of earlier definitions. */
 #include "check/check_definitions.h"
 
 #include <stdlib.h>

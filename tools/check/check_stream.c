@@ -241,7 +241,7 @@ static bool location_fill(OTF2_Reader *reader, struct location *location)
 static void location_open(OTF2_Reader *reader, struct location *location, const OTF2_EvtReaderCallbacks *callbacks)
 {
     struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
-    if (location->unreadable) /* there is no file */
+    if (location->unreadable) /* the file is missing */
         return;
     location->reader = OTF2_Reader_GetEvtReader(reader, location->id);
     if (location->reader &&

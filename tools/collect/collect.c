@@ -37,7 +37,7 @@ struct parts {
 
 struct work {
     const struct spool *spool;
-    bool homeless; /* there is no place for the output directory */
+    bool homeless; /* the output directory cannot be made */
     const struct collect_wish *wish;
     struct collected *sum;
     char *problem;
@@ -115,7 +115,8 @@ static bool is_collected(const char *spool)
     return all;
 }
 
-/* The lock, or -1 with errno; ENOENT: there is nothing left to do. Nobody has to wait for who waits here. */
+/* Returns the lock, or -1 with errno. ENOENT means that the work is done. No other process has to wait for a process
+ * that waits here. */
 static int lock_await(const struct spool *spool, const struct collect_wish *wish)
 {
     enum { STEP_MS = 50 };
@@ -171,10 +172,10 @@ static void end_settle(struct run_reader *run, const char *path)
         close(fd);
 }
 
-/* What nobody has a place for, and what nobody can read, is removed after a day. */
+/* A file without a place, or a file that no user can read, is removed after a day. */
 enum { FORGET_SECONDS = 24 * 60 * 60 };
 
-/* Of a process that is there no more: the number stands in the name. */
+/* Returns whether the file belongs to a process that has ended. Its name contains the process number. */
 static bool is_forgotten(const char *path, const char *name)
 {
     const char *number = name + strlen(name) - strlen(RUN_FILE_SUFFIX);
@@ -351,7 +352,7 @@ static int result_recover(struct work *work, const char *name, const char *suffi
     return 0;
 }
 
-/* Of a process that was killed between the marks and the renaming: renames what is complete. */
+/* A process was killed after it set the marks and before it renamed. Renames its complete files. */
 static int results_recover(struct work *work, const struct parts *parts)
 {
     int result = 0;
@@ -388,7 +389,7 @@ static int results_settle(struct work *work, const struct parts *parts)
     return result;
 }
 
-/* Is the directory gone in which the output directory was to be? */
+/* Returns whether the parent of the output directory is gone. */
 static bool is_homeless(const char *output)
 {
     char above[PATH_MAX];

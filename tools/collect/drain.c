@@ -26,8 +26,8 @@ struct pair {
     int live, part;
     struct run_header *header; /* of the live file, mapped */
     char *buffer;              /* PIECE_BYTES */
-    uint64_t holes;            /* in the part, of what was drained and is there no more */
-    uint64_t last;             /* offset of the drained chunk that the walk has just passed; 0: it was another one */
+    uint64_t holes;            /* in the part: drained bytes that are missing now */
+    uint64_t last;             /* offset of the drained chunk just before this one, or 0 if that was another chunk */
     struct chunk_header last_chunk;
 };
 
@@ -94,7 +94,7 @@ static bool is_drained(const struct chunk_header *chunk)
     return chunk->kind == CHUNK_FREE && chunk->reserved[1] == DRAINED;
 }
 
-/* What nobody writes any more: chunks of the trace, and of samples but for the buffer that is being filled. */
+/* Returns whether the chunk is finished: any chunk of the trace, or a chunk of samples that is not being filled. */
 static bool is_movable(const struct chunk_header *chunk)
 {
     return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED ||
@@ -142,7 +142,7 @@ static int chunk_move(struct pair *pair, uint64_t offset, struct chunk_header ch
     return 0;
 }
 
-/* Calls `visit` for each chunk that is there. Returns 0, or -1 with errno; EBADMSG: the file is damaged. */
+/* Calls `visit` for each existing chunk. Returns 0, or -1 with errno. EBADMSG means that the file is damaged. */
 static int chunks_visit(struct pair *pair, int (*visit)(struct pair *, uint64_t, struct chunk_header))
 {
     uint64_t end = __atomic_load_n(&pair->header->file_bytes, __ATOMIC_ACQUIRE);
@@ -170,7 +170,8 @@ static int chunk_drain(struct pair *pair, uint64_t offset, struct chunk_header c
     return 0;
 }
 
-/* What was drained is there, or was removed by the user since: then there is a hole, which gets a head. */
+/* Checks whether the drained part still exists. If the user has removed it, there is a hole, which gets a chunk
+ * header. */
 static int drained_check(struct pair *pair, uint64_t begin, uint64_t end)
 {
     for (uint64_t at = begin, next; at < end; at = next) {
@@ -248,7 +249,7 @@ static void live_drain(const struct spool *spool, const char *name, const char *
     char part[PATH_MAX];
     drain_part_path(spool, name, part);
     if (run_directory_make(spool->output) != 0 || pair_open(&pair, live, part) != 0)
-        return; /* what does not fit is lost, and counted there */
+        return; /* the excess is lost, and counted there */
     chunks_visit(&pair, chunk_drain);
     pair_close(&pair);
 }
@@ -271,7 +272,7 @@ static bool file_begins(const char *path)
     return stat(path, &st) == 0 && time(NULL) - st.st_mtime < BEGIN_SECONDS;
 }
 
-/* What the looks at all live files have found. */
+/* The results of the reads of all live files. */
 struct look {
     size_t working; /* processes that may still write */
     bool moved;     /* something was drained */

@@ -1,12 +1,12 @@
 /*
- * Moves traces that grow beyond what the spool may hold to the output directory, while the program runs.
+ * Moves traces that exceed the limit of the spool to the output directory, while the program runs.
  *
  *   live file            | header | arena | (drained) | packed | ring | (drained) | packed |     node-local
  *   OUTPUT/NAME.mpit.part                | packed    |                | packed    |              at the same offsets
  *
- * Drained chunks stay as a CHUNK_FREE with a mark, those that touch each other as one, and their memory is given back.
- * When the process has ended, what is left is copied to the same offsets, and the file gets its name (drain_finish).
- * The recorder sees by header.drained how much there is room for.
+ * Drained chunks stay as a CHUNK_FREE with a mark, and their memory is freed. Adjacent ones become one chunk. When the
+ * process has ended, the rest is copied to the same offsets, and the file gets its name (drain_finish). The recorder
+ * finds the free space from header.drained.
  */
 #ifndef MPIT_TOOLS_DRAIN_H
 #define MPIT_TOOLS_DRAIN_H

@@ -44,7 +44,8 @@ static uint64_t namespace_of(const char *process)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* This tool's; 0: not known, or /proc is that of another one, and would tell of other processes. */
+/* Returns this tool's namespace. Returns 0 if it is not known, or if /proc belongs to another namespace and would show
+ * other processes. */
 static uint64_t namespace_own(void)
 {
     static uint64_t own;
@@ -86,7 +87,7 @@ bool process_lives(const struct run_header *header)
     return n > 0 ? is_program(program, header) : process_has_program(header->pid);
 }
 
-/* Its number in the innermost of the namespaces that it is in; 0: not known. */
+/* Returns the process number in the innermost of its namespaces, or 0 if not known. */
 static uint32_t number_within(const char *process)
 {
     char path[64], *line = NULL;

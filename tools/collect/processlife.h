@@ -1,5 +1,5 @@
 /*
- * Whether the process of a run file is there still, and what time it is.
+ * Whether the process of a run file still exists, and the current time.
  *
  *   header.boot            the kernel: another one's processes cannot be seen from here
  *   header.pid_namespace   in which header.pid is its number. In another one (a container's) that is the number of
@@ -16,12 +16,12 @@
 enum process_life {
     LIFE_GONE,
     LIFE_HERE,   /* it is there, and no zombie */
-    LIFE_UNSEEN, /* it has not told an end, and nothing here tells whether it lives */
+    LIFE_UNSEEN, /* it has not recorded an end, and this tool cannot see whether it lives */
 };
 
 /* It ran under the kernel that runs here, whose clocks it had. */
 bool process_has_this_kernel(const struct run_header *header);
-/* The same, and header.pid is its number in this tool's namespace; also where the file does not tell one. */
+/* The same, and header.pid is its number in this tool's namespace. Also true if the file does not name a namespace. */
 bool process_is_here(const struct run_header *header);
 /* It ran on this host before it was started anew. */
 bool process_is_of_earlier_boot(const struct run_header *header);

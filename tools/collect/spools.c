@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is looked for; path NULL: everything. */
+/* The search key. A NULL path means all. */
 struct wanted {
     const char *path;        /* as it was named, */
     char absolute[PATH_MAX]; /* and from the root on */
-    char real[PATH_MAX];     /* and without links; "" where it is not made yet */
+    char real[PATH_MAX];     /* without links, or "" if it does not exist yet */
     bool exists;
     dev_t device;
     ino_t inode;
@@ -38,7 +38,7 @@ static bool is_wanted(const struct wanted *wanted, const char *output)
     return wanted->exists && stat(output, &st) == 0 && st.st_dev == wanted->device && st.st_ino == wanted->inode;
 }
 
-/* A directory that is a spool: its link tells of which output directory. Returns -1 without memory. */
+/* Adds a directory that is a spool. Its link names the output directory. Returns -1 without memory. */
 static int spool_take(struct spool_list *spools, const struct wanted *wanted, const char *path, uid_t owner)
 {
     char link[PATH_MAX], output[PATH_MAX];

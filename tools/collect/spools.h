@@ -1,5 +1,5 @@
 /*
- * The spools (spool.h) on this node: those of this user, and those of all users for root.
+ * The spools (spool.h) on this node: the spools of this user, or the spools of all users for root.
  */
 #ifndef MPIT_TOOLS_SPOOLS_H
 #define MPIT_TOOLS_SPOOLS_H
@@ -21,8 +21,8 @@ struct spool_list {
 };
 
 /*
- * Finds the spools of an output directory, by whatever path it is named, also where that is not made yet; NULL: all
- * spools. Returns 0, or -1 without memory. The list needs a release either way.
+ * Finds the spools of an output directory. Any path to the directory works, even if it does not exist yet. NULL finds
+ * all spools. Returns 0, or -1 without memory. Release the list in both cases.
  */
 int spools_find(struct spool_list *spools, const char *output);
 /* Is the directory a spool? Then *spool is it. */

@@ -62,7 +62,7 @@ static inline bool extension_take(struct call_stream *stream, const struct event
     return true;
 }
 
-/* Skips what is no call and belongs to none. */
+/* Skips records that are not a call and do not belong to one. */
 static __attribute__((noinline)) bool call_seek(struct call_stream *stream)
 {
     while (stream->ahead) {
@@ -102,7 +102,7 @@ static __attribute__((noinline)) bool parts_grow(struct traced_call *call)
     return true;
 }
 
-/* The fields are the caller's to set; NULL without memory. */
+/* Returns a part whose fields the caller sets, or NULL without memory. */
 static inline struct call_part *part_place(struct traced_call *call)
 {
     if (call->part_count == call->part_capacity && !parts_grow(call))

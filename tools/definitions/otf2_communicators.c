@@ -13,7 +13,7 @@ struct claim {
     uint32_t occurrence; /* which one of this name in the process */
 };
 
-/* Claims of the same name, and what it takes to decide on them. */
+/* Claims of the same name, and the data needed to decide on them. */
 struct claims {
     const struct trace_job *job;
     struct trace_comms *comms;
@@ -35,7 +35,7 @@ static int claim_order_in_process(const void *one, const void *other)
     return (a->record->slot > b->record->slot) - (a->record->slot < b->record->slot);
 }
 
-/* Parents first, and MPI_COMM_WORLD before all: readers show the list as it stands. */
+/* Sorts parents before children, and MPI_COMM_WORLD first. Readers show the list in this order. */
 static int claim_order(const void *one, const void *other)
 {
     const struct claim *a = one, *b = other;
@@ -66,7 +66,7 @@ static uint32_t record_depth(const struct run_reader *run, const struct comm_rec
         at = run->comms[at->parent];
         steps++;
     }
-    /* whose name stands apart: its parent may be another one on other ranks */
+    /* with a separate name: its parent may differ on other ranks */
     uint32_t depth = steps + (known ? known - 1 : (at->flags & COMM_APART) != 0);
     at = record;
     for (uint32_t i = 0; i <= steps && !depths[at->slot]; i++) {
@@ -89,7 +89,7 @@ static uint32_t parent_of(const struct claims *claims, const struct claim *claim
     return parent ? trace_comm_find(claims->comms, claims->job, claim->world_rank, parent) : NO_COMM;
 }
 
-/* A new communicator with vacant places; NULL without memory. */
+/* Adds a communicator with empty places. Returns NULL without memory. */
 static struct trace_comm *comm_add(const struct claims *claims, const struct claim *claim)
 {
     struct trace_comms *comms = claims->comms;
@@ -269,7 +269,7 @@ static bool group_join(int32_t *members, int32_t size, const struct claim *claim
     return true;
 }
 
-/* Both groups from the records, whole; there is no telling who else would be in them. */
+/* Builds both groups from the records alone. Missing members cannot be found. */
 static int inter_build(const struct claims *claims)
 {
     const struct claim *first = &claims->list[0];

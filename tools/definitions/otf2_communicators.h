@@ -3,12 +3,12 @@
  *
  *   of_slot[world rank][slot] ──> comms[] ──> members[]     world rank of each rank in it
  *
- * Records with the same name belong together: names agree on all ranks (src/probes/communicators/communicator.c). Where
- * a process has a name several times, its k-th goes with the k-th of the others. Where two processes claim the same
- * rank, as after a split by host, records are told apart by host. Members whose run file is missing are filled in from
- * the ranks that have none.
+ * Records with the same name belong together: names agree on all ranks (src/probes/communicators/communicator.c). If a
+ * process has a name several times, its k-th record matches the k-th of the other processes. If two processes claim the
+ * same rank, as after a split by host, records are separated by host. Members whose run file is missing are filled in
+ * from the ranks without a file.
  *
- * Invariant: parents stand before their children; the members of a communicator are distinct ranks of the job.
+ * Invariant: parents come before their children. The members of a communicator are distinct ranks of the job.
  */
 #ifndef MPIT_TOOLS_OTF2_COMMUNICATORS_H
 #define MPIT_TOOLS_OTF2_COMMUNICATORS_H
@@ -21,7 +21,7 @@ struct trace_comm {
     const char *name;
     const char *label; /* what a member calls it (label.h); "" = nothing */
     uint32_t parent;   /* index, or NO_COMM */
-    bool self;         /* each member has one of its own: MPI_COMM_SELF and what was made from it */
+    bool self;         /* each member has its own: MPI_COMM_SELF and communicators made from it */
     bool inter;
     bool has_events; /* its creation is in the archive */
     bool partial;    /* some of its members are left out */
@@ -43,7 +43,7 @@ void trace_comms_release(struct trace_comms *comms);
 /* Says which of them have members that are left out. */
 void trace_comms_select(struct trace_comms *comms, const struct trace_job *job);
 
-/* The communicator with this number in this process's file; NO_COMM where it cannot be told. */
+/* Returns the communicator with this number in this process's file, or NO_COMM if it is not known. */
 static inline uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,
                                        uint32_t number)
 {

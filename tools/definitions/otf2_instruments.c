@@ -93,7 +93,7 @@ static const struct instrument_record *fabric_region(unsigned function)
     return function < FABRIC_FUNCTION_COUNT ? &fabric_regions[function] : NULL;
 }
 
-/* Those that the process has called. */
+/* Adds the functions that the process has called. */
 static int fabric_add(struct trace_instruments *instruments, const struct run_reader *run)
 {
     bool called[FABRIC_FUNCTION_COUNT] = {false};

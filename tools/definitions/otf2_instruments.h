@@ -1,5 +1,5 @@
 /*
- * What other libraries measured (instrument records of the run files) in an archive: regions by name, variables as
+ * Measurements of other libraries (instrument records of the run files) in an archive: regions by name, variables as
  * metrics.
  */
 #ifndef MPIT_TOOLS_OTF2_INSTRUMENTS_H
@@ -40,7 +40,7 @@ static inline OTF2_Type trace_metric_type(uint32_t type)
 int trace_instruments_add(struct trace_instruments *instruments, const struct run_reader *run);
 void trace_instruments_release(struct trace_instruments *instruments);
 
-/* The region or metric of an event that is one; false: the file does not name its instrument. */
+/* Returns the region or metric of an event. Returns false if the file does not name its instrument. */
 bool trace_instrument_place(const struct trace_instruments *instruments, const struct run_reader *run,
                             const struct event *event, uint32_t *what);
 

@@ -16,7 +16,7 @@
 enum { WORDS_HEAD = 5, WORD_ALL = 0, WORD_FILES, WORD_WINDOWS, WORD_HANDLES, WORD_GROUPS };
 
 struct words {
-    uint64_t *list; /* the first is how many there are; NULL: none, and they are only counted */
+    uint64_t *list; /* the first is their number, or NULL: they are only counted */
     size_t count;
 };
 
@@ -88,8 +88,8 @@ int trace_numbers_keep(struct trace_objects *objects, int32_t world_rank, const 
 /* ---- the archive's numbers ----------------------------------------------------------------------------------------
  */
 
-/* Each of them gives the number of what the words at *at say, new or known, and goes on behind them; NO_NUMBER without
- * memory. */
+/* Each of these functions returns the number of the words at *at, new or known, and moves past them. It returns
+ * NO_NUMBER without memory. */
 #define NO_NUMBER UINT32_MAX
 
 static uint32_t object_number(struct object_set *all, enum object_kind kind, const uint64_t **at)

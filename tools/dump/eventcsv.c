@@ -11,7 +11,7 @@
 
 enum { TEXT_BYTES = 1024 }; /* more than any name has */
 
-/* What stands in a line; "" or a negative number: nothing. */
+/* The fields of a line. "" or a negative number means empty. */
 struct row {
     const char *what, *function, *comm, *label, *name;
     bool has_start, has_duration;
@@ -126,7 +126,7 @@ static void comm_set(const struct csv_source *source, struct row *row, unsigned 
     row->label = number ? file->comms[number]->label : NULL;
 }
 
-/* What the class gives a meaning to. */
+/* Sets the fields that the class defines. */
 static void fields_set(struct row *row, const struct event *event, unsigned class, const struct event_extension *more)
 {
     switch (class) {
@@ -156,7 +156,7 @@ static void fields_set(struct row *row, const struct event *event, unsigned clas
     }
 }
 
-/* Of a call on a window or a file, or the end of its request: name = what that is called, value = its number. */
+/* For a call on a window or a file, or the end of its request: name is the name of the object, value is its number. */
 static void object_set(const struct csv_source *source, struct row *row, const struct event *event, unsigned class,
                        uint64_t ticks)
 {
@@ -254,7 +254,7 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     row_put(source, &row);
 }
 
-/* What was counted inside of the call is the value, and what before it outside of MPI stands in bytes_out. */
+/* The count inside the call is the value. The count before it, outside of MPI, is in bytes_out. */
 static void counter_set(const struct csv_source *source, struct row *row, const struct event *event)
 {
     start_set(source, row, event->begin);
@@ -298,7 +298,7 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
     if (kind == RECORD_ARGUMENT) /* of a seek it may be one backwards */
         snprintf(row.bytes, sizeof row.bytes, "%" PRId64, (int64_t)event->bytes);
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
-        row.tag[0] = '\0'; /* what stands there says whether it was a receive */
+        row.tag[0] = '\0'; /* the field shows whether it was a receive */
     row_put(source, &row);
 }
 

@@ -1,5 +1,5 @@
 /*
- * mpit-dump: shows what a run directory holds, and converts it.
+ * mpit-dump: shows and converts a run directory.
  */
 #define _GNU_SOURCE
 #include "analysis/analysis_report.h"
@@ -76,7 +76,7 @@ static int verify(const struct run_dir *dir)
     return status;
 }
 
-/* What there is of them. Without a trace that is not what was asked for, and so a failure. */
+/* Prints the available events. Without a trace the request fails. */
 static int events(const struct run_dir *dir, const struct selection *selection, bool csv)
 {
     int status = 0;
@@ -242,7 +242,7 @@ static int summary(const struct run_dir *dir)
         job_title(dir, i);
         summary_print_part(job->summary, job->part, stdout);
         timeline_print(job->files, job->file_count, stdout);
-        if (!job->part) /* what did not return is in no part */
+        if (!job->part) /* a call that did not return is in no part */
             postmortem_print(job, NULL, LINES_MOST, stdout);
     }
     return 0;
@@ -331,7 +331,7 @@ static int otf2(const struct request *request, const struct team *team)
     return status;
 }
 
-/* The status of the tool: what is damaged, or does not fit, may have been seen by whatever has read the traces. */
+/* Returns the tool's status. A reader of the traces may have found a damaged or inconsistent file. */
 static int status_final(const struct request *request, int status)
 {
     if (compact_trouble_seen() != COMPACT_SOUND)

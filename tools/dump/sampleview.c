@@ -124,7 +124,7 @@ int sampleview_folded(const struct run_dir *dir, const struct sample_request *re
     return 0;
 }
 
-/* The one job that has samples. `what`: has no room for more. */
+/* Returns the only job with samples. `what` names the output, which has room for one job. */
 static const struct run_job *sampled_job(const struct run_dir *dir, const char *what)
 {
     const struct run_job *job = dir->jobs;

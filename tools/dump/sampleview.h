@@ -12,7 +12,7 @@
 
 struct sample_request {
     const struct selection *selection;
-    bool internal; /* with what is inside of MPI functions */
+    bool internal; /* including functions inside MPI */
     bool json;
     const char *target; /* "-": standard output */
 };

@@ -71,7 +71,7 @@ static int socket_bound(const struct addrinfo *address)
     return -1;
 }
 
-/* A socket of that name to which no server listens any more is removed. */
+/* Removes a socket file of that name if no server listens to it any more. */
 static void leftover_remove(const struct sockaddr_un *address)
 {
     struct stat st;

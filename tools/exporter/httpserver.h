@@ -1,9 +1,9 @@
 /*
  * A small HTTP server, in the thread of its owner: pages that are made when they are asked for.
  *
- * libmicrohttpd reads requests and writes answers, of several connections at a time; pages are made one after the
- * other. Only GET and HEAD are answered, to those who may have an answer (httpaccess.h). There are bounds on
- * connections (httpclients.h), on the size of a request and on how long a connection may say nothing.
+ * libmicrohttpd reads requests and writes answers, for several connections at a time. Pages are made one after the
+ * other. Only GET and HEAD are answered, for permitted clients (httpaccess.h). There are bounds on connections
+ * (httpclients.h), on the size of a request, and on the idle time of a connection.
  */
 #ifndef MPIT_TOOLS_HTTPSERVER_H
 #define MPIT_TOOLS_HTTPSERVER_H
@@ -17,7 +17,7 @@
 
 struct MHD_Daemon;
 
-/* What goes to a client. body: freed by the server. */
+/* An answer to a client. The server frees the body. */
 struct page {
     unsigned status;
     const char *type; /* Content-Type; constant text */
@@ -26,7 +26,7 @@ struct page {
 };
 
 struct http_server {
-    /* set by the owner, before it is opened; access: its hosts and token */
+    /* The owner sets these before it opens the server. `access` has its hosts and token. */
     struct page (*answer)(void *context, const char *path, const char *accept);
     void *context;
     struct http_access access;

@@ -19,11 +19,11 @@ struct emission {
     struct text labels;
 };
 
-/* So many there are of each process beside its variables: process_add. */
+/* The number of series of each process in addition to its variables (process_add). */
 enum { PROCESS_SERIES = 8 };
 enum { SLOT_NAME_BYTES = 64 };
 
-/* One that is gone without having told an end was killed, or ended by _exit(). */
+/* A process that is gone without a recorded end was killed, or ended by _exit(). */
 static const char *phase_name(uint32_t phase, bool gone)
 {
     static const char *const names[] = {
@@ -200,7 +200,7 @@ static size_t set_shown(const struct observed_process *process)
     return shown;
 }
 
-/* Two lives of one rank have the same labels: the later one is told. */
+/* Two lives of one rank have the same labels. The later life is exported. */
 static bool is_replaced(const struct observed_job *job, size_t i)
 {
     return i > 0 && job->processes[i - 1]->rank == job->processes[i]->rank;
@@ -310,7 +310,7 @@ static void process_add(struct emission *emission, const struct observed_job *jo
     }
 }
 
-/* Communicators of one process that are told one by one: what the program calls them. */
+/* Adds the communicators of one process that are exported separately, by their names in the program. */
 static void comms_add(struct emission *emission, const struct observed_job *job, struct observed_process *process)
 {
     for (size_t i = 0; i < process->comm_count; i++) {

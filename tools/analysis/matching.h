@@ -97,8 +97,8 @@ struct receive *matching_post(struct matching *matching, struct envelope envelop
 /* It has got a message from there, with this tag. */
 void matching_done(struct matching *matching, struct receive *receive, int32_t source, int32_t tag, uint64_t bytes,
                    uint64_t ns);
-/* The receive was canceled, or its message will never be known. In the second case (`cancelled` is false), a receive for
- * one channel counts as completed. */
+/* The receive was canceled, or its message will never be known. In the second case, `cancelled` is false, and a receive
+ * for one channel counts as completed. */
 void matching_gone(struct matching *matching, struct receive *receive, bool cancelled);
 /* Returns the message that a receive of this channel would get if it were posted now. Returns NULL if the message is
  * not known, or not sent. */

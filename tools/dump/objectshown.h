@@ -10,7 +10,7 @@
 
 struct object_shown {
     const char *what; /* "window" or "file", or NULL for neither */
-    uint32_t number;  /* count of earlier ones on the communicator, or 0 if unknown */
+    uint32_t number;  /* n: the n-th made on the communicator, 0: unknown */
     size_t record;    /* index of its name in the file's list of objects, or object_count for none */
     bool moves;       /* the event has a number of bytes. Others move none, or do not know it yet */
 };

@@ -18,7 +18,7 @@ static const char size_suffix[] = "_size_count";
  * ------------------------------------------------------------------------------------------------------
  */
 
-/* The variable of that name in this version's catalogue; NULL: there is none. */
+/* Returns the variable of that name in this version's catalogue, or NULL if there is none. */
 static const struct variable *catalogue_find(const struct variable_record *record)
 {
     for (size_t i = 0; i < variable_count; i++)
@@ -28,7 +28,7 @@ static const struct variable *catalogue_find(const struct variable_record *recor
     return NULL;
 }
 
-/* One that was asked for by name; its record may have no room for that. */
+/* Returns whether the variable is counted only on request. Its record may have no room for that. */
 static bool is_asked(const struct variable_record *record)
 {
     return record->terms[0].block == BLOCK_COUNTERS && record->count == PLACE_COUNT && record->terms[0].stride == 1 &&
@@ -253,7 +253,7 @@ static void sums_find(struct metric_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         struct metric *metric = &table->list[i];
-        metric->sum = -1; /* what it was may have been let go */
+        metric->sum = -1; /* the sum's metric may have been freed */
         if (metric->shape != SHAPE_HISTOGRAM || !metric->variable[0])
             continue;
         int stem = (int)(strlen(metric->variable) - strlen(size_suffix));

@@ -3,7 +3,7 @@
  *
  *   client ── GET /metrics ──> httpserver ──> page_make ── live_look ──> observation_take ──> metrics_make ──> text
  *
- * One thread. When nobody asks for a while it looks by itself, so that files of processes that have ended are let go.
+ * One thread. If no client asks for a while, the exporter looks by itself, so that it closes files of ended processes.
  */
 #define _GNU_SOURCE
 #include "exporter/httpserver.h"
@@ -218,7 +218,7 @@ static bool exporter_look(struct exporter *exporter)
     return taken;
 }
 
-/* False: there was no memory. */
+/* Returns false without memory. */
 static bool metrics_write(struct exporter *exporter, enum metric_format format, struct text *to)
 {
     struct exposition exposition = {0};

@@ -3,10 +3,10 @@
  *
  *   exposition ── families[] ── text     the lines of its samples, in the order in which they came
  *
- * A family is one metric: a name, what it is, its unit, and a sample for each set of labels. All samples of a family
- * stand together, whatever the order in which they were added. There are two formats: OpenMetrics 1.0, and the older
- * text format of Prometheus (version 0.0.4), which has no units, no end, and counters under their whole name. Samples
- * are the same lines in both.
+ * A family is one metric: a name, a type, a unit, and a sample for each set of labels. All samples of a family are
+ * adjacent, no matter in which order they were added. There are two formats: OpenMetrics 1.0, and the older text format
+ * of Prometheus (version 0.0.4). The older format has no units and no end mark, and counters under their full name.
+ * Sample lines are the same in both.
  *
  * Memory that is short makes the exposition fail as a whole: half of the metrics would be wrong ones.
  */
@@ -24,7 +24,7 @@ enum metric_format { FORMAT_TEXT, FORMAT_OPENMETRICS };
 struct text {
     char *bytes; /* ends with NUL, if it is not NULL */
     size_t used, room;
-    bool failed; /* there was no memory */
+    bool failed; /* memory was short */
 };
 
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
@@ -32,9 +32,9 @@ void text_clear(struct text *text);
 void text_free(struct text *text);
 
 struct metric_family {
-    char *name; /* without what its samples have behind it: _total, _info, _bucket */
+    char *name; /* without the suffix of its samples: _total, _info, _bucket */
     char *help;
-    const char *unit; /* "" or what the name ends with; constant text */
+    const char *unit; /* "" or the end of the name, constant text */
     enum metric_type type;
     struct text text;
     size_t samples;
@@ -46,7 +46,7 @@ struct exposition {
     bool failed;
 };
 
-/* The family of that name, made if there is none yet; NULL: no memory. unit: constant text. */
+/* Returns the family of that name, and makes it if needed. Returns NULL without memory. unit: constant text. */
 struct metric_family *exposition_family(struct exposition *exposition, const char *name, enum metric_type type,
                                         const char *unit, const char *help);
 /* Writes all families that have a sample. Returns false without memory. */
@@ -62,21 +62,21 @@ void family_add(struct metric_family *family, const struct text *labels, uint64_
 void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns);
 void family_add_number(struct metric_family *family, const struct text *labels, double value);
 
-/* A histogram: counts[i] observations that were at most limits[i] and over limits[i - 1]; the last has no limit. They
- * are told cumulatively, each `buckets` (ascending, the last one count - 1) alone. */
+/* A histogram: counts[i] observations that were at most limits[i] and over limits[i - 1]. The last has no limit. They
+ * are exported cumulatively, and only for the indices in `buckets` (ascending, the last one is count - 1). */
 struct histogram {
     const uint64_t *counts, *limits;
     size_t count;
-    const unsigned *edges; /* indices in counts of the buckets that are told */
+    const unsigned *edges; /* indices in counts of the exported buckets */
     size_t edge_count;
     uint64_t sum;
     bool has_sum;
 };
-/* So many samples (lines) one makes. */
+/* Returns the number of samples (lines) of a histogram. */
 size_t histogram_samples(const struct histogram *histogram);
 void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram);
 
-/* What a request's Accept header wants; NULL: it has none. */
+/* Returns the format for a request's Accept header, which is NULL if the request has none. */
 enum metric_format format_negotiate(const char *accept);
 const char *format_content_type(enum metric_format format);
 

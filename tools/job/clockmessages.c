@@ -21,7 +21,7 @@ struct times {
 
 /* A message that is the fastest from one node to another in its part of the run. */
 struct fastest {
-    double took; /* by the time line as it is, ns; NAN: there was none */
+    double took; /* by the present time line, ns, or NAN for none */
     uint64_t sent, received;
 };
 
@@ -35,7 +35,7 @@ struct rank {
     const struct run_reader *file; /* NULL: there is none that can be used */
     uint32_t clock;
     uint32_t world;      /* slot */
-    struct times *sends; /* by receiver; only to other nodes */
+    struct times *sends; /* by receiver, only to other nodes */
 };
 
 struct evidence {
@@ -128,7 +128,8 @@ static const struct rank *partner_of(const struct evidence *all, const struct ra
 
 enum { TIMES_NO_MEMORY = -1, TIMES_MISSING = -2 };
 
-/* Times of one rank's sends (begins), or receives (ends), by partner. Returns how many, or what is wrong. */
+/* Reads times of one rank's sends (begins), or receives (ends), by partner. Returns their number, or a negative
+ * code. */
 static int64_t times_read(const struct evidence *all, const struct rank *rank, struct times *times, bool sent)
 {
     int64_t count = 0;
@@ -139,8 +140,8 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
         struct event_cursor cursor;
         const struct event *event;
         uint64_t begin = 0, end = 0;
-        bool wide = false;         /* the record before was a call that has an extension; parts may have some, too */
-        struct times *open = NULL; /* the time of a call that took long stands behind it, and before its parts */
+        bool wide = false;         /* the last call has an extension. Parts may have one, too */
+        struct times *open = NULL; /* the time of a long call is in the record after it, before its parts */
         event_cursor_open(&cursor, rank->file, thread);
         while (count >= 0 && (event = event_cursor_next(&cursor))) {
             unsigned kind = event_kind(event);
@@ -219,7 +220,7 @@ static void way_take(const struct evidence *all, struct way *way, uint64_t sent,
         *fastest = (struct fastest){took, sent, received};
 }
 
-/* What this rank has received, held against what was sent to it. */
+/* Compares the rank's receives with the sends to it. */
 static int rank_take(struct evidence *all, size_t number, struct times *received)
 {
     const struct rank *rank = &all->ranks[number];
@@ -231,7 +232,7 @@ static int rank_take(struct evidence *all, size_t number, struct times *received
         bool both_ended =
             rank->file->header.phase == RUN_FINALIZED && all->ranks[peer].file->header.phase == RUN_FINALIZED;
         if (both_ended && came->count != left->count)
-            continue; /* some were cancelled, or did not come by */
+            continue; /* some were canceled, or did not arrive */
         struct way *way = way_find(all, all->ranks[peer].clock, rank->clock);
         if (!way)
             return -1;
@@ -279,7 +280,7 @@ static struct lever lever_of(const struct clock_map *map, uint64_t ticks)
     return (struct lever){i, share < 1 ? share : 1};
 }
 
-/* How far a node's knots move, ns; and how readily: by the square of their errors. */
+/* How far a node's knots move, in ns, and how easily: by the square of their errors. */
 struct moves {
     double by[CLOCK_SYNCS_MOST], weight[CLOCK_SYNCS_MOST];
     bool whole; /* all by the same: a clock that was not measured may be off by more than the run takes */
@@ -327,7 +328,7 @@ static void lever_push(struct moves *moves, struct lever at, double by)
     moves->by[at.first + 1] += by * moves->weight[at.first + 1] * at.share;
 }
 
-/* How much the message is early, after the moves; corrects it. */
+/* Returns how early the message is, after the moves. Corrects the moves. */
 static double fastest_push(const struct evidence *all, struct moves *moves, const struct way *way,
                            const struct fastest *fastest, double margin)
 {
@@ -345,7 +346,7 @@ static double fastest_push(const struct evidence *all, struct moves *moves, cons
     return margin - takes;
 }
 
-/* The way back, and what the fastest messages of both take together. */
+/* Finds the way back, and the time that the fastest messages of both ways take together. */
 static double margin_of(const struct evidence *all, const struct way *way)
 {
     const struct way *back = way_of(all, way->to, way->from);
@@ -462,7 +463,7 @@ static void evidence_release(struct evidence *all)
     free(all->first_way);
 }
 
-/* From the first send to the last, by the maps as they are; and of each clock, in its ticks. */
+/* Finds the time from the first send to the last, by the present maps, and for each clock in its ticks. */
 static void span_find(struct evidence *all, uint64_t *first, uint64_t *last)
 {
     memset(first, 0xff, all->line->clock_count * sizeof *first);
@@ -484,7 +485,7 @@ static void span_find(struct evidence *all, uint64_t *first, uint64_t *last)
         }
 }
 
-/* Knots to move at both ends of what a node sent, where it has less than two. */
+/* A node with fewer than two knots gets knots at the first and the last of its sends. */
 static void knots_prepare(struct evidence *all, const uint64_t *first, const uint64_t *last)
 {
     for (size_t i = 0; i < all->line->clock_count; i++) {

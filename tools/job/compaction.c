@@ -23,7 +23,7 @@ struct work {
     const struct run_reader *run;
     const char *path;
     char target[PATH_MAX];         /* the same without links, which stay */
-    char temporary[PATH_MAX + 32]; /* a name that the new file has already; "": it has none yet */
+    char temporary[PATH_MAX + 32]; /* temporary name of the new file, or "" if it has none yet */
     FILE *out;
     struct compact_header header;
     struct compact_writer *writer;
@@ -105,7 +105,7 @@ static int gone_put(struct work *work, uint64_t from, uint64_t to)
     return to > from ? piece_put(work, from, &gone, sizeof gone) : 0;
 }
 
-/* Alternating: what is kept, and in the place of what is not a header that leads over it. */
+/* Writes the kept parts and, for each part that is left out, a header that leads over it. */
 static int image_put(struct work *work)
 {
     const struct run_reader *run = work->run;

@@ -73,7 +73,7 @@ static void file_give_back(struct run_part *shown, size_t i)
     part->taken = NULL;
 }
 
-/* Is there what the part is made of? */
+/* Checks whether the job has the files for the part. */
 static int files_check(struct job_part *part, char error[512])
 {
     const struct run_job *job = part->job;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A scan takes at most one part in so many of the time. */
+/* A scan takes at most 1 / SCAN_SHARE of the time. */
 enum { SCAN_SHARE = 20, HOME_LOOKS_MOST = 3, ENVIRONMENT_BYTES_MOST = 1 << 20 };
 
 /* A process becomes another program now and then: its environment is looked at by the first scans that find it. */
@@ -163,7 +163,7 @@ static int descriptor_take(struct live_finder *finder, const char *pid, const ch
     return result == 0 ? 1 : -1;
 }
 
-/* What a process holds open: how many run files, or -1 without memory. */
+/* Returns the number of run files that a process holds open, or -1 without memory. */
 static int descriptors_look(struct live_finder *finder, const char *pid)
 {
     char path[64], target[PATH_MAX];
@@ -183,7 +183,7 @@ static int descriptors_look(struct live_finder *finder, const char *pid)
     return found;
 }
 
-/* The value of MPIT_OUTPUT in a process's environment, to free; NULL: none. */
+/* Returns the value of MPIT_OUTPUT in a process's environment, which the caller frees, or NULL for none. */
 static char *environment_directory(const char *pid)
 {
     static const char wanted[] = "MPIT_OUTPUT=";
@@ -202,7 +202,7 @@ static char *environment_directory(const char *pid)
     free(word);
     if (environment)
         fclose(environment);
-    char *real = directory ? realpath(directory, NULL) : NULL; /* there is none as long as nobody has made it */
+    char *real = directory ? realpath(directory, NULL) : NULL; /* the directory may not exist yet */
     free(directory);
     return real;
 }

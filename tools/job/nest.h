@@ -1,6 +1,6 @@
 /*
- * Calls inside of calls. A thread's events stand in the order in which calls returned; who shows them wants a call
- * before those that were made from inside of it.
+ * Nested calls. A thread's events are in the order in which calls returned. A viewer needs an outer call before its
+ * nested calls.
  *
  *   call_stream ──> nest_push ... ──> nest_write     enter, enter, leave, leave: when the outermost call has returned
  */

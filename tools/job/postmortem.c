@@ -68,7 +68,7 @@ static const char *ending(const struct patient *patient)
     }
 }
 
-/* Where nobody saw a death, the job's last sign of life is all that is known of its time, and that of others nothing.
+/* Without a recorded death, only the job's last sign of life is known, and no time of other processes.
  */
 static void spent_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
 {
@@ -119,7 +119,8 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
 
 enum { DEAD_LINES_MOST = 8 };
 
-/* Who waits for ranks that are dead: that is what keeps them, whatever those were in when they died. */
+/* Prints which ranks wait for dead ranks. This is the reason why they hang, no matter which calls the dead ranks were
+ * in. */
 static void dead_print(const struct ward *ward, FILE *out)
 {
     int32_t *ranks = calloc(ward->count + 1, sizeof *ranks);
@@ -142,7 +143,8 @@ static void dead_print(const struct ward *ward, FILE *out)
     free(ranks);
 }
 
-/* MPI_Init returns nowhere before all have called it: who left no run file may be what the others are in there for. */
+/* MPI_Init returns nowhere before all have called it. So the others may be waiting in it for a process without a run
+ * file. */
 static void absent_print(const struct ward *ward, FILE *out)
 {
     char ranks[MISSING_TEXT_BYTES];
@@ -267,7 +269,7 @@ static bool end_write(const char *path, uint64_t realtime_ns)
     if (fd < 0)
         return false;
     bool alive = process_lives(&header);
-    /* what cannot be written stays unknown */
+    /* after a failed write the end stays unknown */
     if (!alive && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
         alive = false;
     close(fd);

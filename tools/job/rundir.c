@@ -25,7 +25,7 @@
 /* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
 enum { SUMMARY_BYTES_MAX = 64 << 20 };
 
-/* For one more than `count`; doubles at the powers of two. */
+/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
 static void *array_grow(void *array, size_t count, size_t element)
 {
     if (count & (count - 1))
@@ -157,7 +157,7 @@ void run_dir_any_owner(void)
     any_owner = true;
 }
 
-/* Whether the file of that owner is taken; if not, that is a problem. */
+/* Returns whether the file of that owner is accepted. Otherwise adds a problem. */
 static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
 {
     char user[USER_BYTES];
@@ -390,8 +390,8 @@ void run_job_tallies_rest(const struct run_job *job, size_t i)
 }
 
 /*
- * Merged along a binomial tree: sums[k] is of 2^k files. So a line of the
- * summary is copied log2(files) times, and not once for each file behind it.
+ * Merges along a binomial tree: sums[k] contains 2^k files. So a line of the summary is copied log2(files) times, and
+ * not once for each later file.
  */
 static struct summary *files_summary(const struct run_job *job)
 {
@@ -416,7 +416,7 @@ static struct summary *files_summary(const struct run_job *job)
     return whole;
 }
 
-/* The processes that are in summaries, and those that left files: each is in one of both. */
+/* Adds the processes from summaries and the processes with run files. Each process is in one of the two. */
 static void job_summarize(struct run_job *job)
 {
     if (job->file_count > 1)
@@ -496,7 +496,7 @@ static int files_add(struct run_dir *dir, const char *path)
     return count;
 }
 
-/* What is in the directory, and what lies in the spools of this node for it and was not collected yet. */
+/* Reads the files of the directory, and its files in the spools of this node that were not collected yet. */
 static int directory_read(struct run_dir *dir, const char *path, char error[512])
 {
     struct spool_list spools;

@@ -1,11 +1,11 @@
 /*
- * A run directory: what the processes of one recorded command left, put together job by job.
+ * A run directory: the files of the processes of one recorded command, grouped by job.
  *
  *   run_dir -> jobs[] -> files[]   run files of the job's processes (NAME.mpit), by world rank
  *                     -> summary   of the whole job: NAME.summary, or made from the run files
  *
- * A job is one MPI_COMM_WORLD. A file that cannot be read is named in problems[] and left out; the others count.
- * A path that names one run file or one summary is taken as a directory with nothing else in it.
+ * A job is one MPI_COMM_WORLD. An unreadable file is named in problems[] and left out. The others count. A path that
+ * names one run file or one summary is treated as a directory with only this file.
  */
 #ifndef MPIT_TOOLS_RUNDIR_H
 #define MPIT_TOOLS_RUNDIR_H
@@ -17,27 +17,28 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What of a job is to be shown, where that is not all (jobpart.h). */
+/* The part of a job to show, unless it is all (jobpart.h). */
 struct selection;
 struct run_part {
     const struct selection *selection;
-    bool anew;        /* counted anew from the trace: what is of whole processes is not known */
+    bool anew;        /* counted again from the trace, so figures of whole processes are not known */
     int32_t wanted;   /* ranks that were chosen, */
     size_t found;     /* and how many of them left a file */
     uint64_t missing; /* events of theirs that are not in the trace */
     bool switched;    /* the trace was on for a part of the time */
-    /* File i, whose tallies are those of the part; NULL: it has none of it. To be given back before the next one. */
+    /* Returns file i, with the accumulators of the part, or NULL if the part has none of it. Return it before you take
+     * the next. */
     const struct run_reader *(*take)(struct run_part *part, size_t i);
     void (*give_back)(struct run_part *part, size_t i);
 };
 
 struct run_job {
     uint64_t job;
-    /* By world rank, before these those who had none yet; their headers can be read, for more see run_job_file. */
+    /* Sorted by world rank, after the files without a rank. Their headers can be read. For more see run_job_file. */
     struct run_reader *files;
     size_t file_count;
-    struct summary *stored;  /* from .summary files: processes that left no run file; NULL: none */
-    struct summary *summary; /* what to show; NULL only without memory */
+    struct summary *stored;  /* from .summary files: processes without a run file, or NULL for none */
+    struct summary *summary; /* the summary to show. NULL only without memory */
     char **parts;            /* the .summary files, one of each node as a rule */
     size_t part_count;
     bool from_files;       /* the summary was made from the run files */
@@ -61,8 +62,8 @@ struct run_dir {
 };
 
 /*
- * A file in a directory whose owner is neither the directory's, nor who looks, nor root is left out, and is a problem:
- * where many may write, one of them may have put it there. After this call such files are taken.
+ * A file is left out, and is a problem, if its owner is not the directory's owner, the caller, or root. In a directory
+ * that many users may write, another user may have put it there. After this call such files are accepted.
  */
 void run_dir_any_owner(void);
 
@@ -77,16 +78,18 @@ void run_dir_close(struct run_dir *dir);
 bool run_job_has_trace(const struct run_job *job);
 /* Whether there is something of it to convert: it has, and a process of it got through MPI_Init. */
 bool run_job_converts(const struct run_job *job);
-/* How many jobs have, and how many have a trace alone; with a reason where none has. */
+/* Returns how many jobs have run files with a trace. *left_out gets the number of other jobs. If there is none, error
+ * has a reason. */
 size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[512]);
 
-/* File i, to be looked into until many others were; run_reader_rest when done. Ends the tool when the file has gone. */
+/* Returns file i, readable until many other files were returned. Call run_reader_rest when done. Ends the tool if the
+ * file is gone. */
 const struct run_reader *run_job_file(const struct run_job *job, size_t i);
 
-/* Ends the tool: what is wrong with file i. */
+/* Ends the tool, with the problem of file i. */
 __attribute__((noreturn)) void run_job_file_reject(const struct run_job *job, size_t i, const char *reason);
 
-/* File i for its tallies, which are those of the part that is shown; NULL: it has none of that. */
+/* Returns file i for the accumulators of the shown part, or NULL if the part has none of it. */
 const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
 /* Makes one .summary file of several. Returns 0, or -1 with errno: they stay as they are. */
@@ -94,7 +97,7 @@ int run_job_unite(struct run_job *job);
 /* Makes the summary of the part that is shown. */
 void run_job_summarize(struct run_job *job);
 
-/* How many processes the job has; 0: not known. */
+/* Returns the number of processes of the job, or 0 if it is not known. */
 int32_t run_job_size(const struct run_job *job);
 enum { MISSING_TEXT_BYTES = SUMMARY_MISSING_BYTES };
 /* Which of them left nothing that can be read: "2-3, 5". False: none. */
@@ -105,7 +108,7 @@ bool run_job_is_complete(const struct run_job *job);
 
 /* Whether a directory entry of this name is mpit's: a run file or a summary. */
 bool run_dir_owns(const char *name);
-/* How many such entries the directory has; -1 when it cannot be read. */
+/* Returns how many such entries the directory has, or -1 if it cannot be read. */
 long run_dir_count(const char *path);
 
 #endif

@@ -71,7 +71,7 @@ static int comms_check(const struct selection *selection, const struct run_dir *
 
 enum { CLOCKS_DIFFER_NS = 1000000000 };
 
-/* It has told its end, and its node's clock was not set back meanwhile. */
+/* Its end is recorded, and its node's clock was not set back meanwhile. */
 static bool lasted_as_told(const struct run_reader *reader)
 {
     const struct run_header *header = &reader->header;
@@ -83,7 +83,7 @@ static bool lasted_as_told(const struct run_reader *reader)
                   end - begin + CLOCKS_DIFFER_NS;
 }
 
-/* How long the longest job lasted by the clocks of its nodes; -1: that is not known. */
+/* Returns the duration of the longest job by the clocks of its nodes, or -1 if it is not known. */
 static int64_t longest_job_ns(const struct run_dir *dir)
 {
     uint64_t longest = 0;

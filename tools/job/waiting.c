@@ -34,7 +34,7 @@ static bool is_world(const char *name)
     return strcmp(name, "MPI_COMM_WORLD") == 0;
 }
 
-/* The rank in MPI_COMM_WORLD of a member of a communicator; -1: not known. */
+/* Returns the rank in MPI_COMM_WORLD of a member of a communicator, or -1 if unknown. */
 static int32_t world_rank_of(const struct ward *ward, const struct comm_record *comm, int32_t member)
 {
     if (comm && is_world(comm->name)) /* who has not come out of MPI_Init has no record of it */
@@ -73,7 +73,7 @@ static bool peer_add(const struct ward *ward, struct waits *waits, const struct 
 
 /* ---- what a call waits for --------------------------------------------------------------------------------------- */
 
-/* How often the process has come out of each function; how many there are. */
+/* Reads how often the process has returned from each function. Returns the number of functions. */
 static size_t calls_read(const struct run_reader *file, uint64_t counts[CALL_COUNT])
 {
     const struct figures figures = {file};
@@ -138,7 +138,7 @@ static const struct patient *companion(const struct ward *ward, const struct pat
     return NULL;
 }
 
-/* Nobody leaves it before all have come. */
+/* Returns whether no process leaves the call before all have come. */
 static bool is_of_all(uint32_t call)
 {
     switch ((enum collective)call_table[call].op) {
@@ -157,8 +157,8 @@ static bool is_of_all(uint32_t call)
     }
 }
 
-/* Those who have the communicator and have not come to the collective that the patient is in: for them it waits. Who
- * has more of them behind it has left that one already. */
+/* Finds the members of the communicator that have not come to the patient's collective. The patient waits for them. A
+ * member that has completed more collectives has already left this one. */
 static bool absent_add(const struct ward *ward, struct patient *patient)
 {
     const struct comm_record *comm = patient_comm(patient);
@@ -270,7 +270,7 @@ static bool receives_posted(const struct patient *patient)
     return posted;
 }
 
-/* Only a call that ends when all is there; a test returns at once. */
+/* Returns whether the call ends only when all requests are complete. A test returns at once. */
 static bool waits_for_requests(const char *call)
 {
     return strncmp(call, "MPI_Wait", strlen("MPI_Wait")) == 0;
@@ -323,7 +323,7 @@ int64_t patient_end(const struct ward *ward, const struct patient *patient)
     return patient->end_ns >= 0 && !patient->alive ? patient->end_ns : ward->end_ns;
 }
 
-/* The process has told that it ends: then it waits for nobody. */
+/* Returns whether the process has recorded its end. It then does not wait for any rank. */
 static bool is_leaving(const struct patient *patient)
 {
     uint32_t phase = patient->file->header.phase;
@@ -353,8 +353,8 @@ void waits_release(struct ward *ward)
 
 /* ---- circles ----------------------------------------------------------------------------------------------------- */
 
-/* The thread that stands for each rank: the first of several, which all wait, and have done so for long. NULL: the rank
- * goes on. */
+/* Returns for each rank the thread that represents it: the first of its threads, if all of them wait, and have waited
+ * for long. The entry is NULL if the rank makes progress. */
 static const struct patient **blocked_find(const struct ward *ward, int32_t ranks)
 {
     const struct patient **blocked = calloc((size_t)ranks + 1, sizeof(void *));
@@ -381,7 +381,7 @@ static bool waits_have(const struct waits *waits, int32_t rank, enum wait_kind k
     return false;
 }
 
-/* Is the other one just doing what this one waits for? */
+/* Returns whether the other rank is in the operation that this rank waits for. */
 static bool is_met(const struct patient *other, int32_t rank, enum wait_kind kind)
 {
     if (kind == WAIT_FROM)
@@ -389,7 +389,8 @@ static bool is_met(const struct patient *other, int32_t rank, enum wait_kind kin
     return kind == WAIT_TO && (other->waits.anybody || waits_have(&other->waits, rank, WAIT_FROM));
 }
 
-/* Are all waited for that have not entered? In a collective that some leave earlier, the only one is. */
+/* Returns whether the call needs all missing members. In a collective that some members leave earlier, only a single
+ * missing member is surely needed. */
 static bool is_needed(const struct waits *waits)
 {
     size_t missing = 0;
@@ -410,10 +411,10 @@ struct search {
     int32_t ranks;
     int32_t *path;    /* the ranks that are being looked at */
     size_t *next;     /* by rank: the wait to look at next */
-    uint8_t *visited; /* 1: on the path, 2: no circle goes through it */
+    uint8_t *visited; /* 1: on the path, 2: it is not in a circle */
 };
 
-/* The rank that the one at the end of the path waits for next; -1: no more. */
+/* Returns the next rank that the last rank of the path waits for, or -1 for none. */
 static int32_t step(struct search *search, int32_t rank)
 {
     const struct patient *patient = search->blocked[rank];
@@ -441,10 +442,11 @@ static bool all_lived(const struct search *search, size_t begin, size_t depth)
         alive = alive || patient->alive;
         unknown = unknown || (!patient->alive && patient->end_ns < 0);
     }
-    return end_ns - since_ns >= LONG_NS && !(alive && unknown); /* the one died before the other, nobody knows when */
+    return end_ns - since_ns >= LONG_NS && !(alive && unknown); /* one died before the other, at an unknown time */
 }
 
-/* A circle that can be reached from a rank: where on the path it begins, and its length in *length; -1: none. */
+/* Finds a circle that can be reached from a rank. Returns where it begins on the path, or -1 for none. *length gets its
+ * length. */
 static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
 {
     size_t depth = 0;
@@ -472,8 +474,8 @@ static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
     return -1;
 }
 
-/* Rank i of the circle sends to the next one, which may be receiving in the background: a long message may be on its
- * way, and the circle one of messages that pass each other. */
+/* Returns whether rank i of the circle sends to the next rank, which may be receiving in the background. A long message
+ * may then be on its way, and the circle may be an exchange of messages. */
 static bool is_exchange(const struct search *search, const int32_t *ranks, size_t count, size_t i)
 {
     int32_t next = ranks[(i + 1) % count];

@@ -175,7 +175,7 @@ void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count)
     }
 }
 
-/* The ranks that a group of threads waits for in one way; "" = none. */
+/* Writes the ranks that a group of threads waits for in one way, or "" for none. */
 static void waits_text(char text[RANKS_TEXT_BYTES], const struct patient *const *group, size_t count,
                        enum wait_kind kind)
 {

@@ -35,7 +35,7 @@ struct request {
     struct listing_choice choice;
     enum mpi_abi abi;
     bool native, json;
-    const char *run;  /* NULL: what an MPI shows */
+    const char *run;  /* NULL: variables of an MPI */
     char **libraries; /* NULL behind the last one */
     size_t library_count;
 };

@@ -23,7 +23,7 @@ struct matrix {
     uint64_t unplaced_messages, unplaced_bytes; /* of these: to whom is not known */
 };
 
-/* The world rank of a peer, as this process's communicator has them; -1: it is not known. */
+/* Returns the world rank of a peer in this process's communicator, or -1 if it is not known. */
 static int32_t peer_find(const struct matrix *matrix, int32_t rank, const struct comm_record *record, uint32_t peer)
 {
     uint32_t number = trace_comm_find(&matrix->comms, &matrix->job, rank, record->slot);

@@ -1,6 +1,5 @@
 /*
- * Ranges of addresses, and what has them: units, functions, symbols. They are added, put in order once, and then
- * searched.
+ * Ranges of addresses with their owners: units, functions, symbols. They are added, sorted once, and then searched.
  */
 #ifndef MPIT_TOOLS_CODERANGES_H
 #define MPIT_TOOLS_CODERANGES_H

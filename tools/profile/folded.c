@@ -28,7 +28,7 @@ static int line_order(const void *one, const void *other)
     return strcmp(((const struct folded_line *)one)->text, ((const struct folded_line *)other)->text);
 }
 
-/* A frame: what would end it becomes another character, as do control characters. */
+/* Writes a frame. A character that would end it is replaced, and so are control characters. */
 static void text_add(struct folding *folding, const char *text)
 {
     size_t length = strlen(text);

@@ -28,7 +28,7 @@ struct context {
 };
 
 struct region {
-    struct keyed keyed; /* number of the frame, 0; or state, 1 */
+    struct keyed keyed; /* number of the frame and 0, or state and 1 */
     struct region *next_made;
     uint32_t number, state;
     const struct frame *frame; /* NULL: the state */
@@ -80,7 +80,8 @@ static int otf2_failed(struct conversion *c, const char *what, OTF2_ErrorCode er
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* Only those that are used, without gaps. UINT32_MAX: no memory. `frame` NULL: the state. */
+/* Returns the number of the region. Only used regions have one, without gaps. Returns UINT32_MAX without memory. If
+ * `frame` is NULL, it is the region of the state. */
 static uint32_t region_number(struct conversion *c, const struct frame *frame, unsigned state)
 {
     size_t before = c->regions.count;
@@ -221,7 +222,8 @@ static int locations_complete(struct conversion *c)
     return 0;
 }
 
-/* The contexts of a sample, the outermost first; how many of them the one before had, too. -1: no memory. */
+/* Makes the contexts of a sample, the outermost first. Returns how many of them the sample before had, too, or -1
+ * without memory. */
 static int path_make(struct conversion *c, const struct stack_sample *sample, unsigned *depth)
 {
     uint32_t parent = UINT32_MAX;
@@ -388,7 +390,7 @@ static void regions_write(struct conversion *c)
     }
 }
 
-/* Which locations are processes of MPI: the first one of each rank. There are no communicators that count on it. */
+/* Writes which locations are MPI processes: the first location of each rank. No communicator depends on it. */
 static void group_write(struct conversion *c)
 {
     OTF2_StringRef text = name(c, "MPI ranks");
@@ -432,7 +434,7 @@ static void definitions_walk(struct conversion *c)
     contexts_write(c);
 }
 
-/* Times are those of one clock already. */
+/* All times already belong to one clock. */
 static OTF2_ErrorCode offsets_write(struct conversion *c)
 {
     OTF2_ErrorCode error = OTF2_Archive_OpenDefFiles(c->archive);
@@ -487,7 +489,7 @@ static int archive_make(struct conversion *c, const char *directory)
         result = events_write(c);
     if (result == 0)
         result = definitions_write(c);
-    /* what has failed is not closed (otf2.c) */
+    /* a failed archive is not closed (otf2.c) */
     if (result == 0 && OTF2_Archive_Close(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive's anchor could not be written");
     OTF2_Error_RegisterCallback(before, NULL);

@@ -13,9 +13,9 @@
 
 enum { LABELS = 3, VALUES = 2, LOCATIONS_MOST = STACK_FRAMES_MOST + 1 };
 
-/* A function, by its frame; or a state. */
+/* A function, by its frame, or a state. */
 struct function {
-    struct keyed keyed; /* number of the frame, address of the name of its file; or state, 1 */
+    struct keyed keyed; /* number of the frame and address of its file's name, or state and 1 */
     Pprof__Function message;
 };
 
@@ -33,7 +33,7 @@ struct stack {
     int64_t values[VALUES];
     Pprof__Label labels[LABELS], *label_list[LABELS];
     size_t key_count;
-    uint64_t key[]; /* rank, thread, state; the locations, the innermost first */
+    uint64_t key[]; /* rank, thread, state, then the locations, the innermost first */
 };
 
 struct writing {

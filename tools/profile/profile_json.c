@@ -1,4 +1,4 @@
-/* The profile as JSON; share/doc/profile.md describes it. */
+/* The profile as JSON, described in share/doc/profile.md. */
 #include "profile/profile.h"
 
 #include "format/label.h"

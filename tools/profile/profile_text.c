@@ -156,7 +156,7 @@ static int line_order(const void *one, const void *other)
     return names ? names : places_compare(a->file, a->line, b->file, b->line);
 }
 
-/* The records of a table in this order; NULL: none, or no memory. */
+/* Returns the records of a table in this order, or NULL for none, or without memory. */
 static struct keyed **table_sort(const struct keytable *table, int (*order)(const void *, const void *))
 {
     struct keyed **list = keytable_sorted(table);
@@ -165,7 +165,7 @@ static struct keyed **table_sort(const struct keytable *table, int (*order)(cons
     return list;
 }
 
-/* What stands for mpit itself, at the first table that has it. */
+/* The explanation of mpit's own frames, printed with the first table that has them. */
 struct recorder_note {
     bool seen, told;
 };

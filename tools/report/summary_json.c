@@ -29,13 +29,13 @@ static json_t *text_json(const char *text)
     return json_string(clean);
 }
 
-/* JSON's integers are signed here: what is larger than 2^63 - 1 (nothing that is counted) is cut off there. */
+/* JSON's integers are signed here. A count over 2^63 - 1, which does not occur, is cut off there. */
 static json_t *count_json(uint64_t count)
 {
     return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
 }
 
-/* JSON has no infinities; a figure that is none (of a damaged file) becomes null. */
+/* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */
 static json_t *figure_json(double figure)
 {
     return isfinite(figure) ? json_real(figure) : json_null();
@@ -57,7 +57,7 @@ static json_t *losses_json(const struct summary *summary)
     return losses;
 }
 
-/* null: no process could tell stalls from work, or could do so of this call */
+/* null: no process could distinguish stalls from work, or not for this call */
 static json_t *stall_json(const struct summary *summary, unsigned kind, uint64_t ns)
 {
     return summary_tells_stalls(summary, kind) ? count_json(ns) : json_null();
@@ -76,7 +76,7 @@ static json_t *calls_json(const struct summary *summary)
     return calls;
 }
 
-/* By reason, as the enumeration mpit_state has it; null likewise. */
+/* By reason, as in the enumeration mpit_state. null as above. */
 static json_t *stalls_json(const struct summary *summary)
 {
     bool told = summary_tells_stalls(summary, CALL_NONE);
@@ -143,7 +143,7 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     return json;
 }
 
-/* null: one node, or what is left of the job does not tell */
+/* null: one node, or the files do not tell */
 static json_t *clocks_json(const struct run_job *job)
 {
     struct timeline line;
@@ -165,11 +165,11 @@ static json_t *clocks_json(const struct run_job *job)
     return json;
 }
 
-/* What of a part that is counted anew from a trace, or is of nobody, cannot be told: it is of whole processes. */
+/* Figures of whole processes. They are not known for a part that is counted again from a trace, or that has no rank. */
 static const char *const unknown_of_parts[] = {"run_seconds", "mpi_share",       "off_seconds", "fabric",
                                                "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
 
-/* What of the job is in the document, where that is not all. */
+/* Describes the part of the job in the document, unless it is all. */
 static void part_put(json_t *json, const struct run_part *part)
 {
     json_t *unknown = json_array();

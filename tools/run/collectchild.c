@@ -12,7 +12,7 @@
 
 enum { LOOK_MS = 100 };
 
-/* What the child tells at its end. */
+/* The result of the child, sent at its end. */
 struct verdict {
     int result;
     struct collected sum;
@@ -20,7 +20,7 @@ struct verdict {
 };
 
 static struct verdict verdict;
-static int verdict_told = -1; /* where it goes to */
+static int verdict_told = -1; /* where it is sent */
 
 static void verdict_tell(void)
 {
@@ -36,7 +36,7 @@ static void verdict_tell(void)
     verdict_told = -1;
 }
 
-/* What there is to tell is known when the results can be seen. */
+/* The verdict is sent as soon as the results are visible. */
 __attribute__((noreturn)) static void child_run(const char *output, const struct collect_wish *wish, int told)
 {
     struct collect_wish own = *wish;
@@ -66,7 +66,7 @@ static uint64_t progress_of(pid_t pid)
     return sum;
 }
 
-/* True: it has told all of its verdict. */
+/* Returns true if the child has sent its whole verdict. */
 static bool verdict_await(pid_t pid, int told, int patience_ms)
 {
     uint64_t progress = 0;

@@ -1,5 +1,5 @@
 /*
- * Collects in a process of its own, so that a file system that does not answer keeps nobody waiting.
+ * Collects in a separate process, so that mpit-run does not wait for a file system that does not answer.
  */
 #ifndef MPIT_TOOLS_COLLECTCHILD_H
 #define MPIT_TOOLS_COLLECTCHILD_H
@@ -9,7 +9,7 @@
 enum collect_end {
     COLLECT_DONE,
     COLLECT_FAILED, /* problem[] says why */
-    COLLECT_STUCK,  /* it goes on by itself, when the file system answers again */
+    COLLECT_STUCK,  /* it continues alone, once the file system answers */
 };
 
 /* Collects the spools of an output directory. Waits until it ends, or has read and written nothing for `patience_ms`.

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A file's header is written within a moment; a process that is not found by then is another node's. */
+/* A file's header is written within a moment. If its process is not found by then, it belongs to another node. */
 enum { WATCHED_MOST = 4096, TRY_MS = 50, TRIES_MOST = 40 };
 
 struct watched {
@@ -60,7 +60,7 @@ static void names_take(struct deathwatch *watch)
         }
 }
 
-/* Its place goes to the last one. */
+/* Removes entry i. The last entry moves to its place. */
 static void watched_drop(struct deathwatch *watch, size_t i)
 {
     if (watch->polls[2 + i].fd >= 0)

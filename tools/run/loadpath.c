@@ -13,7 +13,8 @@
 #define CACHE_PATH "/etc/ld.so.cache"
 #define CACHE_MAGIC "glibc-ld.so.cache1.1"
 
-/* The loader's cache as glibc writes it since 2.2: this header, `count` entries, then texts; offsets from its start. */
+/* The loader's cache in the format of glibc since 2.2: this header, `count` entries, then texts. Offsets count from its
+ * start. */
 struct cache_header {
     char magic[20]; /* CACHE_MAGIC, without the NUL */
     uint32_t count;
@@ -38,7 +39,7 @@ static bool loadable(const char *path)
     return true;
 }
 
-/* Replaces $ORIGIN, the one token that programs use in practice; -1 when the result is too long. */
+/* Replaces $ORIGIN, the only token in common use. Returns -1 if the result is too long. */
 static int entry_expand(const char *entry, size_t bytes, const char *origin_path, char *out, size_t size)
 {
     const char *slash = strrchr(origin_path, '/');

@@ -1,6 +1,6 @@
 /*
- * Where the dynamic loader finds a library, without running anything: the run paths of the files that ask for it,
- * LD_LIBRARY_PATH, the loader's cache, the system's directories, in the loader's order.
+ * Finds a library like the dynamic loader, without running a program. It searches in the loader's order: the run paths
+ * of the files that need it, LD_LIBRARY_PATH, the loader's cache, the system's directories.
  */
 #ifndef MPIT_TOOLS_LOADPATH_H
 #define MPIT_TOOLS_LOADPATH_H

@@ -54,7 +54,7 @@ static bool list_names(const char *list, const char *parameter)
     return found;
 }
 
-/* Those that are read without being asked for. */
+/* The files that are read by default. */
 static bool usual_names(const char *launcher, const char *parameter)
 {
     static const char debian[] = "/etc/openmpi/openmpi-mca-params.conf";

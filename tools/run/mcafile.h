@@ -1,6 +1,6 @@
 /*
- * Open MPI's files of parameters: $HOME/.openmpi/mca-params.conf, openmpi-mca-params.conf of the installation, and what
- * its launcher is told to read (--tune, --am, mca_base_param_files).
+ * Open MPI's parameter files: $HOME/.openmpi/mca-params.conf, openmpi-mca-params.conf of the installation, and the
+ * files that the user names (--tune, --am, mca_base_param_files).
  */
 #ifndef MPIT_TOOLS_MCAFILE_H
 #define MPIT_TOOLS_MCAFILE_H

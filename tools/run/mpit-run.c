@@ -202,7 +202,7 @@ static void command_check(const char *word)
         errx(126, "%s: %s", word, strerror(problem));
 }
 
-/* What the command's environment gets in LD_PRELOAD. False: there is nothing, which was said. */
+/* Makes the command's LD_PRELOAD. Returns false if the libraries cannot be preloaded, which it has reported. */
 static bool preload_choose(const struct request *request, char preload[2 * PATH_MAX])
 {
     char library[PATH_MAX], sampler[PATH_MAX] = "";
@@ -220,7 +220,8 @@ static bool preload_choose(const struct request *request, char preload[2 * PATH_
     return true;
 }
 
-/* It is for programs that load MPI only when they run. False: there is no recorder for it, which was said. */
+/* For programs that load MPI only when they run. Returns false if there is no recorder for it, which it has
+ * reported. */
 static bool abi_check(const struct request *request)
 {
     char recorder[PATH_MAX];
@@ -284,8 +285,8 @@ static void environment_set(const struct request *request, const char *library, 
     free(preload);
 }
 
-/* For what a script starts: the library, which is loaded into its mpirun as well, tells that one of the agent.
- * `launcher`: the words from it on. */
+/* For commands that a script starts. mpit's library is also loaded into the script's mpirun, and passes the agent to
+ * it. `launcher` has the words from the launcher on. */
 static void agent_set(enum launcher_kind kind, char *const launcher[])
 {
     char agent[PATH_MAX];
@@ -310,7 +311,7 @@ static bool variable_is_known(const char *name, size_t bytes)
     return false;
 }
 
-/* What has no effect. It may be somebody else's, and stays. */
+/* Reports variables without effect. Another program may own them, so they stay. */
 static void environment_check(void)
 {
     static const char prefix[] = "MPIT_";
@@ -327,7 +328,7 @@ static void environment_check(void)
     unsetenv("MPIT_REDUCE");
 }
 
-/* Another mpit-run above this one, or whoever else preloads, has set what is there of mpit's. */
+/* Returns whether another mpit-run above this one, or another preload, has set mpit's variables. */
 static bool is_below_another(void)
 {
     const char *preload = getenv("LD_PRELOAD");
@@ -340,7 +341,7 @@ static const char *output_of_environment(void)
     return output && *output && !is_below_another() ? output : NULL;
 }
 
-/* False: there is no directory to record in, which was said. */
+/* Returns false if there is no directory for the recording, which it has reported. */
 static bool output_choose(const struct request *request, const struct launched *place, struct output_dir *output)
 {
     return output_dir_make(output, &(struct output_wish){.directory = request->output,
@@ -357,7 +358,7 @@ static void policy_explain(const struct request *request)
         warnx("note: --trace-policy ring: there is no limit, so every event is kept; --trace-limit sets one");
 }
 
-/* Said here once, and not by the processes, for which the default holds then. */
+/* Reports invalid settings once, so that the processes, which then use the default, need not. */
 static void settings_check(bool silent)
 {
     for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
@@ -372,8 +373,8 @@ static void settings_check(bool silent)
     }
 }
 
-/* What the filter means where that may not be what was meant. The processes then need not say it: they do where nobody
- * has set MPIT_RECORD_LOCAL_CALLS. */
+/* Explains a filter that the user may have misunderstood. The processes then do not report it again. They do so only if
+ * MPIT_RECORD_LOCAL_CALLS is not set. */
 static void filter_explain(const struct request *request)
 {
     char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
@@ -422,7 +423,7 @@ __attribute__((noreturn)) static void program_become(char *const words[])
     err(errno == ENOENT ? 127 : 126, "%s", words[0]);
 }
 
-/* Runs the command with the environment that is set, and puts that of mpit-run itself back. */
+/* Runs the command with the environment of mpit, and then restores mpit-run's own. */
 static int command_run(const struct request *request, size_t launcher, enum launcher_kind kind, const char *library,
                        const struct output_dir *output, int *killed_by)
 {
@@ -437,7 +438,7 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     int status = child_run(words, killed_by);
     deathwatch_stop(watch);
     forward_free(words);
-    if (restored) /* what mpit-run itself runs from here on is not recorded */
+    if (restored) /* later commands of mpit-run are not recorded */
         setenv("LD_PRELOAD", restored, 1);
     else
         unsetenv("LD_PRELOAD");
@@ -503,6 +504,6 @@ int main(int argc, char *argv[])
                               .quiet = request.quiet};
     outcome_show(&outcome);
     if (place && killed_by)
-        child_follow(killed_by); /* the launcher tells its user by which signal */
+        child_follow(killed_by); /* the launcher reports the signal to its user */
     return status;
 }

@@ -1,6 +1,6 @@
 /*
- * What mpit-run does when the command has ended: the summary, the archive, and a word on what there is and what is not.
- * Nothing here changes the exit status: that is the command's.
+ * The end of mpit-run, after the command: the summary, the archive, and messages on present and missing results.
+ * Nothing here changes the exit status, which is the command's.
  */
 #ifndef MPIT_TOOLS_OUTCOME_H
 #define MPIT_TOOLS_OUTCOME_H
@@ -15,7 +15,7 @@ struct outcome {
     const char *summary;      /* a file, "-", or NULL: standard error */
     int status;               /* the command's */
     bool disabled;            /* MPIT_DISABLE was set */
-    const char *sample_ranks; /* that were to be sampled; NULL: all, or there is no sampling */
+    const char *sample_ranks; /* to be sampled, or NULL for all, or without sampling */
     bool otf2, compact, quiet;
 };
 

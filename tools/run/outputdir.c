@@ -34,7 +34,8 @@ static int directories_make(struct output_dir *dir)
     return stat(path, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 }
 
-/* Only writing tells whether one can: permissions say little to root, and nothing about a full or read-only disk. */
+/* Only a write shows whether one is possible. Permissions do not apply to root, and do not show a full or read-only
+ * disk. */
 static int directory_try(const char *path)
 {
     char probe[PATH_MAX + 32];
@@ -106,7 +107,7 @@ static void summary_check(const struct output_dir *dir, const struct output_wish
     refusal_warn(&wish->refusal, "the summary cannot be written to %s: %s", path, strerror(problem));
 }
 
-/* Makes and tries dir->given. Returns 0; EEXIST with the `reason` where it is another run's; another errno. */
+/* Makes and tries dir->given. Returns 0, or EEXIST with the `reason` if it belongs to another run, or another errno. */
 static int candidate_take(struct output_dir *dir, const struct output_wish *wish, const char **reason)
 {
     char archive[PATH_MAX + 8];

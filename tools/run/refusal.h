@@ -1,6 +1,6 @@
 /*
- * What keeps mpit-run from recording a program. The program comes first: it runs without being recorded, and standard
- * error says why. With --strict it does not run.
+ * The problems that keep mpit-run from recording a program. The program has priority: it runs without recording, and
+ * standard error has the reason. With --strict it does not run.
  */
 #ifndef MPIT_TOOLS_REFUSAL_H
 #define MPIT_TOOLS_REFUSAL_H
@@ -12,9 +12,9 @@ struct refusal {
     bool silent; /* another mpit-run of the job speaks */
 };
 
-/* Says what is wrong and that the program runs unrecorded. Strict: ends the tool with 2 and the reason. */
+/* Reports the problem, and that the program runs unrecorded. Strict: ends the tool with 2 and the reason. */
 __attribute__((format(printf, 2, 3))) void refusal_say(const struct refusal *refusal, const char *format, ...);
-/* Says what is wrong with a recording that takes place all the same. Strict: as above. */
+/* Reports a problem of a recording that happens nevertheless. Strict: as above. */
 __attribute__((format(printf, 2, 3))) void refusal_warn(const struct refusal *refusal, const char *format, ...);
 
 #endif

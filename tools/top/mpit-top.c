@@ -1,5 +1,6 @@
 /*
- * mpit-top: what the user's MPI jobs on this node do now. It looks into their run files, and the jobs feel nothing.
+ * mpit-top: the current activity of the user's MPI jobs on this node. It reads their run files, without any effect on
+ * the jobs.
  */
 #define _GNU_SOURCE
 #include "format/label.h"
@@ -128,7 +129,7 @@ static void look_or_end(struct looker *looker, struct top_view *view, struct top
         errx(1, "no memory");
 }
 
-/* The first look, which says what of several is not there: 1, and the others are shown all the same. */
+/* Looks for the first time. Reports each missing path of several. Then returns 1, and the others are shown. */
 static int first_look(struct looker *looker, struct top_view *view, struct top_model *model)
 {
     look_or_end(looker, view, model);
@@ -138,7 +139,7 @@ static int first_look(struct looker *looker, struct top_view *view, struct top_m
     return 1;
 }
 
-/* For scripts: files that cannot be read are told, and are a failure. Returns the exit status. */
+/* For scripts: unreadable files are reported, and are a failure. Returns the exit status. */
 static int unreadable_tell(const struct live *live)
 {
     size_t count = 0;
@@ -180,7 +181,8 @@ static void json_say(const struct top_model *model, const struct looker *looker,
     json_decref(document);
 }
 
-/* What was asked for and is not there would make an empty output. One look decides, or there may come others. */
+/* A selected rank that does not exist would make an empty output. With a single look it is an error. With several, the
+ * rank may come later. */
 static void ranks_check(const struct top_model *model, const struct request *request)
 {
     char here[RANKS_TEXT_BYTES] = "";
@@ -210,7 +212,7 @@ static bool goes_on(const struct top_model *model)
     return !read;
 }
 
-/* As long as somebody reads it; a run that was named: until it has ended. */
+/* Runs as long as the output has a reader. For a named run, it stops when the run has ended. */
 static int json_run(struct looker *looker, struct top_view *view, struct top_model *model,
                     const struct request *request)
 {
@@ -264,7 +266,7 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
              : request->all_users ? "no job that this user can see runs with mpit on this node"
                                   : "no job of yours runs with mpit on this node");
     ranks_check(model, request);
-    for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* those that run come first */
+    for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* running jobs come first */
         const struct top_job *job = &model->jobs[i % model->job_count];
         if ((job->running != 0) != (i < model->job_count))
             continue;

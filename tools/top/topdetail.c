@@ -22,7 +22,7 @@ static void heading(struct top_page *page, const char *text)
 /* ---- what it calls ------------------------------------------------------------------------------------------------
  */
 
-/* A call under way has been counted by nobody yet. */
+/* A call under way is not in the counters yet. */
 static void focus_add_calls(struct top_focus *focus, struct live_process *process)
 {
     const struct run_reader *run = &process->run;

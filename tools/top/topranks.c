@@ -115,7 +115,7 @@ static void threads_text(const void *item, char *text, size_t bytes)
     snprintf(text, bytes, "%zu", rank_of(item)->threads_alive);
 }
 
-/* What it is in: that for the longest time comes first. */
+/* The sort key of its call: longer calls come first. */
 static double call_key(const void *item)
 {
     const struct top_rank *rank = item;
@@ -184,7 +184,7 @@ const char *top_ranks_title(int column)
     return all_columns[column].title;
 }
 
-/* Those that the job has nothing for are never shown. */
+/* Hides columns for which the job has no data. */
 static void columns_fit(struct top_column columns[COLUMNS], const struct top_job *job)
 {
     memcpy(columns, all_columns, sizeof all_columns);

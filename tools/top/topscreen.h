@@ -6,7 +6,7 @@
 
 #include "top/toppage.h"
 
-/* Whether standard output and input are a terminal that can be drawn on; if so it is taken. */
+/* Opens the screen if standard output and input are a terminal that can be drawn on. Returns whether they are. */
 bool top_screen_open(void);
 /* The terminal is as it was. */
 void top_screen_close(void);

@@ -9,10 +9,10 @@
  *     void solver_setup_all(void) { mpit_region_enter(&solver_setup); ... mpit_region_leave(&solver_setup); }
  *     void solver_iterate(void)   { mpit_add(&solver_iterations, 1); ... }
  *
- * Nothing is linked. Where mpit is loaded (mpit-run, LD_PRELOAD), the declaration makes a performance variable of this
- * name; where it is not, the same binary runs, and an update is one load and one branch. (glibc before 2.34 needs
- * -ldl.) C11 and C++11 and later, gcc and clang, in the program, in shared libraries and in libraries that dlopen loads
- * and dlclose unloads: declarations enter when their object file is loaded and are removed when it is unloaded.
+ * No library has to be linked. If mpit is loaded (mpit-run, LD_PRELOAD), the declaration makes a performance variable
+ * of this name. Without mpit, the same binary runs, and an update is one load and one branch. (glibc before 2.34 needs
+ * -ldl.) Works in C11, C++11 and later, with gcc and clang, in programs and in shared libraries, also with dlopen and
+ * dlclose. Declarations are registered when their object file is loaded, and removed when it is unloaded.
  *
  * Who may call which function:
  *
@@ -149,7 +149,7 @@ MPIT_INSTRUMENT_INLINE uint64_t mpit_instrument_self(void)
 #endif
 }
 
-/* One instruction, so that a signal handler may add between any two. */
+/* Uses one instruction, so that a signal handler may add at any point. */
 MPIT_INSTRUMENT_INLINE void mpit_instrument_add(uint64_t *sum, uint64_t amount)
 {
 #if defined(__x86_64__) && !defined(MPIT_INSTRUMENT_TSAN)
@@ -208,8 +208,8 @@ static __attribute__((noinline, unused)) void mpit_instrument_add_double_slow(st
     }
 }
 
-/* Adds to a COUNTER, AGGREGATE or TIMER (nanoseconds); to a LEVEL as mpit_level_add does. A few nanoseconds for the
- * thread that was the first to add, one locked instruction for others. Wait-free. */
+/* Adds to a COUNTER, AGGREGATE or TIMER (nanoseconds). Adds to a LEVEL like mpit_level_add. Costs a few nanoseconds on
+ * the thread that added first, and one locked instruction on other threads. Wait-free. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_add(struct mpit_cell *cell, unsigned long long amount)
 {
     if (MPIT_INSTRUMENT_UNLIKELY(!cell))
@@ -322,8 +322,8 @@ MPIT_INSTRUMENT_INLINE uint64_t mpit_cell_get(const struct mpit_cell *cell)
         mpit_cell_##name(mpit_cell_of(variable, element), amount);                                                     \
     }
 
-/* mpit_add(&v, n) and mpit_add_at(&v, element, n); the same for the others: what mpit_cell_... says. An element that is
- * not there is left alone. */
+/* mpit_add(&v, n) and mpit_add_at(&v, element, n) apply mpit_cell_add to a variable. The other macros below do the same
+ * for the other mpit_cell_... functions. An update of an element that does not exist does nothing. */
 MPIT_INSTRUMENT_UPDATE(add, unsigned long long)
 MPIT_INSTRUMENT_UPDATE(add_double, double)
 MPIT_INSTRUMENT_UPDATE(set, unsigned long long)

@@ -25,15 +25,15 @@
  * same library. Counts and sizes are unsigned long long.
  *
  *   MPIT_COUNTER         how often something happened                            mpit_add
- *   MPIT_AGGREGATE       a sum, of bytes say; _DOUBLE: of doubles                mpit_add, mpit_add_double
- *   MPIT_TIMER           time spent, in nanoseconds; _DOUBLE: in seconds         mpit_timer_begin, _end, mpit_add
+ *   MPIT_AGGREGATE       a sum, for example of bytes. _DOUBLE: doubles           mpit_add, mpit_add_double
+ *   MPIT_TIMER           time spent, in nanoseconds. _DOUBLE: in seconds         mpit_timer_begin, _end, mpit_add
  *   MPIT_LEVEL           how much is in use now, with its watermarks             mpit_level_add, _subtract, _set
  *   MPIT_HIGHWATERMARK   the highest level since a handle was started or reset   the same
  *   MPIT_LOWWATERMARK    the lowest                                              the same
  *   MPIT_SIZE            how large a resource is                                 mpit_set
  *   MPIT_PERCENTAGE      0.0 .. 1.0 of it in use                                 mpit_set_double
  *   MPIT_STATE           one of the items of an enumeration                      mpit_set_int
- *   MPIT_GENERIC         anything else, that the description explains; _DOUBLE   mpit_set, mpit_set_double
+ *   MPIT_GENERIC         any other value, see its description. _DOUBLE: doubles  mpit_set, mpit_set_double
  *   ..._ARRAY            with this many elements                                 ..._at
  *   ..._ON_COMM          one for each communicator, see mpit_bind                mpit_cell_...
  *
@@ -91,7 +91,8 @@
 #define MPIT_GENERIC_DOUBLE(object, description)                                                                       \
     MPIT_PLAIN_(object, MPIT_CLASS_GENERIC, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_NONE, description)
 
-/* MPIT_ENUMERATION(object, "description", {0, "idle"}, {1, "busy"}); its name is the object's. Give &object to others.
+/* MPIT_ENUMERATION(object, "description", {0, "idle"}, {1, "busy"}) declares an enumeration with the name of the
+ * object. Give &object to other declarations.
  */
 #define MPIT_ENUMERATION(object, description, ...)                                                                     \
     static const struct mpit_item object##_mpit_items[] = {__VA_ARGS__};                                               \

@@ -3,7 +3,7 @@
  * functions. Programs do not use this header directly. They include <mpit/instrument.h>.
  *
  *   in the library                      in mpit, for as long as the process lives
- *   struct mpit_variable ── cell ─────> struct mpit_cell [elements]     what the library writes and MPI_T reads
+ *   struct mpit_variable ── cell ─────> struct mpit_cell [elements]     the library writes it, MPI_T reads it
  *        name, class, type, ...  copied at registration; mpit never reads the library's memory afterwards
  *
  * `cell` is NULL if mpit is not loaded, before registration, and after removal. An update is then a load and a branch.
@@ -95,7 +95,7 @@ enum mpit_flags {
         2 /* a trace gets a sample of each update, so that an update takes as long as the record of a call */
 };
 
-/* How a cell is updated (mpit_cell.mode); what does not fit the mode goes through mpit_interface.update. */
+/* How a counter is updated (mpit_cell.mode). Other updates go through mpit_interface.update. */
 enum mpit_mode {
     MPIT_MODE_OTHER = 0,
     MPIT_MODE_SUM_INTEGER, /* own + shared, modulo 2^64 */
@@ -110,7 +110,8 @@ enum mpit_operation { MPIT_ADD, MPIT_ADD_DOUBLE, MPIT_SUBTRACT, MPIT_SET, MPIT_S
 struct mpit_interface;
 
 /*
- * One element of a variable for one object that it is bound to (or of an unbound one). 64 bytes, 64-byte aligned.
+ * One element of a variable, for one object to which the variable is bound (or for an unbound variable). 64 bytes,
+ * 64-byte aligned.
  *
  * A sum has an owner: the first thread that adds. The owner adds to `own` without a locked instruction. Every other
  * thread adds to `shared` with a locked instruction. Readers add up both.

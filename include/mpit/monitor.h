@@ -14,9 +14,9 @@
  *     exchange();
  *     MPIX_End_monitor(&request, &handle);
  *
- * Nothing is linked. Where mpit is loaded (mpit-run, LD_PRELOAD) the window is one; where it is not, the same binary
- * runs, the functions return MPIX_MONITOR_ABSENT, and the function of the program is not called. (glibc before 2.34
- * needs -ldl.) C11 and C++11 and later. Fortran: share/doc/monitor.md.
+ * No library has to be linked. With mpit (mpit-run, LD_PRELOAD) the window is real. Without mpit the same binary runs,
+ * the functions return MPIX_MONITOR_ABSENT, and the program's function is not called. (glibc before 2.34 needs -ldl.)
+ * C11 and C++11 and later. Fortran: share/doc/monitor.md.
  *
  * Source: MPI/RT Real Time Instrumentation Proposal, 8.3.1 "MPI RT Monitoring": MPI_START_MONITOR(request,
  * monitorhandle, f), MPI_END_MONITOR(request, monitorhandle), and the options of 8.3.1.1, here with the prefix MPIX_.
@@ -122,7 +122,8 @@ MPIT_MONITOR_INLINE const struct mpit_monitor_interface *mpit_monitor_find(void)
  * (MPI_Finalize or MPIX_End_monitor). Two calls for one window never overlap, and reports come in order. The report is
  * valid until f returns. f may open and end windows. If it ends its own window, the last report comes after f has
  * returned. f may call MPI if the program's thread level allows that thread to do so. In a period's call this requires
- * MPI_THREAD_MULTIPLE. If f takes longer than the period, the next reports are late and say so (late_ns, missed).
+ * MPI_THREAD_MULTIPLE. If f takes longer than the period, the next reports are late and have this in late_ns and
+ * missed.
  *
  * Thread-safe at any time between MPI_Init and MPI_Finalize, also from f. MPI_Finalize ends all open windows, and a
  * window that comes later is refused (_TIME). When MPI_Finalize returns, no call of f for a period is running. If a

@@ -1,7 +1,7 @@
 /*
- * What a program and mpit have between them for monitor windows: the handle, and the table of functions that mpit
- * offers. It knows no mpi.h, so that one library serves all MPIs (libmpit-monitor, for Fortran). C and C++ programs
- * include <mpit/monitor.h>.
+ * The interface between a program and mpit for monitor windows: the handle, and mpit's table of functions. It does not
+ * use mpi.h, so that one library serves all MPIs (libmpit-monitor, for Fortran). C and C++ programs include
+ * <mpit/monitor.h>.
  *
  * Layout and numbers are a contract between binaries of different age: fields and functions are added at the end.
  */

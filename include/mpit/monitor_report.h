@@ -3,7 +3,7 @@
  * share/doc/monitor.md has the same fields. Programs include <mpit/monitor.h>.
  *
  *   report ─┬─ period ─┬─ sum        figures of all communicators of the window together
- *           │          ├─ comms[]    the same one by one, and when communication went on there (option comm)
+ *           │          ├─ comms[]    the same one by one, and its time of communication (option comm)
  *           │          ├─ colls[]    collectives by kind and number of processes (option coll)
  *           │          ├─ before[]   calls that were under way when it began
  *           │          ├─ after[]    calls that were under way when it ended
@@ -82,7 +82,8 @@ typedef struct MPIX_Monitor_figures {
     uint64_t stall_time_ns;  /* profile: the part of call time with nothing to do */
     uint64_t fabric_time_ns; /* other: the part of call time inside libfabric or UCX */
     /* counts */
-    uint64_t completed;      /* pttopt, comm: messages complete, sent + received; when the completing call returns */
+    uint64_t completed;      /* pttopt, comm: messages complete, sent + received, counted when the completing call
+                              * returns */
     uint64_t sent;           /* pttopt, comm, traffic: messages sent, counted when the posting call returns */
     uint64_t received;       /* likewise received, counted when the completing call returns */
     uint64_t timeouts;       /* pttopt, comm: messages complete that took longer than mpit_p2p_timeout_ns */
@@ -125,9 +126,9 @@ typedef struct MPIX_Monitor_comm {
     int32_t size, rank;  /* processes of the (local) group, this one's rank */
     int32_t remote_size; /* 0: no inter-communicator */
     uint32_t reserved;
-    /* Execution time of the communicator group. Begin: that of the first communication (a call of point to point or a
-     * collective; where it was posted before the interval, the begin of the interval); end: that of the last one that
-     * was complete in it. span_ns = last - first, 0: there was none. */
+    /* Execution time of the communicator group. Begin: the first communication (a call of point to point or a
+     * collective), or the begin of the interval if that was posted earlier. End: the last communication that completed
+     * in the interval. span_ns = last - first, or 0 for none. */
     uint64_t first_ns, last_ns; /* since 1970-01-01 UTC, 0 = none */
     uint64_t span_ns;
     MPIX_Monitor_pending before, after;
@@ -164,7 +165,7 @@ typedef struct MPIX_Monitor_counter {
     uint64_t places[6];      /* outside of MPI, p2p, completion, collective, windows and files, other */
 } MPIX_Monitor_counter;
 
-/* Services below MPI. Unknown as a whole, or in part, with a warning that says why. */
+/* Services below MPI. Unknown as a whole or in part, with a warning that gives the reason. */
 typedef struct MPIX_Monitor_other {
     uint64_t fabric_time_ns;           /* inside libfabric and UCX, from entering a function to leaving it */
     uint64_t fabric_ops, fabric_bytes; /* operations begun there, and bytes of their buffers */
@@ -180,10 +181,10 @@ typedef struct MPIX_Monitor_interval {
     uint32_t threads;          /* that have called MPI by its end */
     uint64_t begin_ns, end_ns; /* since 1970-01-01 UTC */
     uint64_t duration_ns;
-    /* Total MPI execution time, summed over threads, outermost calls only. mpi_time_ns: begin to return of each call
-     * that returned in the interval, even where it began before. What of it lies inside of the interval is
-     * inside_ns = mpi_time_ns - begun_before_ns + unfinished_ns, or 0 where a thread that was just leaving its call at
-     * the begin makes that less. */
+    /* Total MPI execution time, summed over threads, outermost calls only. mpi_time_ns runs from begin to return of
+     * each call that returned in the interval, even if it began before. The time inside the interval is inside_ns =
+     * mpi_time_ns - begun_before_ns + unfinished_ns. It is 0 if a thread that was just leaving its call at the begin
+     * makes it negative. */
     uint64_t mpi_time_ns;
     uint64_t inside_ns;
     uint64_t begun_before_ns; /* before the interval's begin: of calls that were under way there */
@@ -207,11 +208,11 @@ typedef struct MPIX_Monitor_report {
     int32_t rank, size; /* of this process in MPI_COMM_WORLD */
     uint32_t last;      /* 1: the window's last report */
     uint64_t request;   /* of the window */
-    const char *name;   /* the monitorhandle's; "" = none */
+    const char *name;   /* from the monitorhandle, "" = none */
     uint64_t sequence;  /* 1, 2, ...: reports of this window */
-    /* Of a window with a period: */
+    /* For a window with a period: */
     uint64_t period_ns;   /* 0: it has none */
-    uint64_t number;      /* report at the end of period `number`: 1, 2, ...; due at begin + number * period_ns */
+    uint64_t number;      /* report at the end of period `number`: 1, 2, ..., due at begin + number * period_ns */
     uint64_t missed;      /* that many periods before it had no report of their own, and are in this one */
     uint64_t due_ns;      /* since 1970-01-01 UTC, 0 = no due time (the last report) */
     uint64_t late_ns;     /* so much later than that the figures were looked at */

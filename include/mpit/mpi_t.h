@@ -8,7 +8,7 @@
  *
  *     if (MPI_T_event_get_num == NULL)
  *
- * says that mpit is not loaded. A call would then be a call of NULL. Code that is not position-independent (-fno-pie)
+ * is true if mpit is not loaded. A call would then be a call of NULL. Code that is not position-independent (-fno-pie)
  * does not find the functions. Compile it with -fPIE, the default of most compilers, or -fPIC. Each function also
  * exists as PMPI_T_*.
  *

@@ -72,7 +72,7 @@ struct operation_sum {
     uint64_t count, whole, waited_ns;
 };
 
-/* One operation that cost much. */
+/* One of the operations with the highest cost. */
 struct worst_operation {
     uint64_t at_ns, last_ns, waited_ns;
     uint32_t comm;

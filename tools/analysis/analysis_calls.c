@@ -357,7 +357,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 
 /* ---- end of a call ----------------------------------------------------------------------------------------------- */
 
-/* A send: was it held up until somebody received it? One that copies its data away never is. */
+/* Checks whether a send had to wait for its receive. A buffered send never has. */
 static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                        unsigned function, struct blame *blame)
 {

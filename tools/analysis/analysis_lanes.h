@@ -1,7 +1,7 @@
 /*
  * Lanes: one for each thread of each rank, with its current call. All lanes together advance in the order of time.
  *
- *   heap of lanes, by the time of what is next ──> call_begin ──> call_end ──> the lane's next call ...
+ *   heap of lanes, by the time of the next event ──> call_begin ──> call_end ──> the lane's next call ...
  *
  * At equal times, begins come before ends. A message has thus been sent, and a collective entered, before an end asks
  * for the cause of its wait.
@@ -33,7 +33,7 @@ struct lane_probe {
     unsigned function;
     struct envelope asked;
     uint64_t begin_ns, end_ns, cursor_ns;
-    struct path *path; /* before it; held */
+    struct path *path; /* before it, held */
 };
 
 /* Where a record belongs. */

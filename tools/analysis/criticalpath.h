@@ -33,7 +33,8 @@ struct paths {
 
 /* Returns the beginning of a path, or NULL without memory. */
 struct path *path_begin(struct paths *paths);
-/* The place where the path is now, for whoever takes it over later. NULL is nowhere. */
+/* Returns a reference to the present place on the path, so that another location can take it over later. NULL is no
+ * place. */
 struct path *path_hold(struct path *path);
 void path_drop(struct paths *paths, struct path *path);
 /* Extends the path by `ns` for `key`. */

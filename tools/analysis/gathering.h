@@ -3,13 +3,13 @@
  * process begins on a communicator is the k-th collective of all its members. This holds for blocking and nonblocking
  * collectives.
  *
- * Who waits for whom depends on the operation:
+ * The awaited process depends on the operation:
  *
  *     barrier, all to all       everybody for the last one              (inter-communicators: in the other group)
  *     one to all                everybody for the root
  *     all to one                the root for the last one
  *     prefix                    each for the last of those before it
- *     neighbours                is not known: the trace does not say who is whose
+ *     neighbors                 not known: the trace does not contain the neighbors
  *
  * A gathering lives until all processes have left it. Memory grows with the number of open gatherings. A gathering of a
  * prefix operation remembers all its members.
@@ -34,7 +34,7 @@ struct attendee {
 
 struct arrival {
     struct moment moment;
-    int32_t world_rank; /* -1: nobody yet */
+    int32_t world_rank; /* -1: none yet */
 };
 
 struct gathering {
@@ -67,7 +67,7 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
 /* Whom this attendee has waited for, if for anybody (then *cause). */
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
 bool gathering_is_complete(const struct gathering *gathering);
-/* Who came last of all. */
+/* Returns the arrival that came last. */
 const struct arrival *gathering_last(const struct gathering *gathering);
 /* Somebody leaves. True: everybody has, and the caller releases it. */
 bool gathering_leave(struct gathering *gathering);

@@ -78,7 +78,7 @@ static void queue_remove(struct queue *queue, size_t place)
         queue->first = 0;
 }
 
-/* Of receives. */
+/* For queues of receives. */
 static uint64_t order_at(const struct queue *queue, size_t place)
 {
     return ((const struct receive *)queue_at(queue, place))->order;
@@ -280,7 +280,8 @@ static void opening_join(struct matching *matching, struct receive *receive)
     receive->references++;
 }
 
-/* One that asked for anything is open no more. If it was the oldest there: where undecided ones may wait for that. */
+/* Removes a wildcard receive from its opening. If it was the oldest there, returns the opening, because undecided
+ * receives may wait for it. Otherwise returns NULL. */
 static struct opening *opening_leave(struct matching *matching, struct receive *receive)
 {
     struct opening *opening = receive->opening;

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of definitions. */
+/* Sizes of definitions. */
 enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 16 };
 
 /* No fault: an archive has one MPI_COMM_WORLD. */
@@ -91,8 +91,8 @@ static int events_write(struct conversion *c)
     return agree(c, result);
 }
 
-/* A definition has to fit into a chunk: groups name ranks, mapping tables have two numbers for each entry. OTF2 clears
- * a chunk for each location, so it is not larger than need be. */
+/* A definition must fit into a chunk: groups name ranks, and mapping tables have two numbers for each entry. OTF2
+ * clears a chunk for each location, so chunks are not larger than needed. */
 static int definitions_bound(struct conversion *c)
 {
     uint64_t entries = trace_numbers_most(&c->objects), bytes;

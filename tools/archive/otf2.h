@@ -1,13 +1,13 @@
 /*
  * Run files of one job -> an OTF2 archive, as Vampir and other readers want it.
  *
- *   run_reader[] ──> trace_job ──> trace_comms        who is there, one time line, which communicators are the same
+ *   run_reader[] ──> trace_job ──> trace_comms        the processes, one time line, communicators matched by name
  *                       │          trace_objects      windows and files, numbered as they are used
  *                       │
  *                       │   for each rank, several at a time                       (otf2_workers.c, otf2_process.c)
  *                       └─> call_stream ─> trace_requests ─> nesting ─> events      one OTF2 location a thread
  *                                                                        │
- *                           definitions, written last  <─────────────────┘ counts, range of time, what was used
+ *                           definitions, written last  <─────────────────┘ counts, range of time, used objects
  *
  * Memory grows with the requests and accesses under way, with the depth of nested calls and regions, and with the
  * number of windows, files, and communicators and their members. It does not grow with the length of the trace. With
@@ -35,8 +35,8 @@ struct otf2_report {
 };
 
 /*
- * Converts all run files of one job into the new directory `directory` (its anchor: traces.otf2). A directory or file
- * that is already there is an error. Returns 0, or -1 with report->error set; nothing is left behind then.
+ * Converts all run files of one job into the new directory `directory` (its anchor: traces.otf2). If a directory or
+ * file of this name exists, that is an error. Returns 0, or -1 with report->error set. After an error no file is left.
  */
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report);
 /*

@@ -32,8 +32,8 @@ static OTF2_FlushType flush_always(void *data, OTF2_FileType type, OTF2_Location
 static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always};
 
 /*
- * One chunk for each writer: a second one is asked for when the first is full, and where it is not given the first is
- * flushed. By itself OTF2 takes up to 128 MiB for each location.
+ * Gives each writer one chunk. When the first is full, OTF2 asks for a second, and flushes the first if it does not get
+ * it. By itself OTF2 takes up to 128 MiB for each location.
  */
 static void *chunk_give(void *data, OTF2_FileType type, OTF2_LocationRef location, void **held, uint64_t size)
 {

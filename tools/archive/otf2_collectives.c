@@ -18,8 +18,8 @@ static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
     [COLLECTIVE_REDUCE_SCATTER_BLOCK] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
     [COLLECTIVE_SCAN] = OTF2_COLLECTIVE_OP_SCAN,
     [COLLECTIVE_EXSCAN] = OTF2_COLLECTIVE_OP_EXSCAN,
-    /* OTF2 has none among neighbours: the ones that they are named after. Their regions' role says that not everybody
-     * gets something from everybody. */
+    /* OTF2 has no neighbor collectives, so they use the operations in their names. The role of their regions shows that
+     * not all processes exchange data with all others. */
     [COLLECTIVE_NEIGHBOR_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
     [COLLECTIVE_NEIGHBOR_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
     [COLLECTIVE_NEIGHBOR_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,

@@ -16,7 +16,7 @@ struct trace_counter {
 
 enum { TRACE_COUNTERS_MOST = 64 };
 
-/* Those of all ranks, by name; number i is metric first + i of the archive. */
+/* The counters of all ranks, by name. Number i is metric first + i of the archive. */
 struct trace_counters {
     struct trace_counter list[TRACE_COUNTERS_MOST];
     uint32_t count;

@@ -1,7 +1,7 @@
 /*
  * The events of one location: calls in the order of their begin, each with its records.
  *
- *   Enter | what was posted, collective begins | calls made from inside | what completed, collective ends | Leave
+ *   Enter | posts, collective begins | nested calls | completions, collective ends | Leave
  *
  * The written events keep these rules for any run file. Times never decrease. A rank lies in its communicator. A
  * completion comes after a request.
@@ -22,7 +22,7 @@ enum { TRACE_FIRST_GROUP = 1 };
 
 /* The communicator that has a slot now, for the events of the slot. */
 struct trace_place {
-    uint32_t key;    /* slot + 1; 0: nothing is kept here */
+    uint32_t key;    /* slot + 1, or 0 for an empty entry */
     uint32_t number; /* in the run file */
     uint32_t comm;   /* in the archive, or NO_COMM */
     int32_t peers;   /* how many ranks a message may come from */

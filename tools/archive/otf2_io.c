@@ -136,7 +136,7 @@ int io_part_match(struct trace_process *process, struct trace_requests *requests
     if (!id)
         return 0;
     struct event event = part->event;
-    if (event_kind(&event) != RECORD_IO_DONE) /* it says something else there */
+    if (event_kind(&event) != RECORD_IO_DONE) /* in other records the field has another meaning */
         event.tag = part->event.tag = (int32_t)requests->taken_tag;
     struct object_state *state = state_of(process, &event, false, &result);
     if (!state)

@@ -256,8 +256,8 @@ int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs,
     return job_open(job, runs, count, report);
 }
 
-/* Of calls that are left out for their time, function or communicator some have the other ends of messages: so there
- * are none at all. Of ranks it is known who has to do with whom. */
+/* If calls are left out by time, function or communicator, some of them may be the other ends of messages. So there are
+ * no messages at all. If ranks are left out, the partners of each message are known. */
 void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report)
 {
     job->selection = selection;

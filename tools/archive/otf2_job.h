@@ -82,7 +82,7 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
 int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs, size_t count,
                            struct otf2_report *report);
 void trace_job_release(struct trace_job *job);
-/* Takes only a part of it, which has to stay there. */
+/* Selects a part of the job. `selection` must stay valid. */
 void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report);
 
 /* run_reader_wake, for the report. */

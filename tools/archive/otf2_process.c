@@ -233,7 +233,7 @@ static void lane_write(struct lane *lane)
     nest_write(&lane->nest, &lane->location, call_enter, call_leave);
 }
 
-/* Now and then: how far it is, and whether somebody wants it to stop. */
+/* Called now and then: updates the progress, and returns -1 if the work is to stop. */
 static int lanes_look(struct lanes *lanes)
 {
     uint64_t read = 0;

@@ -102,7 +102,7 @@ bool trace_requests_add_absent(struct trace_requests *requests, enum request_cla
 
 enum { FITS_WELL = 32 };
 
-/* How well a post fits: a record of a cancelled request carries no tag, and a receive may have asked for anything. */
+/* Returns how well a post matches. A record of a canceled request has no tag, and a receive may have wildcards. */
 static unsigned fitness(const struct trace_request *request, const struct event *done)
 {
     bool peer = request->peer == done->peer, tag = request->tag == done->tag;

@@ -6,13 +6,13 @@
  *
  *     calls            [Send]   [Recv .. callback: [Bcast] .. ]     [Wait]
  *     regions     [ solver ............................................... ]    open: the regions that are entered
- *     floor                      0 regions may end inside of Recv but those that began there
+ *     floor                      only regions that began inside Recv may end inside it
  *
  * The events are read in blocks. A region is long if it begins before the block that precedes its own. All others are
  * short. A first pass finds the long ones, about one for each block and level of nesting. A second pass runs at least
  * two blocks ahead of the calls, and finds the short ones:
  *
- *     blocks      |    k-1    |     k     |    k+1    |  what comes from k+1 on and is short begins behind `known`
+ *     blocks      |    k-1    |     k     |    k+1    |  short regions that end in k+1 or later begin after `known`
  *                             ^known                  ^second walk
  *
  * The number of events in a block is the number of blocks of the thread, but at least BLOCK_LEAST. So memory grows with

@@ -44,8 +44,8 @@ bool team_same(const struct team *team, uint64_t value);
 /* Returns whether one of them has failed. All processes then get the text of the first that failed. */
 bool team_failed(const struct team *team, bool failed, char *text, size_t bytes);
 
-/* How many threads a process of the team uses by itself: its processors, shared with its neighbours where they have
- * the same ones. */
+/* Returns how many threads a process of the team should use: its processors, divided by the neighbors that share
+ * them. */
 unsigned team_threads(const struct team *team);
 
 /* ---- the tool's own team: of one in mpit-dump (team_alone.c), of its MPI job in mpit-dump-MPI (team_mpi.c) ---- */

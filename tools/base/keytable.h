@@ -1,5 +1,5 @@
 /*
- * A table of records by a key of two numbers. The record begins with its `struct keyed` and belongs to whoever made it.
+ * A table of records by a key of two numbers. The record begins with its `struct keyed`. The caller owns it.
  *
  *   buckets[hash of key] ──> record ──> record ...
  */
@@ -27,8 +27,8 @@ int keytable_put(struct keytable *table, struct keyed *record, uint64_t first, u
 void *keytable_make(struct keytable *table, uint64_t first, uint64_t second, size_t bytes);
 /* Removes a record that is in the table. Does not free it. */
 void keytable_take(struct keytable *table, struct keyed *record);
-/* All records, in the order of their keys, as an array of table->count to free; NULL without memory, or if there is
- * none. */
+/* Returns all records, in the order of their keys, as an array of table->count, which the caller frees. Returns NULL
+ * without memory, or if there are none. */
 struct keyed **keytable_sorted(const struct keytable *table);
 /* Frees the table, and each record with `release` (NULL: free). */
 void keytable_release(struct keytable *table, void (*release)(struct keyed *record));

@@ -115,7 +115,7 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
         int fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         file = fd < 0 ? NULL : fdopen(fd, "w");
         if (!file) {
-            unfinished[0] = '\0'; /* whoever has it: it is not ours */
+            unfinished[0] = '\0'; /* an existing file is not ours */
             signals_return();
         }
     }

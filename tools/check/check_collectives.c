@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* A member that is further behind is compared in the end only, by number and print. */
+/* The window for a comparison call by call. A member that is further behind is compared only at the end, by number and
+ * print. */
 enum { CALLS_KEPT = 1 << 12 };
 
 static struct map members = {.element_size = sizeof(struct member)};

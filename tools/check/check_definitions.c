@@ -188,7 +188,7 @@ DEFINITION(region, OTF2_RegionRef self, OTF2_StringRef name, OTF2_StringRef cano
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* COMM_LOCATIONS: index -> location. MPI's say which rank a process has. */
+/* COMM_LOCATIONS maps an index to a location. MPI's group gives the rank of a process. */
 static void world_define(OTF2_GroupRef self, const struct defined_group *group, struct check_place place)
 {
     struct world *world = &model.worlds[group->paradigm];

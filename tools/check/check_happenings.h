@@ -36,7 +36,7 @@ enum {
     IO_USED,
     IO_BEGUN,
     IO_TESTED,
-    IO_ENDED, /* flag: cancelled */
+    IO_ENDED, /* flag: canceled */
     HAPPENINGS
 };
 

@@ -3,8 +3,8 @@
  * the numbers of sent and received messages differ, or while messages that arrived early are not yet matched:
  *
  *   sent      x x x     balance = sent - received; > 0: under way, < 0: received early
- *   received    x x     print   = sum of mix(bytes) of what was sent - of what was received; 0 when the balance is
- *                       missing = sum of bytes, likewise: of messages that were cut off, what there was no room for
+ *   received    x x     print   = sum of mix(bytes) of sends - of receives. It is 0 if the balance is 0
+ *                       missing = sum of bytes, likewise: the bytes that did not fit, of messages that were cut off
  *
  * The k-th receive of a channel cannot end before the k-th send began, no matter which of them match. So times are
  * compared in that order, without knowing which messages match.

@@ -4,7 +4,7 @@
  *   check_archive ─┬─ definitions (check_definitions.c, check_resources.c) ──> maps of this file, by kind and id
  *                  ├─ definitions of a location (check_stream.c)
  *                  └─ events (check_stream.c): some of each location at a time
- *                        │ what concerns one location alone: check_events.c
+ *                        │ checks of a single location: check_events.c
  *                        └─> happenings, in the order of time over all locations:
  *                            check_messages.c, check_collectives.c, check_accesses.c
  *
@@ -40,7 +40,7 @@ struct defined_string {
     char *text;
 };
 
-/* Of attributes, parameters and metric members. */
+/* The type of attributes, parameters and metric members. */
 struct defined_typed {
     unsigned type;
 };
@@ -141,7 +141,7 @@ struct location {
     uint64_t thread, announced, seen, clock_offsets, last_offset_time;
     bool has_definitions, unreadable;
     OTF2_EvtReader *reader;
-    /* where it stands */
+    /* the place of the last event */
     OTF2_TimeStamp last;
     struct open_region *open;
     size_t depth, open_capacity;

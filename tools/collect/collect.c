@@ -135,8 +135,8 @@ static int lock_await(const struct spool *spool, const struct collect_wish *wish
 
 /* ---- live files -------------------------------------------------------------------------------------------------- */
 
-/* It ended, or its process is there no more. Of a process that cannot be seen from here nothing is taken. The last one
- * of a job may be there still: it waits for its results. */
+/* Returns whether the process has ended, or is gone. A process that cannot be seen from here counts as running. The
+ * last process of a job may still exist, because it waits for its results. */
 static bool is_ended(const struct run_header *header)
 {
     return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || process_life(header) == LIFE_GONE ||
@@ -159,7 +159,7 @@ static void parts_release(struct parts *parts)
     *parts = (struct parts){.list = NULL};
 }
 
-/* A process that was killed, or left by _exit, behind MPI_Finalize came to its end. */
+/* If a process was killed, or left by _exit, after MPI_Finalize, it has reached its end. */
 static void end_settle(struct run_reader *run, const char *path)
 {
     uint32_t phase = RUN_FINALIZED;

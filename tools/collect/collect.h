@@ -4,15 +4,15 @@
  *   live files of processes that reached their end      merged into one summary, OUTPUT/HOST.PID.summary
  *   of others, with a trace, samples or MPIT_REDUCE=0   each copied to OUTPUT/HOST.PID.mpit
  *
- * A job is collected when none of its processes on this node is at work any more. One process collects at a time: it
- * holds a lock.
+ * A job is collected when none of its processes on this node is at work. Only one process collects at a time, and holds
+ * a lock.
  *
  *   1  the results are written beside their places
  *   2  the live files get a mark (header.collected): readers leave them out from now on
  *   3  the results are renamed. A process that finds marked live files and results without a name renames these.
  *   4  wish.visible is called: the caller need not wait for the disk
- *   5  the results are flushed to the disk, and the live files are removed. If the disk fails, the results and the marks
- *      are removed instead.
+ *   5  the results are flushed to the disk, and the live files are removed. If the disk fails, the results and the
+ *      marks are removed instead.
  *
  * A process that collects files of earlier jobs (wish.idle_seconds) may also find output directories whose place is
  * gone. Their live files are removed after a day.

@@ -226,7 +226,7 @@ int drain_finish(const char *live, const char *part, const char *path)
 
 enum { FULL = 4, FILLING = 16 };
 
-/* Of one live file: this part of the bound is reached. */
+/* Returns whether a live file has reached this part of its limit. */
 static bool is_fuller_than(const struct run_header *header, uint64_t part)
 {
     uint64_t held = header->file_bytes > header->drained ? header->file_bytes - header->drained : 0;
@@ -254,7 +254,7 @@ static void live_drain(const struct spool *spool, const char *name, const char *
     pair_close(&pair);
 }
 
-/* Under the lock, for whoever collects works with the same files. */
+/* Takes the lock, because collectors use the same files. */
 static void live_drain_alone(const struct spool *spool, const char *name, const char *live)
 {
     int lock = collect_lock(spool->path, 0);

@@ -35,7 +35,7 @@ bool process_is_of_earlier_boot(const struct run_header *header)
            strncmp(host, header->host, sizeof host) == 0 && !process_has_this_kernel(header);
 }
 
-/* Of the PID namespace of a process ("self", or a number); 0: not known. */
+/* Returns the PID namespace of a process ("self", or a number), or 0 if unknown. */
 static uint64_t namespace_of(const char *process)
 {
     char path[64];
@@ -65,7 +65,7 @@ bool process_is_here(const struct run_header *header)
     return process_has_this_kernel(header) && (header->pid_namespace == 0 || header->pid_namespace == namespace_own());
 }
 
-/* Of a program that was replaced or removed while it runs, the kernel says so behind its name. */
+/* If a running program was replaced or removed, the kernel appends " (deleted)" to its name. */
 static bool is_program(const char *now, const struct run_header *header)
 {
     size_t length = strnlen(header->program, sizeof header->program - 1);

@@ -1,9 +1,9 @@
 /*
  * Whether the process of a run file still exists, and the current time.
  *
- *   header.boot            the kernel: another one's processes cannot be seen from here
- *   header.pid_namespace   in which header.pid is its number. In another one (a container's) that is the number of
- *                          another process, or of none; what this tool can see of it has another number here.
+ *   header.boot            the kernel. Processes of another kernel cannot be seen from here
+ *   header.pid_namespace   where header.pid is its number. In another one (a container's) that is the number of
+ *                          another process, or of none. If this tool sees it, it has another number here.
  */
 #ifndef MPIT_TOOLS_PROCESSLIFE_H
 #define MPIT_TOOLS_PROCESSLIFE_H

@@ -31,7 +31,7 @@ int result_path(const char *directory, const char *name, int stem, const char *s
 static int result_begin(struct result *result, const char *path)
 {
     snprintf(result->temporary, sizeof result->temporary, "%s.part", path);
-    unlink(result->temporary); /* of somebody who was killed: the lock of the spool is ours */
+    unlink(result->temporary); /* left by a killed process, because this one holds the spool's lock */
     result->fd = open(result->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return result->fd < 0 ? -1 : 0;
 }

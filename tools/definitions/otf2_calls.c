@@ -15,7 +15,7 @@ static __attribute__((noinline)) void stream_seek(struct call_stream *stream)
     stream->torn = stream->cursor.missing != missing;
 }
 
-/* Reads one record ahead. Behind a gap no record is unpacked yet, so that stream_seek says that there is none more. */
+/* Reads one record ahead. After a gap no record is unpacked yet, so stream_seek finds that there are no more. */
 static inline void stream_advance(struct call_stream *stream)
 {
     const struct event *event = event_cursor_plain(&stream->cursor);
@@ -51,7 +51,7 @@ void call_stream_close(struct call_stream *stream)
     event_cursor_close(&stream->cursor);
 }
 
-/* The extension behind a record that says it has one. */
+/* Takes the extension of a record that has one. */
 static inline bool extension_take(struct call_stream *stream, const struct event *event,
                                   struct event_extension *extension)
 {
@@ -123,7 +123,7 @@ static inline bool record_posts(unsigned kind)
     return kind == RECORD_SEND_POSTED || kind == RECORD_RECV_POSTED || kind == RECORD_COLL_POSTED;
 }
 
-/* The records behind a call, as long as they are unpacked and have no extension. */
+/* Takes the records of a call, as long as they are unpacked and have no extension. */
 static inline bool parts_take_plain(struct call_stream *stream, struct traced_call *call)
 {
     const struct event *ahead = stream->ahead, *ready = stream->cursor.ready;

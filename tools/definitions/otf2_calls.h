@@ -15,7 +15,7 @@
 
 struct trace_object;
 
-/* Parts that the converter adds behind the records: an access to a window has completed here, or there. */
+/* Parts that the converter adds after the records: an access to a window has completed here, or at the target. */
 enum { PART_ACCESS_DONE = RECORD_END, PART_ACCESS_REMOTE, PART_END };
 _Static_assert(PART_END <= (int)EVENT_REGION, "no record has their kinds");
 

@@ -5,7 +5,7 @@
 
 enum { VACANT = -1 };
 
-/* One process's record of a communicator. */
+/* A process's record of a communicator. */
 struct claim {
     const struct comm_record *record;
     int32_t world_rank;
@@ -56,7 +56,7 @@ static bool claims_match(const struct claim *a, const struct claim *b)
     return a->depth == b->depth && a->occurrence == b->occurrence && strcmp(a->record->name, b->record->name) == 0;
 }
 
-/* `depths`: by number, of those that are known; 0 = not yet, else depth + 1. */
+/* `depths` has the known depths by number: 0 = not yet known, else depth + 1. */
 static uint32_t record_depth(const struct run_reader *run, const struct comm_record *record, uint32_t *depths)
 {
     uint32_t steps = 0, known = 0;
@@ -175,7 +175,7 @@ static int vacancies_fill(const struct claims *claims, struct trace_comm *comm)
             taken[comm->members[i]] = true;
     for (int32_t i = 0; i < comm->size && comm->size == job->size; i++)
         if (comm->members[i] == VACANT && !taken[i] && !job->ranks[i].run) {
-            comm->members[i] = i; /* a communicator of all, and nothing says that it is not in the world's order */
+            comm->members[i] = i; /* a communicator of all processes, without any sign of another order */
             taken[i] = true;
         }
     int32_t place = 0;
@@ -244,8 +244,8 @@ static bool comm_has_remote(const struct trace_comm *comm, int32_t world_rank)
     return false;
 }
 
-/* Are both processes on the same side? The records say which group each is in, or they come from the same local
- * communicator. */
+/* Returns whether both processes are on the same side. The records name their groups, or both records come from the
+ * same local communicator. */
 static bool same_side(const struct claims *claims, const struct claim *a, const struct claim *b)
 {
     if (a->record->size != b->record->size || a->record->remote_size != b->record->remote_size)

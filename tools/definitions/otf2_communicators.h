@@ -19,7 +19,7 @@
 
 struct trace_comm {
     const char *name;
-    const char *label; /* what a member calls it (label.h); "" = nothing */
+    const char *label; /* the name that a member gave it (label.h), or "" for none */
     uint32_t parent;   /* index, or NO_COMM */
     bool self;         /* each member has its own: MPI_COMM_SELF and communicators made from it */
     bool inter;

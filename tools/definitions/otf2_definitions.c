@@ -208,7 +208,7 @@ static void epoch_groups_write(struct definitions *d)
     }
 }
 
-/* A group has the name of the first communicator of it. Inter-communicators have two, one behind the other. */
+/* A group has the name of its first communicator. Inter-communicators have two groups, one after the other. */
 static void groups_write(struct definitions *d)
 {
     char text[NAME_BYTES];

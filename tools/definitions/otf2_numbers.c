@@ -200,7 +200,7 @@ int trace_numbers_gather(struct trace_objects *objects, const struct team *team,
 /* ---- mapping tables -----------------------------------------------------------------------------------------------
  */
 
-/* Not where it would say nothing: readers take numbers as they are then. */
+/* Writes no table that maps each number to itself, because readers then use the numbers directly. */
 static OTF2_ErrorCode table_write(OTF2_DefWriter *writer, OTF2_MappingType type, const uint32_t *numbers,
                                   uint32_t count)
 {

@@ -9,7 +9,8 @@ struct name {
     char text[];
 };
 
-/* Of MPI_File_delete: by process and number. Of the others: by communicator and number. */
+/* Returns the key. Deleted files are found by process and number. Other objects are found by communicator and
+ * number. */
 static uint64_t key_of(enum object_kind kind, uint32_t owner)
 {
     return (uint64_t)kind << 32 | owner;

@@ -59,7 +59,8 @@ struct object_set {
 struct trace_objects {
     struct keytable names; /* of all processes, fixed while events are written */
     struct object_set all; /* the archive's */
-    uint64_t **of_rank;    /* what each rank's set was, in words (otf2_numbers.c); NULL: empty, or another process's */
+    uint64_t **of_rank;    /* the set of each rank, in words (otf2_numbers.c), or NULL if empty, or of another
+                            * process */
     int32_t ranks;
 };
 

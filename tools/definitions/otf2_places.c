@@ -43,7 +43,7 @@ static bool is_receive(const struct event *event)
            (kind < CALL_COUNT && call_table[kind].fold == FOLD_RECV);
 }
 
-/* One end of a message on a communicator that the archive does not have. */
+/* Leaves out one end of a message on a communicator that the archive does not have. */
 static void message_leave_out(struct trace_process *process, uint32_t number, const struct event *event)
 {
     const struct run_reader *run = process->rank->run;

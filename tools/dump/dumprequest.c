@@ -63,7 +63,7 @@ static bool selection_option(struct selection *selection, int option, const char
     return true;
 }
 
-/* --json is a mode of its own, or says how these are to be shown. */
+/* With these modes, --json selects their format. Otherwise it is a separate mode. */
 static bool mode_has_json(enum mode mode)
 {
     return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE;

@@ -117,7 +117,7 @@ static void peer_set(char text[UNIT_TEXT_BYTES], int32_t peer)
         snprintf(text, UNIT_TEXT_BYTES, "%" PRId32, peer);
 }
 
-/* Who had the slot at that time. */
+/* Sets the communicator that had the slot at that time. */
 static void comm_set(const struct csv_source *source, struct row *row, unsigned slot, uint64_t ticks)
 {
     const struct run_reader *file = source->file;
@@ -198,8 +198,8 @@ static void instrument_set(const struct csv_source *source, struct row *row, con
     row->name = name;
 }
 
-/* Of a library below MPI: name = function, value = provider; of all others requests = how many, and of polls
- * completed = those that found something. */
+/* For a library below MPI: name = function, value = provider. requests = number of operations. For polls, completed =
+ * number of successful polls. */
 static void fabric_set(const struct csv_source *source, struct row *row, const struct event *event)
 {
     unsigned kind = event_kind(event);

@@ -235,7 +235,7 @@ static void stream_skip(const struct listing *listing, struct stream *stream)
     }
 }
 
-/* Of processes that did not come to their end alone, if only the last records are shown. */
+/* If only the last records are shown, opens only the processes that did not reach their end. */
 static int streams_open(struct listing *listing)
 {
     const struct run_job *job = listing->job;

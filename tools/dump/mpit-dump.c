@@ -101,7 +101,7 @@ static int events(const struct run_dir *dir, const struct selection *selection, 
     return status;
 }
 
-/* Who did not come to an end, and the last calls of each. */
+/* Prints the processes that did not reach their end, and the last calls of each. */
 static int crash(const struct run_dir *dir, const struct selection *selection)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
@@ -117,7 +117,8 @@ static int crash(const struct run_dir *dir, const struct selection *selection)
     return 0;
 }
 
-/* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
+/* Analyzes one job. Returns its JSON. Returns NULL after it was printed, or if it could not be analyzed (then *status
+ * is 1). */
 static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
 {
     const struct run_job *job = &dir->jobs[i];

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of a transfer that has only begun, its end says how many bytes it moved. */
+/* If a call only begins a transfer, the number of bytes is in the record of its end. */
 static bool call_moves(const char *name, unsigned class)
 {
     size_t length = strlen(name);

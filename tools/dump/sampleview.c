@@ -190,7 +190,7 @@ static int sample_see(void *data, const struct stack_sample *sample)
     return 1;
 }
 
-/* Of one job of several nothing may have been chosen: it has no archive then. */
+/* With several jobs, the selection may leave out all of one. That job has no archive. */
 static bool job_is_chosen(const struct run_job *job, const struct sample_request *request)
 {
     struct stacks stacks;

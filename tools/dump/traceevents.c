@@ -64,7 +64,7 @@ static void quoted_release(char **list, size_t count)
     free(list);
 }
 
-/* Microseconds with three digits behind the point: no nanosecond is lost. */
+/* Writes microseconds with three digits after the point, so that no nanosecond is lost. */
 static void event_begin(struct trace_events *events, char phase, int64_t pid, int64_t tid, uint64_t ns)
 {
     fprintf(events->out, "%s{\"ph\":\"%c\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":%" PRIu64 ".%03" PRIu64,
@@ -208,7 +208,7 @@ static void peer_put(FILE *out, int *count, const char *name, int32_t peer)
         word_put(out, count, name, peer == PEER_PROC_NULL ? "\"none\"" : peer == PEER_ANY ? "\"any\"" : "\"root\"");
 }
 
-/* Of one that only begins a transfer, or comes to the file's end, a record says how much was asked for. */
+/* If a call only begins a transfer, or reaches the file's end, a record has the requested bytes. */
 static void object_put(const struct track *track, int *count, const struct traced_call *call, unsigned class)
 {
     FILE *out = track->view->events->out;

@@ -1,6 +1,6 @@
 /*
- * Run files of one job -> Chrome's trace-event format (JSON), which Perfetto, chrome://tracing and speedscope read.
- * share/doc/outputs.md says what stands where.
+ * Converts run files of one job to Chrome's trace-event format (JSON), which Perfetto, chrome://tracing and speedscope
+ * read. share/doc/outputs.md describes the fields.
  *
  *   for each thread: call_stream ──> nest ──> B, E      calls and regions, outer ones first
  *                                   schedule ─┘ C       samples
@@ -29,7 +29,7 @@ struct trace_events {
     int64_t first_pid; /* of the next job: its rank 0 */
 };
 
-/* The text before the first job and behind the last one. */
+/* Writes the text before the first job, and after the last one. */
 void trace_events_begin(struct trace_events *events, FILE *out);
 void trace_events_end(struct trace_events *events);
 /* Writes the selected events of a job. `title` is added to the names of its processes. It is "" if there is only one

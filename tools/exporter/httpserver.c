@@ -66,7 +66,7 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
         *state = server;
         return MHD_YES;
     }
-    if (*upload_bytes) { /* nobody wants it */
+    if (*upload_bytes) { /* the body is not used */
         *upload_bytes = 0;
         return MHD_YES;
     }

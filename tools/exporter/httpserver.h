@@ -20,7 +20,7 @@ struct MHD_Daemon;
 /* An answer to a client. The server frees the body. */
 struct page {
     unsigned status;
-    const char *type; /* Content-Type; constant text */
+    const char *type; /* Content-Type, constant text */
     char *body;
     size_t bytes;
 };

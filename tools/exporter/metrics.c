@@ -234,7 +234,7 @@ static struct metric_family *family_get(struct emission *emission, const char *n
     return exposition_family(emission->exposition, name, type, unit, help);
 }
 
-/* One sample of a family of our own. */
+/* Adds one sample of a family of the exporter itself. */
 static void gauge_add(struct emission *emission, const char *name, const char *help, uint64_t value)
 {
     struct metric_family *family = family_get(emission, name, METRIC_GAUGE, "", help);

@@ -65,7 +65,7 @@ struct observed_process {
 
     uint64_t look;    /* the latest that saw it */
     uint64_t late;    /* last time at which its communicators changed too often for separate figures */
-    uint64_t gone_ns; /* when it was first seen not to live (CLOCK_MONOTONIC); 0: it lives */
+    uint64_t gone_ns; /* when it was first seen dead (CLOCK_MONOTONIC), or 0 if it lives */
     char *path;       /* of its run file */
     uint32_t phase;   /* enum run_phase */
     uint64_t threads[ACTIVITY_COUNT];

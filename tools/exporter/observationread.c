@@ -1,5 +1,5 @@
 /*
- * One process at one look: its figures out of the cells of its file, which go on changing meanwhile.
+ * One process at one look: reads its figures from the counters of its file, which change meanwhile.
  *
  * The order of reads prevents a figure that is too large. In a difference, the subtracted counter is read last, because
  * the recorder counts it first. If the slot of a communicator is used again, the sum that takes over its figures is
@@ -132,7 +132,7 @@ static void terms_take(const struct reading *reading, const struct variable_reco
         slot_take(reading, record, 0, count);
     for (size_t i = 0; record->bound && i < reading->slots; i++) {
         if (i > 0 && reading->order[i - 1] > reading->order[i])
-            __atomic_thread_fence(__ATOMIC_ACQUIRE); /* behind the sums */
+            __atomic_thread_fence(__ATOMIC_ACQUIRE); /* after the sums */
         slot_take(reading, record, reading->order[i], count);
     }
 }

@@ -53,7 +53,8 @@ struct metric_family *exposition_family(struct exposition *exposition, const cha
 bool exposition_write(const struct exposition *exposition, enum metric_format format, struct text *to);
 void exposition_free(struct exposition *exposition);
 
-/* Labels of a sample, as text: NAME="VALUE",NAME="VALUE". A value is anybody's bytes; what is no UTF-8 becomes U+FFFD.
+/* Adds a label of a sample, as text: NAME="VALUE",NAME="VALUE". A value may have any bytes. Invalid UTF-8 becomes
+ * U+FFFD.
  */
 void labels_add(struct text *labels, const char *name, const char *value);
 

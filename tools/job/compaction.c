@@ -18,7 +18,7 @@
 
 enum { ERROR_BYTES = 512, PIECE_BYTES = 16 << 20 };
 
-/* One file on its way. */
+/* One file in progress. */
 struct work {
     const struct run_reader *run;
     const char *path;
@@ -246,7 +246,7 @@ static int out_open(struct work *work, const struct stat *st)
         work->temporary[0] = '\0';
         return fail(work, "no file can be made beside %s: %s", work->target, strerror(errno));
     }
-    if (fchown(fd, st->st_uid, st->st_gid) != 0) /* root, of somebody else's run */
+    if (fchown(fd, st->st_uid, st->st_gid) != 0) /* for root and the run of another user */
         errno = 0;
     fchmod(fd, st->st_mode & 07777);
     work->out = fdopen(fd, "w+");

@@ -344,7 +344,8 @@ static bool live_has_spool(const char *path)
     return found;
 }
 
-/* Of several, one may be misspelt. Later it may have gone, with the job that it was of. */
+/* Reports named paths that are missing, because one of several may be misspelled. Later a path may be gone because its
+ * job is gone. */
 static int missing_tell(const struct live *live, char error[512])
 {
     struct stat st;

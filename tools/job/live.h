@@ -61,7 +61,7 @@ struct live {
     size_t job_count;
     uint64_t looks;
     uint64_t realtime_ns; /* of the last look */
-    char **paths;         /* what was named */
+    char **paths;         /* the named paths */
     size_t path_count;
     struct live_finder *finder;
 };

@@ -49,7 +49,7 @@ void live_file_release(struct live_file *file)
     free(file);
 }
 
-/* One that was found, at `path`, which is copied. Returns 0, or -1 without memory. */
+/* Adds a file that was found at `path`, which is copied. Returns 0, or -1 without memory. */
 static int file_found(struct live_finder *finder, const char *path, const struct stat *st)
 {
     struct live_file *file = keytable_make(&finder->files, st->st_dev, st->st_ino, sizeof *file);
@@ -119,7 +119,7 @@ static int directory_add(struct live_finder *finder, const char *path)
     return 0;
 }
 
-/* Process `pid` has it open. Who made it may have another number there, in a PID namespace of its own. */
+/* Process `pid` holds the file open. Its owner may have a different number there, in another PID namespace. */
 static void holder_find(struct live_finder *finder, const struct stat *st, const char *pid, const char *path)
 {
     struct live_file *file = keytable_find(&finder->files, st->st_dev, st->st_ino);
@@ -298,7 +298,7 @@ int live_find(struct live_finder *finder, char *const *paths, size_t count)
     if (pause < LIVE_SCAN_NS)
         pause = LIVE_SCAN_NS;
     bool none =
-        finder->files.count == 0 && finder->cost_ns < LIVE_SCAN_NS / SCAN_SHARE; /* somebody waits for the first */
+        finder->files.count == 0 && finder->cost_ns < LIVE_SCAN_NS / SCAN_SHARE; /* the user waits for the first */
     if (finder->scan && !none && begin - finder->scanned_ns < pause)
         return 0;
     finder->scan++;

@@ -1,8 +1,8 @@
 /*
  * Which run files there are to be looked at (live.h).
  *
- *   finder ── files ──> live_file          by device and inode: one that was found, and what its header said last
- *          ├─ homes ──> home               by process: where its environment says that run files go
+ *   finder ── files ──> live_file          by device and inode: a file that was found, and its last header
+ *          ├─ homes ──> home               by process: the directory for run files in its environment
  *          └─ directories[]                the run directories of the user's processes, of this scan
  *
  * A file is forgotten if a scan does not find it and no process holds it open.

@@ -72,7 +72,7 @@ static bool all_are_starting(const struct run_job *job)
     return !job->stored;
 }
 
-/* Who of a job left nothing. */
+/* Notes which processes of a job have no file. */
 static void job_note(struct run_dir *dir, const struct run_job *job)
 {
     char ranks[MISSING_TEXT_BYTES], text[MISSING_TEXT_BYTES + 16], hosts[256] = "";

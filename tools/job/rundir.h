@@ -52,7 +52,7 @@ struct run_dir {
     void *numbers;   /* of the jobs, in a tree (search.h) */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
-    bool named;     /* one file, which is taken whoever owns it */
+    bool named;     /* one named file, which is accepted with any owner */
     uid_t owner;    /* of the directory */
     size_t foreign; /* files that were left out for their owners */
     bool vanished;  /* a live file was collected while the directory was read */

@@ -2,8 +2,8 @@
  * The selected part of a job: filters that all outputs share.
  *
  *     ranks        0,4-7,12-      processes, by their rank in MPI_COMM_WORLD
- *     window       1.5:2.25       seconds since the job began (also 10ms:, :3s, 200us:1ms); either end may be missing
- *     comms        NAME           communicators by name, or by what the program calls them; * and ? as in file names
+ *     window       1.5:2.25       seconds since the job began (also 10ms:, :3s, 200us:1ms), either end may be missing
+ *     comms        NAME           communicators by mpit's or the program's name, * and ? as in file names
  *     functions    p2p,-MPI_Send  as in mpit_filter
  *
  * A filter that the user did not set accepts everything. A call is in the window if any part of it is.

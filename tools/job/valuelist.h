@@ -17,7 +17,7 @@ json_t *value_list(const char *path, const char *pattern, char error[512]);
 
 /* Adds the variables of one process, as far as its file has been read. */
 void value_list_add(json_t *list, const struct run_reader *run, const char *pattern);
-/* One of them, as a line. */
+/* Prints one entry as a line. */
 void value_entry_print(const json_t *entry, FILE *out);
 void value_list_print(const json_t *list, FILE *out);
 

@@ -129,7 +129,8 @@ static bool works_on(const struct patient *patient, const char *name)
     return patient->state.call == CALL_MPI_Finalize ? is_world(name) : comm_is(patient, name);
 }
 
-/* One before this one that is in the same collective: in a large job all are, and wait for the same few. */
+/* Finds an earlier patient in the same collective. In a large job all processes are in it, and wait for the same few
+ * ranks. */
 static const struct patient *companion(const struct ward *ward, const struct patient *patient, const char *name)
 {
     for (const struct patient *other = ward->patients; other < patient; other++)
@@ -218,7 +219,8 @@ static bool missing_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
-/* Who has not begun the oldest nonblocking collective that the process has under way on that communicator. */
+/* Adds the processes that have not begun the oldest nonblocking collective that the process has under way on that
+ * communicator. */
 static bool late_add(const struct ward *ward, struct patient *patient, const struct comm_record *comm)
 {
     bool good = true;

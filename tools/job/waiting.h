@@ -25,7 +25,7 @@ struct wait {
 struct waits {
     struct wait *list;
     size_t count;
-    bool anybody;    /* it receives from whoever sends */
+    bool anybody;    /* it receives from any source */
     bool requests;   /* the list has requests under way. The call may complete others */
     bool collective; /* and one of them is of a nonblocking collective */
     bool of_all;     /* it waits for all who have not entered, and not for some of them */

@@ -60,7 +60,7 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
     return name;
 }
 
-/* Of one that has come to its end: gone. */
+/* Returns LIFE_GONE for a process that has reached its end. */
 static enum process_life life_of(const struct run_reader *file)
 {
     return file->header.phase == RUN_FINALIZED ? LIFE_GONE : process_life(&file->header);

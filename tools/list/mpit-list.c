@@ -36,7 +36,7 @@ struct request {
     enum mpi_abi abi;
     bool native, json;
     const char *run;  /* NULL: variables of an MPI */
-    char **libraries; /* NULL behind the last one */
+    char **libraries; /* NULL at the end */
     size_t library_count;
 };
 

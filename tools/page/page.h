@@ -1,10 +1,10 @@
 /*
  * mpit-dump --html: one page that shows a run. share/doc/report.md defines its figures.
  *
- *   run directory ──> page.c ──> document: what --json, --analyze --json and --profile --json give, by the same code,
- *                       │        and what they have not: page_ranks.c, page_matrix.c, page_timeline.c
+ *   run directory ──> page.c ──> document: the JSON of --json, --analyze and --profile, made by the same code,
+ *                       │        and more: page_ranks.c, page_matrix.c, page_timeline.c
  *                       v
- *                 template (share/report, with the plotting library; put in when mpit is built) around the document
+ *                 template (share/report, with the plotting library, added when mpit is built) around the document
  *
  * The page loads nothing. Data of a run occurs only in the document. There, '<', '>' and '&' are written as JSON
  * escapes, so that no name can end the document. The page's scripts show names as text.

@@ -1,4 +1,5 @@
-/* Who sent how much to whom, out of the cells that each process has for its peers: they are there without a trace. */
+/* Messages and bytes for each pair of ranks, from the counters that each process has for its peers. They do not need a
+ * trace. */
 #include "page/page.h"
 
 #include "figures/figures.h"
@@ -105,7 +106,8 @@ static int rank_add(struct matrix *matrix, const struct run_job *job, int32_t ra
     return result == 0 ? 0 : report_no_memory(report);
 }
 
-/* For each sender that has any: its row, then for each receiver how many rows behind the last one, messages, bytes. */
+/* For each sender with messages: its row, and then for each receiver the distance to the row before, messages,
+ * bytes. */
 static json_t *pairs_json(const struct keytable *pairs)
 {
     json_t *list = json_array(), *line = NULL;

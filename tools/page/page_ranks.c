@@ -50,7 +50,7 @@ struct rank_table {
 
 struct page_rows page_rows_of(uint32_t ranks)
 {
-    uint64_t all = ranks; /* a damaged summary may say 2^32 - 1 */
+    uint64_t all = ranks; /* a damaged summary may have 2^32 - 1 */
     uint64_t per_row = all > PAGE_ROWS ? (all + PAGE_ROWS - 1) / PAGE_ROWS : 1;
     return (struct page_rows){ranks, (uint32_t)per_row, (uint32_t)((all + per_row - 1) / per_row)};
 }

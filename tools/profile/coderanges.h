@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct code_range {
-    uint64_t low, high; /* `high` is behind the last address */
+    uint64_t low, high; /* `high` is after the last address */
     uint64_t reach;     /* the highest `high` up to here */
     uint64_t owner;     /* the caller's */
 };
@@ -21,8 +21,8 @@ struct code_ranges {
 /* Without memory, or when there are millions of them, the range is left out. */
 void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, uint64_t owner);
 void code_ranges_sort(struct code_ranges *ranges);
-/* The range that has the address, or NULL. Of several the one that begins last, then the shortest one, then the lowest
- * owner's. */
+/* Returns the range that has the address, or NULL. Of several it prefers the last begin, then the shortest, then the
+ * lowest owner. */
 const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address);
 
 #endif

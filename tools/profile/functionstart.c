@@ -116,7 +116,7 @@ bool function_start(Elf *elf, uint64_t address, uint64_t *start)
     uint64_t first = 0, count = number(table.bytes + 8);
     if (count > (table.size - HEAD_BYTES) / ROW_BYTES)
         return false;
-    for (uint64_t end = count; first < end;) { /* the first one that begins behind the address */
+    for (uint64_t end = count; first < end;) { /* the first one that begins after the address */
         uint64_t middle = first + (end - first) / 2;
         if (table.address + (uint64_t)signed_number(table.bytes + HEAD_BYTES + middle * ROW_BYTES) <= address)
             first = middle + 1;

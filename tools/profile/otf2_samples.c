@@ -22,7 +22,7 @@ enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 20 };
 
 /* A region where it is executed, below another one. */
 struct context {
-    struct keyed keyed; /* number of the parent + 1, and of the region; place */
+    struct keyed keyed; /* number of the parent + 1 and of the region, place */
     struct context *next_made;
     uint32_t number, parent, region, place;
 };

@@ -2,7 +2,7 @@
  * Where a job spent its time, from its samples.
  *
  *   stacks ──> sums        of all of it, by MPI function, by place of a call, by function, by path
- *   tallies ─> exact       the same shares as the recorder's timers have them, where they are of the same span
+ *   tallies ─> exact       the same shares by the recorder's timers, if they cover the same span
  *
  * A sample has a `weight`, the number of timer periods that it represents. A share is the time of its samples over the
  * time of all samples. Its precision depends on the number of periods. Each period counts as one look at the thread,

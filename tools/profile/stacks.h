@@ -40,7 +40,7 @@ struct stack_frame {
 
 enum { STACK_FRAMES_MOST = SAMPLE_FRAMES_MOST * 4 };
 
-/* One sample. Valid until the visit returns. */
+/* One sample, valid until the visit returns. */
 struct stack_sample {
     const struct sample *sample;
     const struct run_reader *run;

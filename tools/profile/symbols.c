@@ -288,7 +288,7 @@ static char *member_name(Dwarf_Die *function, const char *name)
     return name_copy(text);
 }
 
-/* C++ has its parameters and namespaces in the linkage name; in the other languages that is the name. */
+/* C++ has parameters and namespaces in the linkage name. In other languages the linkage name is the name. */
 static char *die_name(Dwarf_Die *die)
 {
     const char *linkage = string_of(die, DW_AT_linkage_name), *name = dwarf_diename(die);
@@ -417,7 +417,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     return count;
 }
 
-/* Of a function that has no name. */
+/* For a function without a name. */
 static uint64_t start_find(const struct object *object, uint64_t address)
 {
     GElf_Addr bias = 0;

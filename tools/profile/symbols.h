@@ -5,7 +5,7 @@
  *   symbols ── objects[]      a file, by path and build id: opened once, when its first address is asked for
  *           │     ├─ units, symbols    by address (coderanges.h), made when they are first needed
  *           │     └─ functions         of each unit, by address (unitfunctions.h)
- *           └─ places         what was found, by object and address: asked for once
+ *           └─ places         results, by object and address: each is found once
  *
  * So the time grows with the units that the addresses lie in, and not with addresses times entries or symbols.
  *
@@ -45,8 +45,8 @@ struct symbols;
 struct symbols *symbols_open(void);
 void symbols_close(struct symbols *symbols);
 
-/* What stands at `pc` of a module (NULL: nobody knows which); `program`: the path of "". NULL: no memory. Stays until
- * symbols_close. */
+/* Returns the function, file and line at `pc` of a module (NULL: unknown module). `program` is the path of "". Returns
+ * NULL without memory. The result is valid until symbols_close. */
 const struct symbol_place *symbols_find(struct symbols *symbols, const struct module *module, const char *program,
                                         uint64_t pc);
 

@@ -1,7 +1,7 @@
 /*
  * Which functions have an address, by the debug information of a unit of compilation (libdw of elfutils).
  *
- *   unit_functions ── by unit ──> functions[]    all that have code of their own, by address
+ *   unit_functions ── by unit ──> functions[]    all functions with their own code, by address
  *                                     │ the one that has the address
  *                                     v
  *                                 its entry, and below it the functions that were inlined there

@@ -17,7 +17,7 @@ static bool clock_is_shared(const struct run_header *one, const struct run_heade
     return one->boot[0] || strcmp(one->host, other->host) == 0; /* a kernel that did not give its name */
 }
 
-/* Neighbours in the list are neighbours in the job, as a rule on one node. */
+/* Neighbors in the list are neighbors in the job, usually on one node. */
 static uint32_t clock_find(struct timeline *line, const struct run_header *header, uint32_t last)
 {
     if (last != NO_CLOCK && clock_is_shared(line->clocks[last].header, header))
@@ -52,7 +52,7 @@ static void clock_measured(struct timeline *line, size_t *known)
             continue;
         char reason[128];
         if (!line->files[i].header.clock_syncs || run_reader_wake(&line->files[i], reason) != 0)
-            continue; /* whoever reads its events says why */
+            continue; /* the reader of its events reports this */
         size_t count = run_reader_clock_syncs(&line->files[i], list), *best = &known[line->file_clock[i]];
         run_reader_rest(&line->files[i]);
         if (count > *best) {

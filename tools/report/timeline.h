@@ -1,5 +1,5 @@
 /*
- * One time line for the processes of a job.
+ * A common time line for the processes of a job.
  *
  *   file_clock[file] ──> clocks[]     one for each running kernel: its processes share the counter
  *
@@ -61,7 +61,7 @@ struct timeline_offset {
     uint64_t error_ns;
 };
 enum { TIMELINE_OFFSETS_MOST = CLOCK_SYNCS_MOST + 2 };
-/* Those of a file's clock (NULL: zero); how many. */
+/* Writes the offsets of a file's clock (NULL: zero). Returns their number. */
 size_t timeline_offsets(const struct timeline *line, const struct run_reader *file, uint64_t end_ns,
                         struct timeline_offset list[TIMELINE_OFFSETS_MOST]);
 
@@ -75,7 +75,7 @@ enum { TIMELINE_TEXT_BYTES = 320 };
 /* Writes "clocks of 3 nodes: within 2.1 us of the first one's when measured over TCP, 2 times: drift up to 12 ppm", or
  * "" for a single node. */
 const char *timeline_text(const struct timeline *line, char text[TIMELINE_TEXT_BYTES]);
-/* That line, if there is one. */
+/* Prints that line, unless it is empty. */
 void timeline_print(const struct run_reader *files, size_t count, FILE *out);
 
 #endif

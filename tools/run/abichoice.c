@@ -57,7 +57,8 @@ static const char *program_word(char *const words[])
     return behind_option;
 }
 
-/* A misspelt program: the first path behind the launcher where nothing is. A name without a slash may be anything. */
+/* Finds a misspelled program: the first path after the launcher that does not exist. A name without a slash may be
+ * anything. */
 static void missing_find(struct abi_choice *choice, char *const words[])
 {
     for (size_t i = 1; words[i]; i++) {

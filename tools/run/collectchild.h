@@ -8,7 +8,7 @@
 
 enum collect_end {
     COLLECT_DONE,
-    COLLECT_FAILED, /* problem[] says why */
+    COLLECT_FAILED, /* problem[] has the reason */
     COLLECT_STUCK,  /* it continues alone, once the file system answers */
 };
 

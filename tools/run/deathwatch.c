@@ -31,7 +31,7 @@ struct deathwatch {
     int stop[2]; /* a pipe: its write end closes when the command has ended */
     int changes; /* inotify */
     size_t count;
-    /* polls[0] is the stop, polls[1] the changes; a process of list[i] has polls[2 + i], with fd -1 until it is found
+    /* polls[0] is the stop, polls[1] the changes. The process of list[i] has polls[2 + i], with fd -1 until it is found
      */
     struct pollfd polls[2 + WATCHED_MOST];
     struct watched list[WATCHED_MOST];

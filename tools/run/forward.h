@@ -1,12 +1,12 @@
 /*
  * Takes mpit's environment to processes on other machines, by changes to the command's words for its launcher.
  *
- *   Open MPI   forwards only what is named. -x NAME goes behind the launcher's name and behind each ":", because it
- *              counts for one application context. Open MPI refuses -x together with the parameter mca_base_env_list.
- *              Where that stands on the command line or in the environment, the names are appended to it. In a file it
- *              is left alone, and an mpirun that a script calls is out of reach: src/preload/forkagent.c is for both.
- *   hydra      forwards everything, unless -genvnone, -genvlist or the like stand there: then -genv NAME VALUE.
- *   srun       forwards everything, unless --export says otherwise.
+ *   Open MPI   forwards only named variables. -x NAME is put after the launcher's name and after each ":", because it
+ *              applies to one application context. Open MPI refuses -x together with the parameter mca_base_env_list.
+ *              If that is on the command line or in the environment, the names are appended to it. In a file it is not
+ *              changed. An mpirun that a script calls cannot be reached. src/preload/forkagent.c handles both cases.
+ *   hydra      forwards everything, except with -genvnone, -genvlist or the like. Then -genv NAME VALUE is added.
+ *   srun       forwards everything, unless --export limits it.
  *
  * If the command itself sets LD_PRELOAD (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...), mpit's library
  * is put before its value.

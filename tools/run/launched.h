@@ -1,15 +1,15 @@
 /*
- * mpit-run behind the launcher: `mpirun -n 4 mpit-run ./app`, `srun mpit-run ./app`. Each process of the job has an
- * mpit-run of its own then, and they need one directory and one that speaks.
+ * mpit-run after the launcher: `mpirun -n 4 mpit-run ./app`, `srun mpit-run ./app`. Each process of the job then has
+ * its own mpit-run. They need one common directory, and only one of them prints messages.
  *
- *   rank 0     runs the program, and shows the outcome when the processes of the job have come to their ends
+ *   rank 0     runs the program, and shows the outcome when the processes of the job have reached their end
  *   others     become the program
- *   directory  --output, or mpit-run-ID; the first that comes writes the job's ID and key into it, and the others know
- *              by these that the run files in it are their own job's
+ *   directory  --output, or mpit-run-ID. The first process writes the job's ID and key into it. The others see from
+ *              these that the directory belongs to their own job
  *
  * Launchers pass the rank in the environment:
  *   Open MPI (PRRTE)   OMPI_COMM_WORLD_RANK, _SIZE; ID: PMIX_NAMESPACE
- *   Hydra              PMI_RANK, PMI_SIZE; ID: begin and number of the hydra_pmi_proxy above, where it has all ranks
+ *   Hydra              PMI_RANK, PMI_SIZE; ID: begin and number of the hydra_pmi_proxy above, if it has all ranks
  *   srun               SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_STEP_ID; ID: job and step
  *
  * IDs are not unique. Open MPI 4 makes the ID from the host's name and the number of the process mpirun, which are the

@@ -21,7 +21,7 @@ enum launcher_kind {
 /* Finds a command as execvp does. Returns 0 with its path, or ENOENT, or EACCES. */
 int program_find(const char *word, char path[PATH_MAX]);
 
-/* The part of a path behind its last slash. */
+/* Returns the part of a path after its last slash. */
 const char *path_name(const char *path);
 
 /* Whether a program of this name usually is a launcher. */
@@ -42,8 +42,8 @@ enum launcher_kind launcher_identify(const char *path);
 enum mpi_abi launcher_abi(enum launcher_kind kind);
 
 /*
- * The word that is the launcher: the first one, or one behind a command that runs another (env, timeout, ...).
- * *kind is LAUNCHER_NONE when the command is none.
+ * Returns the index of the launcher's word: the first, or a word after a command that runs another (env, timeout, ...).
+ * *kind is LAUNCHER_NONE if the command is not a launcher.
  */
 size_t launcher_word(char *const words[], enum launcher_kind *kind);
 

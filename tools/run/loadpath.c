@@ -79,7 +79,7 @@ static const char *cache_text(const char *base, size_t bytes, uint32_t offset)
 
 static int cache_scan(const char *base, size_t bytes, const char *name, char *found)
 {
-    const char *start = base; /* old caches carry the new format behind the old one */
+    const char *start = base; /* old caches have the new format after the old one */
     if (bytes < sizeof(struct cache_header))
         return -1;
     if (memcmp(base, CACHE_MAGIC, sizeof CACHE_MAGIC - 1) != 0)

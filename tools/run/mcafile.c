@@ -17,7 +17,7 @@ static bool is_part_of_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* As a whole word, and not behind a #. */
+/* Returns whether the line has it as a whole word, and not after a #. */
 static bool line_names(char *line, const char *parameter)
 {
     line[strcspn(line, "#")] = '\0';

@@ -59,12 +59,12 @@ struct request {
         *sample_ranks, *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
     bool strict;      /* no run that is not recorded */
-    bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */
+    bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
     enum mpi_abi abi; /* ABI_NONE: none is named */
     char **words;
 };
 
-/* Of an option that sets a variable: a mistake ends mpit-run before anything starts. */
+/* For an option that sets a variable. An error ends mpit-run before the command starts. */
 static const char *value_check(const char *option, enum knob knob, const char *text)
 {
     char reason[KNOB_PROBLEM_BYTES];
@@ -416,7 +416,7 @@ static void spool_prepare(struct output_dir *output, bool silent)
         warnx("%s", problem);
 }
 
-/* Of one of several, and not the first: nothing is left to do when it ends. */
+/* For the ranks after the first, which have no work when the program ends. */
 __attribute__((noreturn)) static void program_become(char *const words[])
 {
     execvp(words[0], words);
@@ -489,7 +489,7 @@ int main(int argc, char *argv[])
         program_become(request.words);
     }
     int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);
-    if (place && status == 0) /* else the launcher has to learn of it, and ends the others */
+    if (place && status == 0) /* otherwise the launcher must see the status, and ends the others */
         postmortem_await(output.spool);
 
     struct outcome outcome = {.output = &output,

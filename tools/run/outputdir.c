@@ -90,7 +90,7 @@ static int file_problem(const char *path)
     return access(slash ? directory : ".", W_OK | X_OK) != 0 ? errno : 0;
 }
 
-/* Nothing of a strict run that does not take place stays behind. */
+/* Removes the new directories of a strict run that does not take place. */
 static void refused_drop(const struct output_dir *dir, const struct output_wish *wish)
 {
     if (wish->refusal.strict)
@@ -133,7 +133,7 @@ static int candidate_take(struct output_dir *dir, const struct output_wish *wish
     return launched ? launched_claim(launched, dir->path, true) : 0;
 }
 
-/* The name that the numbers are put behind. */
+/* Writes the name to which the numbers are appended. */
 static void numbers_base(const struct output_dir *dir, char base[PATH_MAX])
 {
     snprintf(base, PATH_MAX, "%s", dir->given);

@@ -15,7 +15,7 @@
 struct output_dir {
     char path[PATH_MAX];  /* absolute */
     char given[PATH_MAX]; /* as the user would write it */
-    char spool[PATH_MAX]; /* where the processes of this node have their live files (spool.h); "": not known */
+    char spool[PATH_MAX]; /* place of the live files of this node's processes (spool.h), or "" if unknown */
     size_t made; /* bytes of `given` up to the end of the first directory that did not exist, or 0 if all existed */
     bool shared; /* by the mpit-runs of a job: launched.h */
 };
@@ -25,7 +25,7 @@ struct output_wish {
     const char *directory;           /* NULL: a new one in the working directory */
     const char *summary;             /* a file that is to be written at the end, "-", or NULL */
     bool archive;                    /* it gets an OTF2 archive */
-    const struct launched *launched; /* mpit-run is one of several in a job (launched.h); NULL: it is not */
+    const struct launched *launched; /* mpit-run is one of several in a job (launched.h), or NULL */
     struct refusal refusal;
 };
 

@@ -95,7 +95,7 @@ static uint64_t sum_blocks(const struct top_reading *reading, enum wanted which,
 /* ---- threads ------------------------------------------------------------------------------------------------------
  */
 
-/* State and tallies that belong together: the thread was in the same call before and behind. */
+/* Reads a state and accumulators that match: the thread was in the same call before and after. */
 static struct thread_state state_read(const struct top_reading *reading, const struct thread_record *record,
                                       struct top_thread *thread, uint64_t *stalled)
 {

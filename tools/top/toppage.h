@@ -1,7 +1,7 @@
 /*
  * The output of mpit-top as rows of text. curses paints them (topscreen.h), or they are printed (--once).
  *
- *   page ── rows[] ── text with marks of style inside      a byte of enum top_style: what follows is shown so
+ *   page ── rows[] ── text with marks of style inside      a byte of enum top_style: the style of the next text
  *
  * No row is wider than the page. Texts that come out of run files are cleaned before they get here (label.h).
  */
@@ -18,7 +18,7 @@ enum top_style { STYLE_PLAIN = 1, STYLE_TITLE, STYLE_DIM, STYLE_BAD, STYLE_STALL
 
 struct top_row {
     char *text;
-    uint64_t key[2]; /* of what it shows: rank->keyed or comm->keyed; 0, 0: nothing that can be chosen */
+    uint64_t key[2]; /* of the row's object: rank->keyed or comm->keyed, or 0, 0 if it cannot be chosen */
 };
 
 struct top_page {

@@ -158,7 +158,7 @@ static const struct top_column all_columns[] = {
     {"recv/s", 7, 4, false, received_text, received_key},
     {"B/s", 6, 6, false, received_bytes_text, received_bytes_key},
     {"coll/s", 7, 4, false, colls_text, colls_key},
-    /* these are there where somebody asked for them, who wants to see them */
+    /* these exist only on request, so the user wants to see them */
     {"ops/s", 6, 2, false, fabric_ops_text, fabric_ops_key},
     {"net B/s", 7, 4, false, fabric_bytes_text, fabric_bytes_key},
     {"preempt", 7, 4, false, switches_text, switches_key},

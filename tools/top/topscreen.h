@@ -14,7 +14,7 @@ void top_screen_close(void);
 /* A look at the jobs, when one is due: returns false when nothing is to be seen any more. */
 typedef bool top_look(void *context, struct top_view *view, struct top_model *model);
 
-/* Until somebody ends it: returns 0, or the signal that did. */
+/* Runs until the user or a signal ends it. Returns 0, or the signal. */
 int top_screen_run(struct top_view *view, struct top_model *model, top_look *look, void *context);
 
 #endif

@@ -45,7 +45,7 @@ static void patient_tell(struct top_job *job, const struct patient *patient)
         return;
     waits_print(&patient, 1, out);
     if (fclose(out) == 0 && bytes > 2)
-        label_clean(rank->waits, sizeof rank->waits, text + 2, bytes - 2); /* behind ", " */
+        label_clean(rank->waits, sizeof rank->waits, text + 2, bytes - 2); /* after ", " */
     free(text);
 }
 

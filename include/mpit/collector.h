@@ -34,9 +34,9 @@ typedef enum mpit_state {
 /*
  * Returns the state of the calling thread, one of enum mpit_state. `reserved` is ignored. Pass NULL.
  *
- * Async-signal-safe, and safe in any thread at any time: no lock, no system call, no memory. A call that is being
- * entered or left is on either side of the boundary. A thread whose calls are not recorded (a filter, MPI_Pcontrol,
- * MPIT_DISABLE) is not in MPI for this function.
+ * Async-signal-safe, and safe in any thread at any time: no lock, no system call, no memory. During entry or exit of a
+ * call, the result may show either side. A thread whose calls are not recorded (a filter, MPI_Pcontrol, MPIT_DISABLE)
+ * is not in MPI for this function.
  */
 int mpi_collector_api(void *reserved);
 

@@ -1,5 +1,5 @@
 /*
- * Own variables of a library or program in MPI_T, in mpit's summary and in its traces.
+ * A library's or program's own variables in MPI_T, in mpit's summary and in its traces.
  *
  *     #include <mpit/instrument.h>
  *
@@ -132,7 +132,7 @@ MPIT_INSTRUMENT_INLINE struct mpit_cell *mpit_cell_of(const struct mpit_variable
     return cell && element < variable->count ? cell + element : MPIT_INSTRUMENT_NULL;
 }
 
-/* The calling thread, as no other thread is called while it lives. */
+/* Returns a number of the calling thread, which no other thread has while it lives. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_instrument_self(void)
 {
 #if defined(__x86_64__)
@@ -222,7 +222,7 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_add(struct mpit_cell *cell, unsigned long 
         mpit_instrument_add_slow(cell, amount);
 }
 
-/* The same where the variable's type is double. */
+/* The same for a variable whose type is double. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_add_double(struct mpit_cell *cell, double amount)
 {
     if (MPIT_INSTRUMENT_UNLIKELY(!cell))
@@ -297,7 +297,8 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_level_subtract(struct mpit_cell *cell, uns
     }
 }
 
-/* The bits of the value now (of a double: its bits). 0 for NULL. Other threads may be changing it. */
+/* Returns the bits of the value now (for a double: its bits). Returns 0 for NULL. Other threads may change it
+ * meanwhile. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_cell_get(const struct mpit_cell *cell)
 {
     if (!cell)
@@ -331,7 +332,7 @@ MPIT_INSTRUMENT_UPDATE(set_double, double)
 MPIT_INSTRUMENT_UPDATE(level_add, unsigned long long)
 MPIT_INSTRUMENT_UPDATE(level_subtract, unsigned long long)
 
-/* Sets a level, or a watermark's. */
+/* Sets a level, or the level of a watermark. */
 MPIT_INSTRUMENT_INLINE void mpit_level_set(struct mpit_variable *variable, unsigned long long level)
 {
     mpit_set(variable, level);
@@ -349,7 +350,7 @@ MPIT_INSTRUMENT_INLINE unsigned long long mpit_get(const struct mpit_variable *v
     return mpit_cell_get(mpit_cell_of(variable, 0));
 }
 
-/* The same of a variable whose type is double. */
+/* The same for a variable whose type is double. */
 MPIT_INSTRUMENT_INLINE double mpit_get_double(const struct mpit_variable *variable)
 {
     return mpit_instrument_real(mpit_cell_get(mpit_cell_of(variable, 0)));
@@ -441,7 +442,8 @@ MPIT_INSTRUMENT_INLINE double mpit_control_double(const struct mpit_control *con
     return mpit_instrument_real(mpit_control_bits(control));
 }
 
-/* The value of a text: at most bytes - 1 of it, terminated. Returns its length. Wait-free but while a tool writes it.
+/* Copies the value of a text, at most bytes - 1 of it, and terminates it. Returns its length. Wait-free unless a tool
+ * writes it at that time.
  */
 MPIT_INSTRUMENT_INLINE int mpit_control_text(const struct mpit_control *control, char *text, size_t bytes)
 {
@@ -487,7 +489,7 @@ MPIT_INSTRUMENT_INLINE void mpit_event_raise(struct mpit_event_type *event, cons
 namespace mpit
 {
 
-/* A region for as long as a scope lasts, left by an exception or not. */
+/* A region for a scope, which is also left by an exception. */
 class scope
 {
   public:

@@ -148,7 +148,8 @@
     MPIT_INSTRUMENT_LIFE(object, mpit_control_register, mpit_control_remove)
 #define MPIT_EXTERN_CONTROL(object) extern struct mpit_control object __attribute__((visibility("hidden")))
 
-/* A timed region: a COUNTER and a TIMER of that name, an event of the trace each time. _ON_COMM: see mpit_region_bind.
+/* A timed region: a COUNTER and a TIMER of that name, and an event of the trace for each visit. _ON_COMM: see
+ * mpit_region_bind.
  */
 #define MPIT_REGION(object, description) MPIT_REGION_(object, MPIT_BIND_NONE, description)
 #define MPIT_REGION_ON_COMM(object, description) MPIT_REGION_(object, MPIT_BIND_COMM, description)
@@ -185,7 +186,7 @@
             bind, flags, MPIT_VERBOSITY_USER                                                                           \
     }
 
-/* Before the constructors of C++ objects and after their destructors. The last word takes the semicolon in. */
+/* Runs before the constructors of C++ objects and after their destructors. The last word absorbs the semicolon. */
 #define MPIT_INSTRUMENT_ENTER(object, enter)                                                                           \
     __attribute__((constructor(101), used)) static void object##_mpit_enter(void)                                      \
     {                                                                                                                  \

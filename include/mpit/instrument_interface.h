@@ -28,10 +28,10 @@ enum { MPIT_INSTRUMENT_VERSION = 1, MPIT_NAME_MAX = 63, MPIT_DESCRIPTION_MAX = 1
 /* Return values of the functions of <mpit/instrument.h>. */
 enum mpit_result {
     MPIT_OK = 0,
-    MPIT_NOT_LOADED = 1,     /* mpit is not in the process (or MPIT_DISABLE is set): nothing was done, all is well */
+    MPIT_NOT_LOADED = 1,     /* mpit is not in the process (or MPIT_DISABLE is set). This is not an error */
     MPIT_ERR_ARGUMENT = 2,   /* a NULL pointer, or an object that was never registered */
     MPIT_ERR_NAME = 3,       /* empty, too long, with characters that are not allowed, or reserved */
-    MPIT_ERR_DUPLICATE = 4,  /* name and class are taken, or had another meaning before they were removed */
+    MPIT_ERR_DUPLICATE = 4,  /* name and class are taken, or were used with another meaning */
     MPIT_ERR_CLASS = 5,      /* no such class, scope or binding */
     MPIT_ERR_TYPE = 6,       /* the standard does not allow this type for this class */
     MPIT_ERR_COUNT = 7,      /* number of elements or items */
@@ -90,7 +90,7 @@ enum mpit_verbosity {
 };
 
 enum mpit_flags {
-    MPIT_WITH_WATERMARKS = 1, /* LEVEL: HIGHWATERMARK and LOWWATERMARK of the same name come with it */
+    MPIT_WITH_WATERMARKS = 1, /* LEVEL: also makes HIGHWATERMARK and LOWWATERMARK of the same name */
     MPIT_EVERY_UPDATE =
         2 /* a trace gets a sample of each update, so that an update takes as long as the record of a call */
 };
@@ -163,7 +163,7 @@ union mpit_value {
 };
 
 struct mpit_control {
-    const uint64_t *cell; /* where the value lies: mpit's memory, or `fallback` */
+    const uint64_t *cell; /* place of the value: mpit's memory, or `fallback` */
     uint64_t fallback;    /* the initial value */
     void *entry;
     const char *name;

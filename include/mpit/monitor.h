@@ -43,7 +43,7 @@ extern "C" {
 typedef struct MPIX_Monitorhandle {
     uint32_t bytes; /* of this structure, or 0 for the same */
 
-    /* The options of the proposal: 1 or 0. In the initializer all are 1 but `other`, whose measuring costs. */
+    /* The options of the proposal: 1 or 0. In the initializer all are 1 except `other`, which has a cost. */
     int32_t profile; /* the window as a whole. With 0 there is no window: START returns MPIX_MONITOR_REQUEST_NULL, which
                       * END accepts. With 1: total MPI execution time, time on communicators, windows and files,
                       * stalls */
@@ -58,7 +58,7 @@ typedef struct MPIX_Monitorhandle {
     /* MPI_COMM_NULL selects all communicators of the process, including new ones while the window is open. A single
      * communicator stays selected even if the program frees it. */
     union {
-        MPI_Comm communicator; /* may be shorter than the word: the rest of that is not looked at */
+        MPI_Comm communicator; /* may be shorter than the word, whose rest is ignored */
         uint64_t communicator_word;
     };
     uint64_t
@@ -66,7 +66,7 @@ typedef struct MPIX_Monitorhandle {
     const char *file;   /* reports are appended as lines of JSON, one write each, or NULL for none. Copied */
     const char *name;   /* shown in the reports, or NULL for none. Copied, up to 63 bytes */
     void *own;          /* passed on to the function */
-    int32_t descriptor; /* where a report is printed when there is neither function nor file: 2, standard error */
+    int32_t descriptor; /* where a report is printed without function and file: 2, standard error */
     int32_t reserved;
 } MPIX_Monitorhandle;
 

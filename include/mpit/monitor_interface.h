@@ -42,7 +42,8 @@ typedef uint64_t MPIX_Monitor_request;
 
 typedef void MPIX_Monitor_function(const MPIX_Monitor_report *report, void *own);
 
-/* A monitorhandle without MPI_Comm: `communicator` begins with the bits of the handle. The others are anything. */
+/* A monitorhandle without MPI_Comm: `communicator` begins with the bits of the handle. The other bits may have any
+ * value. */
 struct mpit_monitorhandle {
     uint32_t bytes;
     int32_t profile, other, pttopt, coll, comm, msgsize, traffic;

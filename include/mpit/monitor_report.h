@@ -48,7 +48,7 @@ enum MPIX_Monitor_option {
     MPIX_MONITOR_TRAFFIC = 64
 };
 
-/* Why there is a report. */
+/* The reason for a report. */
 enum MPIX_Monitor_reason {
     MPIX_MONITOR_AT_END = 1,  /* MPIX_End_monitor */
     MPIX_MONITOR_AT_PERIOD,   /* a period has passed */
@@ -56,7 +56,7 @@ enum MPIX_Monitor_reason {
 };
 
 /*
- * Numbers of one communicator, or of all that the window looks at.
+ * Figures of one communicator, or of all communicators of the window.
  *
  * Begin and end (8.3.2.1 of the proposal). The proposal has three start models for point to point: "woken up" as event,
  * as priority task, or the actual start within a time bound. mpit implements the first model. The call that posts the
@@ -91,7 +91,7 @@ typedef struct MPIX_Monitor_figures {
     uint64_t coll_transfers; /* coll: point to point inside of collectives, if known (see coll_transfer_time_ns) */
     /* traffic and workload, bytes of data */
     uint64_t sent_bytes, received_bytes; /* traffic */
-    uint64_t coll_bytes;                 /* traffic, coll: that this process put into collectives and got out of them */
+    uint64_t coll_bytes;                 /* traffic, coll: input and output of this process in collectives */
     uint64_t rma_bytes, io_bytes;        /* traffic: by accesses to windows and files */
     uint64_t small, large; /* msgsize: messages sent + received, below and from mpit_large_message_bytes on */
     /* msgsize: the same messages by size */
@@ -115,7 +115,7 @@ typedef struct MPIX_Monitor_pending {
 enum MPIX_Monitor_comm_flag {
     MPIX_MONITOR_COMM_CREATED = 1, /* it was made, or first used, in the interval */
     MPIX_MONITOR_COMM_FREED = 2,   /* it is freed by now */
-    MPIX_MONITOR_COMM_SUM = 4      /* no communicator: all that were freed and have lost their names (monitor.md) */
+    MPIX_MONITOR_COMM_SUM = 4      /* no communicator: all freed ones that have lost their names (monitor.md) */
 };
 
 typedef struct MPIX_Monitor_comm {
@@ -145,7 +145,7 @@ typedef struct MPIX_Monitor_coll {
                                  * the call that posts or starts to the return of the call that completes */
 } MPIX_Monitor_coll;
 
-/* A call that was under way at an edge. */
+/* A call under way at an edge. */
 typedef struct MPIX_Monitor_call {
     uint32_t bytes;
     uint32_t thread;      /* 0, 1, ... in the order of the threads' first MPI calls */
@@ -178,7 +178,7 @@ typedef struct MPIX_Monitor_other {
 
 typedef struct MPIX_Monitor_interval {
     uint32_t bytes;
-    uint32_t threads;          /* that have called MPI by its end */
+    uint32_t threads;          /* threads that have called MPI by its end */
     uint64_t begin_ns, end_ns; /* since 1970-01-01 UTC */
     uint64_t duration_ns;
     /* Total MPI execution time, summed over threads, outermost calls only. mpi_time_ns runs from begin to return of
@@ -187,9 +187,9 @@ typedef struct MPIX_Monitor_interval {
      * makes it negative. */
     uint64_t mpi_time_ns;
     uint64_t inside_ns;
-    uint64_t begun_before_ns; /* before the interval's begin: of calls that were under way there */
-    uint64_t unfinished_ns;   /* up to the interval's end: of calls that were under way there */
-    uint64_t stall_time_ns;   /* of mpi_time_ns: MPI found nothing to do */
+    uint64_t begun_before_ns; /* before the interval's begin, for calls under way there */
+    uint64_t unfinished_ns;   /* up to the interval's end, for calls under way there */
+    uint64_t stall_time_ns;   /* part of mpi_time_ns in which MPI had nothing to do */
     uint64_t events;          /* records of all threads: calls, completions, creations */
     MPIX_Monitor_pending before, after;
     MPIX_Monitor_figures sum;
@@ -213,9 +213,9 @@ typedef struct MPIX_Monitor_report {
     /* For a window with a period: */
     uint64_t period_ns;   /* 0: it has none */
     uint64_t number;      /* report at the end of period `number`: 1, 2, ..., due at begin + number * period_ns */
-    uint64_t missed;      /* that many periods before it had no report of their own, and are in this one */
+    uint64_t missed;      /* number of earlier periods without a report, which this report includes */
     uint64_t due_ns;      /* since 1970-01-01 UTC, 0 = no due time (the last report) */
-    uint64_t late_ns;     /* so much later than that the figures were looked at */
+    uint64_t late_ns;     /* delay between that time and the reads */
     uint64_t large_bytes; /* messages of at least this size are large: mpit_large_message_bytes */
     uint64_t timeout_ns;  /* a longer message is a timeout: mpit_p2p_timeout_ns, 0 = none is */
     const MPIX_Monitor_interval *period; /* since the report before */

@@ -3,8 +3,8 @@
  * events, event sources, the events of categories, return codes, and the binding to sessions. With mpit loaded they
  * work on every MPI.
  *
- * Where mpi.h declares them itself (MPICH 4), this header declares nothing. Where it does not (Open MPI 4.1), the
- * functions are weak: a program that is compiled with this header links as it is, and
+ * If mpi.h declares them itself (MPICH 4), this header declares nothing. Otherwise (Open MPI 4.1) the functions are
+ * weak. A program that is compiled with this header links as it is, and
  *
  *     if (MPI_T_event_get_num == NULL)
  *
@@ -27,7 +27,7 @@
 
 #include <mpi.h>
 
-/* Return codes. The numbers are free in the MPIs that lack the names, and not over MPI_ERR_LASTCODE. */
+/* Return codes. The numbers are free in the MPIs that lack the names, and not above MPI_ERR_LASTCODE. */
 #if defined(OPEN_MPI)
 #ifndef MPI_T_ERR_NOT_SUPPORTED
 #define MPI_T_ERR_NOT_SUPPORTED 90 /* the request is not supported */
@@ -56,7 +56,7 @@
 #endif
 #endif
 
-/* Open MPI has the functions from version 6 on, MPI or not of version 4. */
+/* Open MPI has the functions from version 6 on, even if mpi.h is of MPI 4. */
 #if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 6)
 #define MPIT_DECLARES_EVENTS 1
 #endif
@@ -98,7 +98,8 @@ typedef void(MPI_T_event_cb_function)(MPI_T_event_instance event_instance, MPI_T
 /* The handle is gone: no callback of it is running or will be called. */
 typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
                                            void *user_data);
-/* `count` calls of a callback were left out since the last such notice. `user_data`: of the callback of that level. */
+/* Reports that `count` calls of a callback were left out since the last such notice. `user_data` belongs to the
+ * callback of that level. */
 typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_registration event_registration,
                                               int source_index, MPI_T_cb_safety cb_safety, void *user_data);
 

@@ -39,7 +39,7 @@ struct pattern_text {
 
 extern const struct pattern_text pattern_texts[WAIT_PATTERNS];
 
-/* Why a message has only one end. */
+/* The reason why a message has only one end. */
 enum unmatched_reason {
     UNMATCHED_SEND_NO_FILE,
     UNMATCHED_SEND_CRASHED,
@@ -82,10 +82,10 @@ struct worst_operation {
 
 enum { WORST_KEPT = 10 };
 
-/* A message that was received, for who draws it. */
+/* A received message, for drawings. */
 struct analysis_flow {
-    uint64_t begun_ns;        /* when the call that sends it began */
-    uint64_t got_ns, done_ns; /* when the call that got it began and returned */
+    uint64_t begun_ns;        /* begin of the sending call */
+    uint64_t got_ns, done_ns; /* begin and return of the receiving call */
     uint64_t bytes;
     int32_t source, dest; /* world ranks */
     uint32_t source_thread, dest_thread;
@@ -100,10 +100,10 @@ struct analysis {
     struct matching matching;
     struct gatherings gatherings;
     struct keytable waits,
-        causes;                 /* pattern << 48 | function << 32 | communicator, then who waited, or was waited for */
+        causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting or awaited rank */
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */
     struct keytable operations; /* struct operation_sum */
-    struct keytable lasts;      /* as operations, then who came last: how often, and how long all waited then */
+    struct keytable lasts;      /* as operations, then the last rank: how often, and how long all waited then */
     struct worst_operation worst[WORST_KEPT];
     size_t worst_count;
     uint64_t unmatched[UNMATCHED_REASONS];
@@ -137,7 +137,7 @@ static inline uint64_t path_key(int32_t rank, unsigned function)
     return (uint64_t)(uint32_t)rank << 16 | function; /* function 0: computing */
 }
 
-/* Analyses all run files of one job. Returns 0, or -1 with analysis->report.error set. Release it in both cases. */
+/* Analyzes all run files of one job. Returns 0, or -1 with analysis->report.error set. Release it in both cases. */
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection);
 void analysis_release(struct analysis *analysis);
@@ -151,7 +151,7 @@ bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t co
                       uint64_t begin_ns, uint64_t end_ns);
 void analysis_sum(struct analysis *analysis, struct keytable *table, uint64_t first, uint64_t second, uint64_t count,
                   uint64_t amount);
-/* An operation that all have left, or that is left over at the end. */
+/* An operation that all have left, or that remains at the end. */
 void analysis_operation(struct analysis *analysis, const struct gathering *gathering);
 
 #endif

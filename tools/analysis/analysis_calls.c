@@ -69,7 +69,7 @@ static int32_t peer_world(const struct analysis_process *process, const struct p
     return comm->self ? process->world_rank : remote ? comm->remote[peer] : comm->members[peer];
 }
 
-/* Can an arrow begin or end at the call that the lane is in? */
+/* Returns whether an arrow can begin or end at the lane's present call. */
 static bool lane_is_shown(const struct analysis *analysis, const struct analysis_lane *lane)
 {
     const struct run_reader *run = analysis->job.ranks[lane->process->world_rank].run;

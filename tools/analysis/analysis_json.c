@@ -12,7 +12,7 @@ static json_t *number(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-/* Anybody's bytes: JSON wants UTF-8. */
+/* The bytes may be invalid, and JSON requires UTF-8. */
 static json_t *text(const char *bytes)
 {
     char clean[512];

@@ -45,7 +45,7 @@ struct place {
     int32_t rank;    /* the process's in it */
 };
 
-/* Whom a call has waited for, of all that it could have waited for. */
+/* The process for which a call has waited, of all candidates. */
 struct blame {
     struct paths *paths;
     enum wait_pattern pattern;
@@ -53,7 +53,7 @@ struct blame {
     struct arrival cause;
     struct gathering *gathering;
     bool found;
-    bool earliest; /* the call needed one of them only: the first */
+    bool earliest; /* the call needed only one of them: the first */
 };
 
 struct analysis_lane {
@@ -83,7 +83,7 @@ struct analysis_lanes {
     size_t count;
     struct analysis_lane **heap;
     size_t heap_count;
-    bool *broken; /* by communicator: a member's trace is not there, or not whole */
+    bool *broken; /* by communicator: the trace of a member is missing, or incomplete */
 };
 
 /* Reads the whole trace. Returns 0, or -1 without memory. Release it in both cases. */
@@ -101,12 +101,12 @@ void analysis_process_release(struct analysis *analysis, struct analysis_process
 enum wait_pattern gathering_pattern(const struct gathering *gathering);
 /* Extends the lane's path to `until`, in this function. */
 void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigned function, uint64_t until);
-/* The call may have waited for this. */
+/* Adds a possible cause of the call's wait. */
 void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, const struct arrival *cause,
                  struct gathering *gathering);
-/* The call is over: its wait, and its time on the path. */
+/* Called at the end of a call: finds its wait, and its time on the path. */
 void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame);
-/* Is it a probe that blocks? */
+/* Returns whether it is a blocking probe. */
 bool call_probes(const struct traced_call *call);
 void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint32_t comm, int32_t source);
 /* Called before a receive is posted, since it may take a probed message. */

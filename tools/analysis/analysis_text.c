@@ -95,7 +95,7 @@ static void messages_print(const struct analysis *analysis, FILE *out)
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* A line of several records of a table that differ in the rank only. */
+/* Prints a line for several records of a table that differ only in the rank. */
 struct line {
     uint64_t key, count, ns;
 };

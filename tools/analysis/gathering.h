@@ -27,9 +27,9 @@ enum gathering_form { FORM_BARRIER, FORM_ALL_TO_ALL, FORM_ONE_TO_ALL, FORM_ALL_T
 struct attendee {
     int32_t world_rank;
     int32_t rank;   /* in its group */
-    int side;       /* 0 or 1: of an inter-communicator, which group */
+    int side;       /* 0 or 1: its group of an inter-communicator */
     bool root;      /* it is the one */
-    bool bystander; /* of an inter-communicator: in the root's group, and has no part in it */
+    bool bystander; /* of an inter-communicator: in the root's group, without a part in it */
 };
 
 struct arrival {
@@ -64,12 +64,12 @@ enum cause_known { CAUSE_NONE, CAUSE_KNOWN, CAUSE_UNKNOWN };
  * memory. */
 struct gathering *gathering_enter(struct gatherings *gatherings, const struct gathering *like, uint64_t number,
                                   const struct attendee *who, struct moment moment);
-/* Whom this attendee has waited for, if for anybody (then *cause). */
+/* Returns whether this attendee has waited for another. *cause is then the awaited arrival. */
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
 bool gathering_is_complete(const struct gathering *gathering);
 /* Returns the arrival that came last. */
 const struct arrival *gathering_last(const struct gathering *gathering);
-/* Somebody leaves. True: everybody has, and the caller releases it. */
+/* A process leaves. Returns true if all have left. The caller then releases it. */
 bool gathering_leave(struct gathering *gathering);
 void gathering_release(struct gatherings *gatherings, struct gathering *gathering);
 void gatherings_release(struct gatherings *gatherings);

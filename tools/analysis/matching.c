@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pointers, first in first out, with access to each. */
+/* Pointers, first in first out, with access to each of them. */
 struct queue {
     void **items;
     size_t first, count, capacity;
@@ -26,7 +26,8 @@ struct opening {
     struct queue undecided; /* done, in their channels, and younger than the oldest. A heap from items[0] on */
 };
 
-/* Room for one more at that end. An array that is half full becomes larger: there is much room after each move. */
+/* Makes room for one more at that end. An array that is half full is enlarged, so that there is much room after each
+ * move. */
 static int queue_room(struct queue *queue, bool in_front)
 {
     if (in_front ? queue->first > 0 : queue->first + queue->count < queue->capacity)

@@ -1,5 +1,5 @@
 /*
- * Which receive got which message. Fed in the order of time, with both ends of all messages of a job.
+ * Finds which receive got which message. The input is in the order of time, with both ends of all messages of a job.
  *
  *   channel = communicator, sender, receiver, tag
  *       sends     ──> message, message, ...     in the order in which they were begun
@@ -82,8 +82,8 @@ struct matching {
     uint64_t unseen; /* of these: without a known time of arrival */
     uint64_t early;  /* received before they were sent: clocks differ, or they are paired wrongly */
     uint64_t early_most_ns;
-    uint64_t uneven; /* pairs that have other sizes at their ends: cut off, or matched wrongly */
-    uint64_t asked;  /* undecided receives that were looked at again: the effort */
+    uint64_t uneven; /* pairs with different sizes at their ends: truncated, or matched wrongly */
+    uint64_t asked;  /* undecided receives that were checked again: the effort */
     bool no_memory;
     /* Called for a late receive when its message is known. May be NULL. */
     void (*late)(void *data, const struct receive *receive);
@@ -92,9 +92,9 @@ struct matching {
 
 /* A send has begun. The caller gets the reference. Takes over `begun.path`. Returns NULL without memory. */
 struct message *matching_send(struct matching *matching, struct envelope envelope, uint64_t bytes, struct moment begun);
-/* A receive was posted, likewise. */
+/* A receive was posted. As above. */
 struct receive *matching_post(struct matching *matching, struct envelope envelope, struct moment posted);
-/* It has got a message from there, with this tag. */
+/* The receive has got a message from this source, with this tag. */
 void matching_done(struct matching *matching, struct receive *receive, int32_t source, int32_t tag, uint64_t bytes,
                    uint64_t ns);
 /* The receive was canceled, or its message will never be known. In the second case, `cancelled` is false, and a receive

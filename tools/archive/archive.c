@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directory that the target is to be made in, where that is not there or cannot be written. */
+/* Returns the directory in which the target is to be made, if it does not exist or cannot be written. */
 static int parent_check(const char *target, char error[512])
 {
     char *parent = strdup(target);
@@ -88,7 +88,7 @@ static int job_convert(const struct run_job *job, const char *path, bool several
     return result;
 }
 
-/* Where the archives of several jobs go. */
+/* Returns the place of the archives of several jobs. */
 static int parent_make(const char *target, const struct team *team, char error[512])
 {
     int result = team->rank == 0 ? mkdir(target, 0777) : 0;

@@ -1,5 +1,5 @@
 /*
- * From a run directory to OTF2: which jobs can be converted, and where their archives go.
+ * From a run directory to OTF2: which jobs can be converted, and the places of their archives.
  */
 #ifndef MPIT_TOOLS_ARCHIVE_H
 #define MPIT_TOOLS_ARCHIVE_H

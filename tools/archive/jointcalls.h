@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* It makes a communicator out of one, with all members of that. */
+/* Returns whether it makes a communicator from another, with all members of that one. */
 bool call_makes_comm(unsigned call);
 /* All members of the window's communicator take part. */
 bool call_is_of_window(unsigned call);

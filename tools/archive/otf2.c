@@ -19,7 +19,7 @@
 /* Sizes of definitions. */
 enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 16 };
 
-/* No fault: an archive has one MPI_COMM_WORLD. */
+/* Not an error: an archive has one MPI_COMM_WORLD. */
 static void foreign_tell(const struct trace_job *job, struct otf2_report *report)
 {
     char messages[96] = "";
@@ -166,7 +166,8 @@ static void name_restore(struct otf2_report *report, const char *made, const cha
     memcpy(report->error, text, sizeof text);
 }
 
-/* The directory that it is made in, beside the wanted one: by the first of the team, whose name for it they all use. */
+/* The archive is first made in a directory next to the wanted one. The first process of the team makes it, and all use
+ * its name. */
 static int directory_make(const struct conversion *c, const char *directory, char path[PATH_MAX])
 {
     size_t length = strlen(directory);
@@ -194,7 +195,8 @@ static int directory_make(const struct conversion *c, const char *directory, cha
     return 0;
 }
 
-/* The signals' last chance is before the archive has its name: afterwards it is whole, and stays. */
+/* A signal can only stop the conversion before the archive has its name. After that the archive is complete, and
+ * stays. */
 static int archive_place(struct conversion *c, const char *path, const char *directory, int result)
 {
     bool first = c->team->rank == 0;
@@ -210,7 +212,7 @@ static int archive_place(struct conversion *c, const char *path, const char *dir
     return result;
 }
 
-/* All of the team have read the same. */
+/* All processes of the team have read the same. */
 static int job_compare(const struct conversion *c)
 {
     const uint64_t figures[] = {c->job.job,

@@ -1,5 +1,5 @@
 /*
- * Run files of one job -> an OTF2 archive, as Vampir and other readers want it.
+ * Converts run files of one job to an OTF2 archive, for Vampir and other readers.
  *
  *   run_reader[] ──> trace_job ──> trace_comms        the processes, one time line, communicators matched by name
  *                       │          trace_objects      windows and files, numbered as they are used
@@ -60,7 +60,7 @@ struct otf2_manner {
 int otf2_convert_with(const struct run_reader *runs, size_t count, const char *directory,
                       const struct otf2_manner *manner, struct otf2_report *report);
 
-/* Removes a directory with all that is in it. */
+/* Removes a directory with all its contents. */
 void otf2_directory_remove(const char *path);
 
 #endif

@@ -80,7 +80,7 @@ OTF2_ErrorCode otf2_error_keep(void *data, const char *file, uint64_t line, cons
 static int entry_remove(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
     (void)status, (void)walk;
-    int shortened = type == FTW_F ? truncate(path, 0) : 0; /* gives the room back, though OTF2 may have it open */
+    int shortened = type == FTW_F ? truncate(path, 0) : 0; /* frees the space, even if OTF2 has it open */
     (void)shortened;
     return remove(path);
 }

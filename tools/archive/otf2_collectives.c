@@ -42,7 +42,7 @@ static bool op_has_root(unsigned op)
     }
 }
 
-/* The event that names the communicator which the call works on: the one that it freed, else the call's own. */
+/* Returns the event that names the call's communicator: the freed communicator, or else the call's own. */
 static const struct event *call_place(const struct traced_call *call)
 {
     for (size_t i = 0; i < call->part_count; i++)
@@ -149,7 +149,7 @@ void collective_part_write(struct trace_location *location, const struct call_pa
     if (!part->request)
         return;
     uint32_t comm = process_comm(process, event);
-    if (event->kind & EVENT_FAILED || comm == NO_COMM) { /* of the latter only damaged files know */
+    if (event->kind & EVENT_FAILED || comm == NO_COMM) { /* the latter occurs only in damaged files */
         location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, part->request));
         return;
     }

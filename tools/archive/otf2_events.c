@@ -126,7 +126,7 @@ static inline bool call_is_shown(const struct trace_location *location, const st
     return !location->process->job->selection || call_is_selected(location->process, call);
 }
 
-/* Regions and samples up to a point in time, as schedule_step has it. */
+/* Writes regions and samples up to a time, like schedule_step. */
 static void schedule_write(struct trace_location *location, uint64_t until, uint64_t call_end)
 {
     const struct scheduled *what;
@@ -321,7 +321,7 @@ static void write_received(struct trace_location *location, const struct event *
                            OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
-    if (!request) { /* its post was lost: the message is kept, as one without a request */
+    if (!request) { /* its post was lost: the message is written as one without a request */
         write_receive(location, event, now);
         return;
     }
@@ -392,7 +392,7 @@ static inline void write_done(struct trace_location *location, const struct call
     }
 }
 
-/* A test that has failed, of a message's request, or of an access or transfer. */
+/* Writes a failed test: of a message's request, or of an access or transfer. */
 static __attribute__((noinline)) void write_tested(struct trace_location *location, const struct traced_call *call,
                                                    OTF2_TimeStamp now)
 {
@@ -473,7 +473,7 @@ void location_leave(struct trace_location *location, const struct traced_call *c
     call_leave(location, call);
 }
 
-/* A call where nothing but calls is written, and all of them. */
+/* Writes only calls, and all of them. */
 static inline void call_write(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;

@@ -25,7 +25,7 @@ struct trace_place {
     uint32_t key;    /* slot + 1, or 0 for an empty entry */
     uint32_t number; /* in the run file */
     uint32_t comm;   /* in the archive, or NO_COMM */
-    int32_t peers;   /* how many ranks a message may come from */
+    int32_t peers;   /* number of ranks that a message may come from */
     bool whole;      /* it is in the archive with all its members */
     uint64_t since;  /* ticks */
 };
@@ -49,10 +49,11 @@ struct trace_process {
     const struct clock_map *clock; /* of its node, or NULL without a run file */
     struct trace_stamps stamps;
     struct trace_place places[PLACES_KEPT];
-    struct trace_place past; /* of an event whose communicator has lost its slot: until the next one is asked for */
+    struct trace_place past; /* place of an event whose communicator has lost its slot, until the next such event */
     bool *created;           /* by the communicator's number: its creation is in the archive */
-    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: nothing is known of where it was, */
-    uint64_t absent_comm;  /* the communicator is not in the archive, as was said when that was decided, */
+    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: the communicator was unknown
+                            * then, */
+    uint64_t absent_comm;  /* or is not in the archive, which was reported before, */
     uint64_t bad_peer;     /* or it has no such rank */
     uint64_t foreign_sent, foreign_received; /* on communicators with processes of other jobs */
     uint64_t left_out;                       /* messages from and to ranks that are not selected */
@@ -91,7 +92,7 @@ struct message_call {
 
 /* The same of a call like that, in a location that is plain. */
 void location_message(struct trace_location *location, const struct message_call *call);
-/* Says that nothing was recorded from the latest event until then. */
+/* Marks that no events were recorded from the latest event until then. */
 void location_gap(struct trace_location *location, uint64_t until);
 /* Writes the rest of the schedule. */
 void location_end(struct trace_location *location);
@@ -127,7 +128,7 @@ static inline uint32_t process_number(struct trace_process *process, const struc
     return process_place(process, event)->number;
 }
 
-/* Is it a call whose communicator is made when its request completes? */
+/* Returns whether the call's communicator is made when its request completes. */
 bool call_creates_later(const struct event *event);
 /* The communicator of a record, or NO_COMM. */
 static inline uint32_t process_comm(struct trace_process *process, const struct event *event)
@@ -137,7 +138,7 @@ static inline uint32_t process_comm(struct trace_process *process, const struct 
 
 /* The same for any event. */
 bool message_is_placed(struct trace_process *process, const struct event *event);
-/* Where it is, if there is one. */
+/* Returns the place of the message, or NULL if there is none. */
 static inline const struct trace_place *message_place(struct trace_process *process, const struct event *event)
 {
     const struct trace_place *place = process_place(process, event);
@@ -153,13 +154,13 @@ static inline bool process_has_message(struct trace_process *process, const stru
     return message_place(process, event) != NULL;
 }
 
-/* Does the record belong to a collective all of whose members are there? */
+/* Returns whether the record belongs to a collective with all its members in the archive. */
 static inline bool process_has_collective(struct trace_process *process, const struct event *event)
 {
     return process_place(process, event)->whole;
 }
 
-/* Does the record post a receive that can bring a message? */
+/* Returns whether the record posts a receive that can bring a message. */
 bool process_has_receive(struct trace_process *process, const struct event *event);
 
 #endif

@@ -189,7 +189,7 @@ static void write_opened(struct trace_location *location, const struct traced_ca
         location, OTF2_EvtWriter_IoCreateHandle(location->writer, NULL, now, call->object->id, mode, creation, status));
 }
 
-/* Nothing where it is not known how far it was. */
+/* Writes nothing if the progress is not known. */
 static void write_seek(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     static const OTF2_IoSeekOption options[] = {[SEEK_FROM_START] = OTF2_IO_SEEK_FROM_START,
@@ -232,7 +232,7 @@ void io_leave(struct trace_location *location, const struct traced_call *call, O
                        OTF2_EvtWriter_IoOperationIssued(location->writer, NULL, now, call->object->id, call->request));
 }
 
-/* How much was transferred by a request that the program gave away is not known. */
+/* For a request that the program freed, the number of transferred bytes is not known. */
 void io_part_write(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
 {
     if (!part->object || !part->request)

@@ -218,7 +218,7 @@ static int job_open(struct trace_job *job, const struct run_reader *runs, size_t
     selection_find(job, runs, count);
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
-            continue; /* it had not learnt yet which job it belonged to */
+            continue; /* its job was not known yet */
         if (!first) {
             first = &runs[i];
             job->job = first->header.job;

@@ -39,7 +39,7 @@ enum trace_loss {
     TRACE_LOSS_COUNT
 };
 
-enum { WORLD_SIZE_MAX = 1 << 20 }; /* more ranks than that are damage */
+enum { WORLD_SIZE_MAX = 1 << 20 }; /* a higher rank is a sign of damage */
 
 struct trace_rank {
     const struct run_reader *run; /* NULL: no file */
@@ -47,9 +47,9 @@ struct trace_rank {
     bool ended;            /* it reached MPI_Finalize: its end is known */
     bool left_out;         /* by the selection: its location stays empty */
     bool starting;         /* it has a file without a rank, which was already reported */
-    bool complete;         /* ended, and nothing of its trace is missing */
+    bool complete;         /* ended, with a complete trace */
     uint64_t *event_count; /* of the archive, by thread */
-    uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */
+    uint64_t *written;     /* number of records in each thread's counter when the conversion began */
     uint64_t losses[TRACE_LOSS_COUNT];
 };
 
@@ -68,7 +68,7 @@ struct trace_job {
     struct trace_counters counters;       /* their metrics are numbered after the instruments */
     bool tallies;                         /* there need not be a trace */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
-    /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
+    /* likewise if a filter or MPI_Pcontrol may have removed one end of them */
     bool no_messages, no_collectives;
     bool no_accesses, no_transfers;    /* of windows and files: some of their functions may be missing */
     const struct selection *selection; /* NULL: all of it */
@@ -90,7 +90,7 @@ int trace_run_wake(const struct run_reader *run, struct otf2_report *report);
 
 /* Returns nanoseconds since the origin. A time outside the process's life is moved to the nearer end. */
 uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
-/* The nearest moment of the process's life. */
+/* Returns the nearest time in the process's life. */
 static inline uint64_t trace_life_bound(const struct trace_rank *rank, uint64_t ticks)
 {
     const struct run_header *header = &rank->run->header;
@@ -103,9 +103,10 @@ static inline uint64_t trace_life_bound(const struct trace_rank *rank, uint64_t 
 
 /* Returns the thread that represents the process, or 0 if it has none. */
 uint32_t trace_rank_first_thread(const struct trace_rank *rank);
-/* Does this thread have a location in the archive? The first one has, whether the file knows it or not. */
+/* Returns whether this thread has a location in the archive. The first thread has one, even if it is not in the
+ * file. */
 bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread);
-/* How many threads to ask for. */
+/* Returns the end of a loop over thread numbers. */
 uint32_t trace_rank_thread_end(const struct trace_rank *rank);
 
 /*
@@ -118,7 +119,7 @@ static inline uint32_t trace_region_number(const struct trace_job *job, unsigned
     return job->instruments.region_count + kind;
 }
 
-/* The same, and it is used. */
+/* The same, and marks the kind as used. */
 static inline uint32_t trace_region(struct trace_job *job, unsigned kind)
 {
     if (!__atomic_load_n(&job->kind_used[kind], __ATOMIC_RELAXED))
@@ -128,9 +129,9 @@ static inline uint32_t trace_region(struct trace_job *job, unsigned kind)
 
 /* Numbers the regions of the kinds that are used. */
 void trace_regions_number(struct trace_job *job);
-/* The time of an event, for the range of the archive. From any thread. */
+/* Adds the time of an event to the range of the archive. May be called on any thread. */
 void trace_job_reaches(struct trace_job *job, uint64_t ns);
-/* How many records there are to be written, of the ranks first, first + step, ... */
+/* Returns the number of records to write, of the ranks first, first + step, ... */
 uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t step);
 /* Reports the losses of all ranks, in their order. */
 void trace_losses_tell(const struct trace_job *job, struct otf2_report *report);

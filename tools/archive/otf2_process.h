@@ -20,7 +20,7 @@
 /* State that all ranks being written share. */
 struct trace_watch {
     struct progress progress;
-    bool failed; /* somewhere: the rest is not worth the while */
+    bool failed; /* an error elsewhere: the rest is not needed */
 };
 
 static inline bool trace_watch_stops(const struct trace_watch *watch)

@@ -4,7 +4,7 @@
 
 #include "archive/otf2.h"
 
-/* Keeps the first error: where it is first known, its cause is known best. Returns -1. */
+/* Stores only the first error, because the function that finds it knows its cause best. Returns -1. */
 __attribute__((format(printf, 2, 3))) int report_error(struct otf2_report *report, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void report_warning(struct otf2_report *report, const char *format, ...);
 /* Returns -1. */

@@ -29,9 +29,9 @@ struct trace_request {
     uint64_t begin;
     uint64_t id; /* 0: this one is free */
     int32_t peer, tag;
-    uint32_t next; /* in the ring, or of the free ones */
+    uint32_t next; /* in the ring, or in the list of free ones */
     uint16_t comm;
-    uint16_t call; /* that posted it, or made it where it is persistent */
+    uint16_t call; /* that posted it, or made it if it is persistent */
     uint8_t class; /* enum request_class */
     bool absent;   /* the archive does not have it */
 };
@@ -56,7 +56,7 @@ uint64_t trace_requests_add(struct trace_requests *requests, enum request_class 
 /* Adds a request that the archive does not have. Its end is not written, and not taken for the end of another request.
  * Returns false without memory. */
 bool trace_requests_add_absent(struct trace_requests *requests, enum request_class class, const struct event *post);
-/* trace_requests_take where the bucket has several. */
+/* trace_requests_take for a bucket with several requests. */
 uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done);
 /* Returns the request that was posted at `begin` and is still under way, or 0 if there is not exactly one. *post gets
  * its class in `kind`, its communicator, peer and tag. */

@@ -304,7 +304,7 @@ int rma_part_match(struct trace_process *process, struct trace_requests *request
         return 0;
     uint64_t id = trace_requests_take(requests, REQUEST_IS_ACCESS, &part->event);
     if (event_kind(&part->event) != RECORD_RMA_DONE || !id)
-        return 0; /* one without a target has no id, and one that was freed completes with its epoch */
+        return 0; /* an access without a target has no id, and completes with its epoch if its request was freed */
     struct object_state *state = state_of(process, &part->event, &result);
     if (!state)
         return result;
@@ -326,7 +326,7 @@ static OTF2_RmaAtomicType atomic_type(enum access_kind kind, unsigned op)
 {
     if (kind == ACCESS_SWAP)
         return OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP;
-    if (kind == ACCESS_ACCUMULATE) /* whichever operation: nothing comes back */
+    if (kind == ACCESS_ACCUMULATE) /* with any operation, no data comes back */
         return OTF2_RMA_ATOMIC_TYPE_ACCUMULATE;
     return op == EVENT_OP_SUM       ? OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ADD
            : op == EVENT_OP_REPLACE ? OTF2_RMA_ATOMIC_TYPE_SWAP

@@ -17,7 +17,8 @@
 int rma_match(struct trace_process *process, struct trace_requests *requests, struct traced_call *call);
 int rma_part_match(struct trace_process *process, struct trace_requests *requests, struct call_part *part);
 
-/* Has the access that was posted so not completed here yet? A synchronization may do that before its request. */
+/* Returns whether the access with this post has not completed here yet. A synchronization may complete it before its
+ * request. */
 bool rma_is_under_way(const struct trace_process *process, const struct trace_object *window, int32_t peer,
                       uint64_t id);
 

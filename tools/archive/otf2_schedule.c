@@ -248,7 +248,7 @@ static bool is_due(const struct scheduled *next, uint64_t until, uint64_t call_e
     return next->begin < until || (next->begin == until && next->end >= call_end && until != call_end);
 }
 
-/* Takes the next one out, into `last`. */
+/* Moves the next one to `last`. */
 static void schedule_take(struct schedule *schedule, const struct scheduled *next)
 {
     if (schedule->shorts.count && next == &schedule->shorts.list[0]) {

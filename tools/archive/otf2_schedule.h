@@ -58,13 +58,13 @@ struct schedule {
     size_t floor;
     struct scheduled last; /* that was handed out and is not open */
     bool some;             /* there is something to hand out */
-    bool nobodys;          /* the file names no instruments: there is nothing to read in advance */
+    bool nobodys;          /* the file names no instruments, so there is no need to read ahead */
     bool failed;           /* no memory: the result is incomplete */
-    uint64_t unknown;      /* events whose instrument the file does not name, where it names some */
+    uint64_t unknown;      /* events without an instrument in a file that names some */
 };
 
-/* For a thread's first `written` records. `held`: the file is, by this thread alone. Returns 0, or -1 without memory.
- * To be released either way. */
+/* For a thread's first `written` records. `held` means that this thread alone holds the file. Returns 0, or -1 without
+ * memory. Release it in both cases. */
 int schedule_open(struct schedule *schedule, const struct trace_instruments *instruments, const struct run_reader *run,
                   uint32_t thread, uint64_t written, bool held);
 void schedule_release(struct schedule *schedule);
@@ -75,7 +75,8 @@ enum schedule_step { STEP_NONE, STEP_ENTER, STEP_LEAVE, STEP_METRIC };
  * both are equal. Returns STEP_NONE if there is none. *at gets its time. *what is valid until the next step. */
 enum schedule_step schedule_step(struct schedule *schedule, uint64_t until, uint64_t call_end,
                                  const struct scheduled **what, uint64_t *at);
-/* The innermost region that may end here, whenever its own end is: before a call ends around it. NULL: none. */
+/* Returns the innermost region that may end here, before a call ends around it. Its own end does not matter. Returns
+ * NULL for none. */
 const struct scheduled *schedule_abandon(struct schedule *schedule);
 
 #endif

@@ -12,7 +12,7 @@ struct work {
     const OTF2_StringRef *programs;
     const struct team *team;
     struct trace_watch watch;
-    int64_t next; /* of this process's ranks, the first that no thread has yet */
+    int64_t next; /* the first of this process's ranks that no thread has taken */
 };
 
 struct worker {
@@ -159,7 +159,7 @@ int trace_ranks_gather(struct trace_job *job, struct trace_comms *comms, const s
     }
     if (values) {
         values_move(job, comms, values, false);
-        team_sum(team, values, count); /* each place was counted by one, and flags only need to be no zero */
+        team_sum(team, values, count); /* each place was counted by one process, and any value but 0 sets a flag */
         values_move(job, comms, values, true);
         free(values);
     }

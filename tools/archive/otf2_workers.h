@@ -20,7 +20,7 @@
 int trace_ranks_write(struct trace_job *job, struct trace_comms *comms, struct trace_objects *objects,
                       OTF2_Archive *archive, const OTF2_StringRef *programs, unsigned threads, const struct team *team,
                       struct otf2_report *report);
-/* All of the team, where each has written its share. Returns 0, or -1 without memory. */
+/* All processes of the team call this when each has written its share. Returns 0, or -1 without memory. */
 int trace_ranks_gather(struct trace_job *job, struct trace_comms *comms, const struct team *team,
                        struct otf2_report *report);
 

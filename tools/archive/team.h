@@ -15,8 +15,8 @@
 struct team {
     bool mpi; /* of an MPI job, perhaps of one process */
     int rank, size;
-    int neighbours; /* how many of them share this node, with this one */
-    /* Each only of an MPI job. In place, the same on all of them afterwards. */
+    int neighbours; /* number of processes on this node, including this one */
+    /* Only for an MPI job. They work in place, and all processes get the same result. */
     void (*sum)(uint64_t *values, size_t count);
     void (*largest)(uint64_t *values, size_t count);
     void (*spread)(void *bytes, size_t count, int from);
@@ -38,7 +38,7 @@ void team_meet(const struct team *team);
     "is not the same to all processes that convert it: it has to be on a file system that all nodes share, and the "   \
     "run to have ended"
 
-/* Do all of them have the same value here? */
+/* Returns whether all processes have the same value here. */
 bool team_same(const struct team *team, uint64_t value);
 
 /* Returns whether one of them has failed. All processes then get the text of the first that failed. */

@@ -13,7 +13,7 @@ void interrupts_release(void);
 /* Returns the first signal since interrupts_catch, or 0 for none. */
 int interrupt_seen(void);
 
-/* Ends the process by this signal, as if it had never been caught. */
+/* Ends the process by this signal, as if the signal had never been caught. */
 void interrupt_die(int signal);
 
 #endif

@@ -19,9 +19,9 @@ struct keytable {
     size_t count, capacity; /* a power of two, or 0 */
 };
 
-/* The record with this key, or NULL. */
+/* Returns the record with this key, or NULL. */
 void *keytable_find(const struct keytable *table, uint64_t first, uint64_t second);
-/* Puts in a record whose key is new. Returns 0, or -1 without memory. */
+/* Adds a record whose key is new. Returns 0, or -1 without memory. */
 int keytable_put(struct keytable *table, struct keyed *record, uint64_t first, uint64_t second);
 /* Returns the record with this key, or a new one of `bytes` zeros. Returns NULL without memory. */
 void *keytable_make(struct keytable *table, uint64_t first, uint64_t second, size_t bytes);

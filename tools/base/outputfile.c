@@ -23,7 +23,7 @@ static void interrupted(int signal)
 {
     if (unfinished[0])
         unlink(unfinished);
-    raise(signal); /* SA_RESETHAND: ends the program as it would have been without a handler */
+    raise(signal); /* SA_RESETHAND: ends the program as if there were no handler */
 }
 
 static void cut_short(int signal)
@@ -80,7 +80,7 @@ static int names_descriptor(const char *path)
     return strncmp(rest, "/fd/", 4) == 0;
 }
 
-/* /dev/stderr, /dev/fd/3: a descriptor's name, not a file's. */
+/* Returns whether it names a descriptor, such as /dev/stderr or /dev/fd/3, and not a file. */
 static int is_descriptor(const char *path)
 {
     char target[PATH_MAX] = "";

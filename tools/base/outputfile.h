@@ -11,10 +11,10 @@
 
 enum { OUTPUT_ERROR_BYTES = 512 };
 
-/* NULL with the reason in `error`. */
+/* Returns NULL with the reason in `error`. */
 FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES]);
-/* Puts the file in its place, or, if `failed` or something could not be written, takes it away. Returns 0, or -1 with
- * the reason in `error`, which an earlier one keeps. */
+/* Renames the file to its place. If `failed` is true or a write has failed, it removes the file. Returns 0, or -1 with
+ * the reason in `error`. A reason that is already there stays. */
 int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES]);
 
 /* If a mapped file loses a part, the tool ends with a message and status 1, and no output file is left. */

@@ -1,5 +1,5 @@
 /*
- * How far a long work is, as one line on a terminal:
+ * Progress of a long operation, as one line on a terminal:
  *
  *     42 %   8.1 million records a second, 0:35 left
  *
@@ -25,7 +25,7 @@ void progress_begin(struct progress *progress, uint64_t total, bool wanted);
 void progress_add(struct progress *progress, uint64_t records);
 void progress_end(struct progress *progress);
 
-/* The line, after so much time. */
+/* Formats the line for this elapsed time. */
 void progress_text(const struct progress *progress, uint64_t elapsed_ns, char text[PROGRESS_TEXT_BYTES]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Quantities and names as people read them. Each function fills the buffer that it is given and returns it.
+ * Quantities and names for people. Each function fills the buffer that it is given and returns it.
  */
 #ifndef MPIT_TOOLS_UNITS_H
 #define MPIT_TOOLS_UNITS_H
@@ -19,8 +19,8 @@ const char *text_of_count(char text[UNIT_TEXT_BYTES], uint64_t count);
 /* "12.3 %" */
 const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole);
 
-/* The name itself, or its begin and end where it is longer than a table has room for: names of C++ may have either in
- * common. */
+/* Returns the name itself, or its begin and end if it is longer than a table column. C++ names may have the same begin
+ * or the same end. */
 enum { UNIT_NAME_BEGIN = 60, UNIT_NAME_END = 33, UNIT_NAME_BYTES = UNIT_NAME_BEGIN + 3 + UNIT_NAME_END + 1 };
 const char *text_of_name(char text[UNIT_NAME_BYTES], const char *name);
 

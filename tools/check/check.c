@@ -81,7 +81,7 @@ static void progress_tell(uint64_t events)
     (*progress)++;
 }
 
-/* Sanitizers take terabytes of addresses for themselves. */
+/* Sanitizers reserve terabytes of addresses. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { BOUNDS_MEMORY = false };
 #elif defined(__has_feature)
@@ -114,7 +114,7 @@ _Noreturn static void child_main(const char *anchor, int pipe, int output, pid_t
     if (getppid() != parent)
         _exit(2);
     child_pipe = pipe;
-    dup2(output, STDOUT_FILENO); /* the library's own words are for the parent */
+    dup2(output, STDOUT_FILENO); /* the library's own messages are for the parent */
     dup2(output, STDERR_FILENO);
     limits_set();
     check_listener = (struct check_listener){finding_tell, unreadable_tell, comm_tell, progress_tell};
@@ -241,7 +241,7 @@ static double child_cpu_seconds(pid_t child)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* The child has done nothing for long: with the processor, or waiting for something that does not come. */
+/* The child has made no progress for long: it computes, or waits for an event that does not come. */
 static bool child_is_stuck(const struct check *check, uint64_t *seen, double *cpu, unsigned *idle_ms)
 {
     if (*progress != *seen) {
@@ -402,7 +402,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The only anchor in a directory whose anchor has another name. */
+/* Finds the only anchor in a directory whose anchor has another name. */
 static bool anchor_search(const char *directory, char anchor[PATH_MAX])
 {
     char pattern[PATH_MAX];

@@ -1,5 +1,5 @@
 /*
- * mpit-dump --check: judges an OTF2 archive of whomever by the rules of check_rules.h.
+ * mpit-dump --check: checks an OTF2 archive of any tool by the rules of check_rules.h.
  *
  *   parent: prints <──── pipe ──── child: check_archive, with the OTF2 library
  *

@@ -1,4 +1,4 @@
-/* Judges one OTF2 archive within this process. The OTF2 library may end the process where files are damaged: check.h.
+/* Checks one OTF2 archive within this process. The OTF2 library may end the process if files are damaged (check.h).
  */
 #ifndef MPIT_TOOLS_CHECK_ARCHIVE_H
 #define MPIT_TOOLS_CHECK_ARCHIVE_H

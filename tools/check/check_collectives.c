@@ -138,7 +138,7 @@ static void root_judge(const struct location *location, const struct member *mem
         check_found(RULE_COLLECTIVE_ROOT, &place, "SELF and THIS_GROUP are roots on inter-communicators");
 }
 
-/* The same blocking operations come in the same order to all members. */
+/* The blocking operations must come in the same order to all members. */
 static void order_judge(struct member *member, struct defined_comm *comm, const struct collective_call *call,
                         struct check_place place)
 {

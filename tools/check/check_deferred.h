@@ -25,7 +25,7 @@ struct recent {
     unsigned char mark; /* 0: free */
 };
 
-/* 0: not known (any more). */
+/* 0: not known, or not any more. */
 unsigned char recent_mark(const struct recent *recent, uint64_t a, uint64_t b);
 void recent_set(struct recent *recent, uint64_t a, uint64_t b, unsigned char mark);
 

@@ -6,7 +6,7 @@
 
 enum { WAITING_MOST = 1 << 16 };
 
-/* References that were not defined when they were met: too early, or never. */
+/* References without an earlier definition: the definition came too late, or never. */
 static struct waiting {
     uint64_t id, user_id;
     unsigned kind, user_kind;

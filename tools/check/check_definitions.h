@@ -12,12 +12,12 @@ void check_resources_register(OTF2_GlobalDefReaderCallbacks *callbacks);
 /* Returns the element of a new definition. Reports a definition that exists already. */
 void *define(unsigned kind, uint64_t id);
 
-/* `kind`, `id` is referred to by the definition `user_kind`, `user_id`. */
+/* The definition `user_kind`, `user_id` refers to `kind`, `id`. */
 void refer(unsigned kind, uint64_t id, unsigned user_kind, uint64_t user_id);
-/* The same, where an undefined reference means none. */
+/* The same, but an undefined reference means none. */
 void refer_or_none(unsigned kind, uint64_t id, uint64_t none, unsigned user_kind, uint64_t user_id);
 
-/* A string that is shown as the name of something. */
+/* A string that is shown as a name. */
 void refer_name(OTF2_StringRef name, unsigned user_kind, uint64_t user_id);
 
 struct check_place definition_place(unsigned kind);

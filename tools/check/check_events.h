@@ -11,7 +11,7 @@ OTF2_EvtReaderCallbacks *check_event_callbacks(void);
 /* The callbacks of check_records.c: messages, collectives, windows, files. */
 void check_records_register(OTF2_EvtReaderCallbacks *callbacks);
 
-/* All of the location's events have been read, or as many as can be. */
+/* Called when all readable events of the location have been read. */
 void check_location_end(struct location *location);
 
 /* Checks that apply to every event. */

@@ -65,7 +65,7 @@ HAPPENING(lock_judge);
 HAPPENING(io_handle_judge);
 HAPPENING(io_operation_judge);
 
-/* When all events have been read. */
+/* Called when all events have been read. */
 void messages_finish(void);
 void requests_finish(void);
 void collectives_finish(void);

@@ -80,7 +80,7 @@ static void size_remove(struct channel *channel, uint64_t bytes)
     channel->missing = (int64_t)((uint64_t)channel->missing - bytes);
 }
 
-/* A message begins that was received before, by the order of the channel. */
+/* A message begins that was already received, by the order of the channel. */
 static void early_take(struct channel *channel, uint64_t b, OTF2_TimeStamp sent)
 {
     if (channel->early_begin == channel->early_end)
@@ -107,7 +107,7 @@ static void early_put(struct channel *channel, const struct location *location, 
     channel->early[channel->early_end++] = (struct early){time, location};
 }
 
-/* Returns whether the message counts: its ends are known. */
+/* Returns whether the message counts, because its ends are known. */
 static bool sent(struct location *location, const struct happening *happening, struct check_place place, uint64_t *a,
                  uint64_t *b)
 {
@@ -250,7 +250,7 @@ static void request_posted(struct location *location, const struct happening *ha
     *request = posted;
 }
 
-/* It was not posted, or not yet: another thread may have posted it at the same time. */
+/* The request was not posted, or not yet: another thread may have posted it at the same time. */
 static void request_unposted(const struct location *location, const struct happening *happening,
                              struct check_place place)
 {

@@ -24,7 +24,7 @@
 
 #define UNUSED __attribute__((unused))
 
-/* Behind the kinds that mapping tables know. */
+/* After the kinds of mapping tables. */
 enum {
     DEFINED_NODE = OTF2_MAPPING_MAX,
     DEFINED_METRIC_MEMBER,
@@ -75,8 +75,8 @@ struct defined_comm {
     OTF2_CommRef id;
     OTF2_StringRef name;
     bool inter, has_events;
-    const struct defined_group *groups[2]; /* NULL: not known, nothing is said of its members */
-    /* the blocking operations that some member has taken part in, the last ones of them */
+    const struct defined_group *groups[2]; /* NULL: not known, so its members are not checked */
+    /* The last blocking operations in which some member has taken part. */
     struct collective_call *calls;
     uint64_t call_count, call_capacity;
     struct check_comm_figures figures;
@@ -121,7 +121,7 @@ struct open_collective {
     bool created, destroyed;
 };
 
-/* Something that concerns more than its location. */
+/* An event that concerns more than its location. */
 struct happening {
     OTF2_TimeStamp time;
     uint8_t what, phase, op;
@@ -186,7 +186,7 @@ void *defined(unsigned kind, uint64_t id);
 
 const char *kind_name(unsigned kind);
 
-/* The text of a defined string, or a name in its place. */
+/* Returns the text of a defined string, or a name in its place. */
 const char *string_text(OTF2_StringRef id);
 const char *region_name(OTF2_RegionRef id);
 

@@ -154,7 +154,7 @@ EVENT(comm_destroy, OTF2_CommRef comm)
 /* ---- windows -------------------------------------------------------------------------------------------------------
  */
 
-/* The window is defined: it may happen. */
+/* Returns whether the event's window is defined, so that the event can become a happening. */
 static bool window_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes,
                       OTF2_RmaWinRef window)
 {

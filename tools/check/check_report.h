@@ -37,7 +37,7 @@ struct check_comm_figures {
 };
 
 struct check_listener {
-    void (*finding)(const struct check_finding *finding); /* of each rule the first CHECK_SHOWN_MOST */
+    void (*finding)(const struct check_finding *finding); /* of each rule only the first CHECK_SHOWN_MOST */
     void (*unreadable)(const char *text);                 /* ends the check and does not return */
     void (*comm)(const struct check_comm_figures *comm);
     void (*progress)(uint64_t events);

@@ -214,7 +214,7 @@ static void location_close(OTF2_Reader *reader, struct location *location)
     location->open = NULL;
 }
 
-/* Reads on until there is a happening, or the location has come to its end: false. */
+/* Reads until there is a happening. Returns false at the end of the location. */
 static bool location_fill(OTF2_Reader *reader, struct location *location)
 {
     location->ahead_begin = location->ahead_end = 0;

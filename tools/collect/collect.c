@@ -60,7 +60,7 @@ static bool name_is_live(const char *name)
 
 /* ---- the lock ---------------------------------------------------------------------------------------------------- */
 
-/* Is the file still the one of this name? Who held the lock before may have removed the spool. */
+/* Returns whether the file still has this name. An earlier owner of the lock may have removed the spool. */
 static bool lock_is_there(int fd, const char *path)
 {
     struct stat held, named;
@@ -88,7 +88,7 @@ int collect_lock(const char *spool, int wait_ms)
     }
 }
 
-/* Not by read(2): who waits for this process takes that for progress. */
+/* Not by read(2), because a process that waits for this one takes reads as progress. */
 static bool file_is_marked(int directory, const char *name)
 {
     int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -103,7 +103,7 @@ static bool file_is_marked(int directory, const char *name)
     return marked;
 }
 
-/* Whoever has the lock has brought the results of all, and is busy with the disk alone. */
+/* The owner of the lock has collected all results, and only waits for the disk. */
 static bool is_collected(const char *spool)
 {
     bool all = true;
@@ -172,7 +172,7 @@ static void end_settle(struct run_reader *run, const char *path)
         close(fd);
 }
 
-/* A file without a place, or a file that no user can read, is removed after a day. */
+/* A file without an output directory, or an unreadable file, is removed after a day. */
 enum { FORGET_SECONDS = 24 * 60 * 60 };
 
 /* Returns whether the file belongs to a process that has ended. Its name contains the process number. */
@@ -184,7 +184,7 @@ static bool is_forgotten(const char *path, const char *name)
     return is_idle(path, FORGET_SECONDS) && !process_has_program((uint32_t)strtoul(number, NULL, 10));
 }
 
-/* A file that cannot be read is of a process that begins, of another version, or damaged: it stays for a day. */
+/* An unreadable file may be new, of another version, or damaged. It stays for a day. */
 static int part_add(struct work *work, struct parts *parts, const char *name)
 {
     char path[PATH_MAX];
@@ -263,7 +263,7 @@ static int summary_write(struct work *work, const struct summary *summary, const
     return result == 0 ? 0 : write_fail(work, path);
 }
 
-/* The processes that reached their end, as one summary. */
+/* Merges the processes that reached their end into one summary. */
 static int parts_merge(struct work *work, const struct part *parts, size_t count, size_t *merged)
 {
     struct summary whole = {.ranks = 0};
@@ -308,7 +308,7 @@ static int part_copy(struct work *work, const struct part *part)
                : write_fail(work, path);
 }
 
-/* Whether readers are to take the result. */
+/* Sets whether readers leave out the result. */
 static void part_mark(const struct work *work, const struct part *part, uint32_t collected)
 {
     char path[PATH_MAX];
@@ -334,7 +334,7 @@ static bool part_is_marked(const struct work *work, const struct part *part)
     return read && collected;
 }
 
-/* A result of this live file that has not got its name: NAME SUFFIX.part, or NAME.N SUFFIX.part. */
+/* A result of this live file without its final name: NAME SUFFIX.part, or NAME.N SUFFIX.part. */
 static int result_recover(struct work *work, const char *name, const char *suffix)
 {
     enum { NUMBERS = 64 };
@@ -366,7 +366,7 @@ static int results_recover(struct work *work, const struct parts *parts)
     return result;
 }
 
-/* Shows the results and brings them to the disk. Then the live files go, or their marks. */
+/* Shows the results and flushes them to the disk. Then it removes the live files, or their marks. */
 static int results_settle(struct work *work, const struct parts *parts)
 {
     char path[PATH_MAX];
@@ -456,7 +456,7 @@ static bool job_has_ended(const struct work *work, const struct part *parts, siz
     return true;
 }
 
-/* The results had all of its processes when the first mark was made: it was killed between two marks. */
+/* When the first mark was made, the results had all of its processes. It was killed between two marks. */
 static bool job_is_marked(const struct work *work, const struct part *parts, size_t count)
 {
     size_t marked = 0;
@@ -489,7 +489,7 @@ static int jobs_collect(struct work *work, const struct parts *parts)
 
 /* ---- the spool --------------------------------------------------------------------------------------------------- */
 
-/* Removes a spool without live files. A process that begins in it keeps it there. */
+/* Removes a spool without live files. A process that begins in it prevents this. */
 static void spool_remove(const struct spool *spool)
 {
     bool empty = !spool_is_watched(spool->path);
@@ -520,7 +520,7 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
     if (lock < 0)
         return fail(&work, "%s cannot be locked: %s", spool->path,
                     errno == EWOULDBLOCK ? "another process collects it" : strerror(errno));
-    work.homeless = wish->idle_seconds && is_homeless(spool->output); /* under the lock: it may take for ever */
+    work.homeless = wish->idle_seconds && is_homeless(spool->output); /* holds the lock: this may take forever */
     if (work.homeless && !all_are_idle(spool, FORGET_SECONDS)) {
         close(lock);
         return 0;

@@ -47,7 +47,7 @@ int collect_lock(const char *spool, int wait_ms);
 int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
                   char problem[COLLECT_PROBLEM_BYTES]);
 
-/* Collects the spools of an output directory. Likewise. */
+/* Collects the spools of an output directory. Returns as above. */
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
                    char problem[COLLECT_PROBLEM_BYTES]);
 

@@ -49,7 +49,7 @@ static void pair_close(struct pair *pair)
     errno = error;
 }
 
-/* Returns 0, or -1 with errno. The part is made anew where nothing was drained before. */
+/* Returns 0, or -1 with errno. The part is created if no chunk was drained before. */
 static int pair_open(struct pair *pair, const char *live, const char *part)
 {
     *pair = (struct pair){.live = open(live, O_RDWR | O_NOFOLLOW | O_CLOEXEC), .part = -1};
@@ -112,7 +112,7 @@ static void memory_give_back(const struct pair *pair, uint64_t offset, uint64_t 
         fallocate(pair->live, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
 }
 
-/* A drained chunk becomes a part of the one in front of it, if that is drained, too. */
+/* Joins a drained chunk to the chunk before it, if that is drained, too. */
 static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
 {
     if (!pair->last) {
@@ -128,7 +128,7 @@ static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_hea
     return 0;
 }
 
-/* Copies the chunk, marks it, and gives its memory back. */
+/* Copies the chunk, marks it, and frees its memory. */
 static int chunk_move(struct pair *pair, uint64_t offset, struct chunk_header chunk)
 {
     uint64_t bytes = chunk.bytes;
@@ -196,7 +196,7 @@ static int chunk_keep(struct pair *pair, uint64_t offset, struct chunk_header ch
                               : range_copy(pair, offset, chunk.bytes);
 }
 
-/* Each hole counts once: how many events there were is not known. */
+/* Each hole counts once, because the number of its events is not known. */
 static int losses_add(const struct pair *pair)
 {
     uint64_t lost = pair->header->lost[LOSS_NO_FILE] + pair->holes;
@@ -264,7 +264,7 @@ static void live_drain_alone(const struct spool *spool, const char *name, const 
     close(lock);
 }
 
-/* Has the file no header yet? One that is older, and has none, is damaged. */
+/* Returns whether the file has no header yet. An older file without a header is damaged. */
 static bool file_begins(const char *path)
 {
     enum { BEGIN_SECONDS = 10 };
@@ -276,10 +276,10 @@ static bool file_begins(const char *path)
 struct look {
     size_t working; /* processes that may still write */
     bool moved;     /* something was drained */
-    bool fills;     /* a file is on its way to be full */
+    bool fills;     /* a file will soon be full */
 };
 
-/* A process that cannot be seen from here is at work as long as its file grows. */
+/* A process that cannot be seen from here counts as running as long as its file grows. */
 static bool may_write(const struct run_header *header, const char *path)
 {
     enum { GROWS_SECONDS = 600 };

@@ -15,14 +15,14 @@
 
 #include <stdbool.h>
 
-/* Drains the spools of an output directory until no process is at work in them. Returns 0, or -1: another process does
- * that. */
+/* Drains the spools of an output directory until no process uses them. Returns 0, or -1 if another process already does
+ * so. */
 int drain_run(const char *output);
 
-/* The rest of a live file, into OUTPUT/NAME.part, which is to become path[]. Returns 0, or -1 with errno. */
+/* Copies the rest of a live file to OUTPUT/NAME.part, which later becomes path[]. Returns 0, or -1 with errno. */
 int drain_finish(const char *live, const char *part, const char *path);
 
-/* The name of the file that a live file is drained to. */
+/* Returns the name of the file to which a live file is drained. */
 void drain_part_path(const struct spool *spool, const char *name, char path[PATH_MAX]);
 
 #endif

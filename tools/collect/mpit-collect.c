@@ -41,7 +41,7 @@ struct request {
     bool all, drain, handover;
     char **directories;
     size_t count;
-    const char *to; /* NULL: each where it belongs */
+    const char *to; /* NULL: each to its own directory */
 };
 
 static struct request request_read(int argc, char *argv[])
@@ -86,7 +86,7 @@ static struct request request_read(int argc, char *argv[])
     return request;
 }
 
-/* The results go to `to`, from the root on. */
+/* Sends the results to `to`. Makes the path absolute. */
 static void output_take(struct spool *spool, const char *to)
 {
     char here[PATH_MAX];
@@ -153,7 +153,7 @@ static void nothing_tell(const char *directory)
     spools_release(&all);
 }
 
-/* An output directory, or a spool. Returns 0, or -1 with a line on standard error. */
+/* Collects an output directory, or a spool. Returns 0, or -1 with a line on standard error. */
 static int directory_collect(const struct request *request, const char *given, const struct collect_wish *wish,
                              struct collected *sum)
 {

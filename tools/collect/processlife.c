@@ -79,7 +79,7 @@ bool process_lives(const struct run_header *header)
     char path[64], program[PATH_MAX];
     if (!process_is_here(header) || header->pid > INT_MAX || header->pid == 0)
         return false;
-    if (kill((pid_t)header->pid, 0) != 0 && errno != EPERM) /* another user's is there all the same */
+    if (kill((pid_t)header->pid, 0) != 0 && errno != EPERM) /* it exists, and belongs to another user */
         return false;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
     ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */

@@ -11,7 +11,7 @@
 
 struct spool {
     char path[PATH_MAX];
-    char output[PATH_MAX]; /* the output directory that it is for */
+    char output[PATH_MAX]; /* the output directory of the spool */
     uid_t owner;
 };
 
@@ -25,7 +25,7 @@ struct spool_list {
  * all spools. Returns 0, or -1 without memory. Release the list in both cases.
  */
 int spools_find(struct spool_list *spools, const char *output);
-/* Is the directory a spool? Then *spool is it. */
+/* Returns whether the directory is a spool. *spool is then set. */
 bool spool_at(struct spool *spool, const char *path);
 
 void spools_release(struct spool_list *spools);

@@ -149,7 +149,7 @@ static inline bool parts_take_plain(struct call_stream *stream, struct traced_ca
     return good;
 }
 
-/* The others. Returns as call_stream_next does. */
+/* Handles the other calls. Returns as call_stream_next does. */
 static __attribute__((noinline)) int parts_take(struct call_stream *stream, struct traced_call *call)
 {
     while (stream->ahead && !stream->torn) {

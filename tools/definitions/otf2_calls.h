@@ -48,7 +48,7 @@ struct traced_call {
 struct call_stream {
     struct event_cursor cursor;
     const struct event *ahead; /* the record after the last call, or NULL for none */
-    struct event copy;         /* of it, where a living process may write over it */
+    struct event copy;         /* a copy, because a living process may write over it */
     bool torn;                 /* there is a gap before it */
     uint64_t calls;
     uint64_t orphans; /* records without their call */

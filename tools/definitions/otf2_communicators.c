@@ -9,8 +9,8 @@ enum { VACANT = -1 };
 struct claim {
     const struct comm_record *record;
     int32_t world_rank;
-    uint32_t depth;      /* how far from a communicator without a parent */
-    uint32_t occurrence; /* which one of this name in the process */
+    uint32_t depth;      /* distance from a communicator without a parent */
+    uint32_t occurrence; /* its position among records of this name in the process */
 };
 
 /* Claims of the same name, and the data needed to decide on them. */
@@ -120,7 +120,7 @@ static void comm_drop_last(struct trace_comms *comms)
     free(comm->remote);
 }
 
-/* Members may call it differently: one of these, the same as in the summary. */
+/* Members may have different names for it. Takes one of them, the same as in the summary. */
 static void number_set(const struct claims *claims, const struct claim *claim, size_t comm)
 {
     struct trace_comm *found = &claims->comms->list[comm];
@@ -138,7 +138,7 @@ static bool same_host(const struct trace_job *job, const struct trace_comm *comm
     return true;
 }
 
-/* Puts each claim into the first communicator, from `first` on, that has its place vacant. */
+/* Adds each claim to the first communicator, from `first` on, with a vacant place for it. */
 static int claims_place(const struct claims *claims, size_t first, bool by_host)
 {
     for (size_t i = 0; i < claims->count; i++) {
@@ -292,7 +292,7 @@ static int inter_build(const struct claims *claims)
             sound = claim->record->remote_size == comm->size && claim->record->size == comm->remote_size &&
                     group_join(comm->remote, comm->remote_size, claim);
         if (parent_of(claims, claim) != comm->parent)
-            comm->parent = NO_COMM; /* each side may have one of its own: none is common */
+            comm->parent = NO_COMM; /* each side may have its own, so there is no common one */
     }
     if (!sound) {
         report_warning(claims->report,

@@ -1,5 +1,5 @@
 /*
- * Which communicator records of the processes are the same communicator.
+ * Finds the records of one communicator in several processes.
  *
  *   of_slot[world rank][slot] ──> comms[] ──> members[]     world rank of each rank in it
  *
@@ -40,7 +40,7 @@ struct trace_comms {
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
 int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct otf2_report *report);
 void trace_comms_release(struct trace_comms *comms);
-/* Says which of them have members that are left out. */
+/* Marks the communicators with members that are left out. */
 void trace_comms_select(struct trace_comms *comms, const struct trace_job *job);
 
 /* Returns the communicator with this number in this process's file, or NO_COMM if it is not known. */
@@ -51,7 +51,7 @@ static inline uint32_t trace_comm_find(const struct trace_comms *comms, const st
     return run && number < run->comm_count ? comms->of_number[world_rank][number] : NO_COMM;
 }
 
-/* How many ranks a message may come from or go to, seen from this member. */
+/* Returns the number of ranks that a message may come from or go to, as seen from this member. */
 static inline int32_t trace_comm_peers(const struct trace_comm *comm, const struct comm_record *record)
 {
     return comm->inter ? record->remote_size : record->size;

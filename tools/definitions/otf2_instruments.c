@@ -85,7 +85,7 @@ static void fabric_regions_make(void)
     }
 }
 
-/* A function of a library below MPI, as if that library had a region for it. */
+/* Adds a function of a library below MPI, as if that library had a region for it. */
 static const struct instrument_record *fabric_region(unsigned function)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -158,7 +158,7 @@ static int set_add(struct object_set *all, const uint64_t *words)
     return 0;
 }
 
-/* Rank after rank, all of the team. */
+/* Takes rank after rank, on all processes of the team. */
 static int sets_add(struct trace_objects *objects, uint64_t *buffer, const uint64_t *counts, const struct team *team)
 {
     int result = 0;

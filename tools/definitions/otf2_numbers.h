@@ -16,11 +16,12 @@
 /* Stores the set of a rank. Several threads may call this, each for a different rank. Returns 0, or -1 without memory.
  */
 int trace_numbers_keep(struct trace_objects *objects, int32_t world_rank, const struct object_set *set);
-/* All of the team, where each has kept its share: gives the archive's numbers. Returns 0, or -1 without memory. */
+/* All processes of the team call this when each has stored its share. Sets the archive's numbers. Returns 0, or -1
+ * without memory. */
 int trace_numbers_gather(struct trace_objects *objects, const struct team *team, struct otf2_report *report);
 /* For the sets that this process has stored: no mapping table of a rank has more entries. */
 uint64_t trace_numbers_most(const struct trace_objects *objects);
-/* Writes the mapping tables of a rank that this process has kept. */
+/* Writes the mapping tables of a rank that this process has stored. */
 OTF2_ErrorCode trace_numbers_write(struct trace_objects *objects, int32_t world_rank, OTF2_DefWriter *writer);
 
 #endif

@@ -53,7 +53,7 @@ struct object_set {
     struct trace_group **group_list;
     uint32_t group_count;
     struct trace_strings files;
-    struct file_key *file_keys; /* by file: who asked for it first */
+    struct file_key *file_keys; /* by file: the first user */
 };
 
 struct trace_objects {
@@ -72,15 +72,15 @@ struct access {
     bool local;                   /* it has completed here */
     bool gets;                    /* and needs nothing else */
     bool asked;                   /* it has a request */
-    bool alone;                   /* which only its request ends: a gap may hide a synchronization */
+    bool alone;                   /* only its request ends it, because a gap may hide a synchronization */
 };
 
 struct target {
     struct access *first, *last;
-    struct access *here; /* all before it have completed here, or are alone */
+    struct access *here; /* all before it have completed here, or complete alone */
     struct target *next_active;
     uint32_t locks;
-    uint64_t tears; /* gaps met when these were known */
+    uint64_t tears; /* gaps so far when these were known */
     bool active;
 };
 
@@ -94,7 +94,7 @@ struct object_state {
     struct target *active;    /* with accesses */
     uint32_t started, posted; /* groups */
     uint64_t split;           /* id of the split operation that is under way */
-    uint64_t tears;           /* gaps met when all of that was known */
+    uint64_t tears;           /* gaps so far when all of that was known */
 };
 
 /* The open operations of a process. */
@@ -110,8 +110,8 @@ int trace_objects_open(struct trace_objects *objects, const struct trace_job *jo
 void trace_objects_release(struct trace_objects *objects);
 void object_set_release(struct object_set *set);
 
-/* The how manieth object of a process on a communicator, by a number that is that object's alone: MPI_COMM_SELF and its
- * like are one communicator here, and each process has objects of its own on it. */
+/* Returns the position of an object among the objects of a process on a communicator, as a number that only this object
+ * has. MPI_COMM_SELF and the like are one communicator here, but each process has its own objects on it. */
 static inline uint64_t trace_object_number(const struct trace_comms *comms, uint32_t comm, int32_t world_rank,
                                            uint32_t number)
 {

@@ -43,7 +43,7 @@ struct request {
     struct selection selection;
 };
 
-/* Made of cells, which of a part are counted anew (jobpart.h). */
+/* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */
 bool mode_has_tallies(enum mode mode);
 
 /* Reads the command line. An error ends the tool, and so do --help, --version and --check-rules. */

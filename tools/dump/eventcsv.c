@@ -30,7 +30,7 @@ void csv_head(FILE *out)
           out);
 }
 
-/* A comma, and the text, in quotes where it needs them. Names are anybody's bytes: they are cleaned as in all outputs.
+/* Writes a comma, and the text, in quotes if needed. Names may contain any bytes, and are cleaned as in all outputs.
  */
 static void text_put(FILE *out, const char *given)
 {
@@ -50,7 +50,7 @@ static void text_put(FILE *out, const char *given)
     fputc('"', out);
 }
 
-/* Seconds with all nine digits: a double would not hold them in a long run. */
+/* Seconds with all nine digits, which a double could not hold in a long run. */
 static void seconds_put(FILE *out, bool has, int64_t ns)
 {
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
@@ -205,7 +205,7 @@ static void fabric_set(const struct csv_source *source, struct row *row, const s
     unsigned kind = event_kind(event);
     const char *provider = run_reader_provider(source->file, (uint32_t)event->peer);
     uint32_t tag = (uint32_t)event->tag;
-    row->flags &= (uint16_t) ~(unsigned)EVENT_PENDING; /* which is EVENT_LARGE of a message */
+    row->flags &= (uint16_t) ~(unsigned)EVENT_PENDING; /* for a message this bit is EVENT_LARGE */
     snprintf(row->value, sizeof row->value, "%s", provider ? provider : "unknown");
     row->what = kind == EVENT_FABRIC         ? "fabric"
                 : kind == EVENT_FABRIC_AGAIN ? "fabric again"
@@ -295,7 +295,7 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
         snprintf(row.requests, sizeof row.requests, "%" PRId32, event->tag);
     else if (!told && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
         fields_set(&row, event, CLASS_P2P, more);
-    if (kind == RECORD_ARGUMENT) /* of a seek it may be one backwards */
+    if (kind == RECORD_ARGUMENT) /* for a seek it may be negative */
         snprintf(row.bytes, sizeof row.bytes, "%" PRId64, (int64_t)event->bytes);
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
         row.tag[0] = '\0'; /* the field shows whether it was a receive */

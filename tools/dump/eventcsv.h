@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Where a line comes from. */
+/* The origin of a line. */
 struct csv_source {
     FILE *out;
     const struct timeline *line;

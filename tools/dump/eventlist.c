@@ -65,7 +65,8 @@ static bool is_call(const struct event *event)
     return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
 }
 
-/* A waiting thread polls without end. If the user wants calls, polls are left out. */
+/* With the last records only, records from below MPI are left out. A waiting thread polls without end, and the user
+ * wants calls. */
 static bool is_left_out(const struct listing *listing, const struct event *event)
 {
     return listing->last && EVENT_KIND_IS_FABRIC(event_kind(event));
@@ -101,7 +102,7 @@ static struct text_source stream_text(const struct listing *listing, const struc
 /* Prints records that a bounded trace dropped or could not store. */
 static void gap_print(const struct listing *listing, struct stream *stream)
 {
-    if (!stream->gap || listing->csv_job) /* there each thread has a line with its sum */
+    if (!stream->gap || listing->csv_job) /* in that format each thread has a line with its sum */
         return;
     const struct run_gap gap = {
         .thread = stream->thread, .first = stream->gap_first, .end = stream->gap_end, .count = stream->gap};
@@ -176,7 +177,7 @@ static bool stream_is_before(const struct stream *one, const struct stream *othe
     return one->next_ns != other->next_ns ? one->next_ns < other->next_ns : one < other;
 }
 
-/* Puts the stream in place `at` of the heap, where there is room, or further down. */
+/* Puts the stream in place `at` of the heap, or further down. */
 static void heap_sink(struct listing *listing, size_t at, struct stream *stream)
 {
     struct stream **heap = listing->heap;
@@ -213,7 +214,7 @@ static void calls_print(struct listing *listing)
     }
 }
 
-/* To the last records that are shown. */
+/* Moves to the last records to show. */
 static void stream_skip(const struct listing *listing, struct stream *stream)
 {
     enum { LOOK = 1 << 14 };

@@ -123,7 +123,7 @@ static void fields_print(const struct text_source *source, const struct event *e
     fputc('\n', out);
 }
 
-/* The same of a library below MPI. */
+/* Prints the same for a library below MPI. */
 static const char *fabric_text(const struct run_reader *file, const struct event *event, char *detail, size_t size)
 {
     const char *provider = run_reader_provider(file, (uint32_t)event->peer);
@@ -241,7 +241,7 @@ void eventtext_record(const struct text_source *source, const char *name, const 
                 counter_call(event) ? run_reader_call_name(file, counter_call(event)) : "no call",
                 counter_outside(event));
         return;
-    case RECORD_ARGUMENT: /* of a seek it may be one backwards */
+    case RECORD_ARGUMENT: /* for a seek it may be negative */
         fprintf(source->out, " %-*s %6s %10" PRId32 " %12" PRId64 "\n", source->columns->comm,
                 comm_name(title, file, event->comm, ticks), peer_text(parent, event->peer), event->tag,
                 (int64_t)event->bytes);

@@ -1,6 +1,6 @@
 /*
- * Events as text for people: a line for each call and, indented under it, one for each record that belongs to it. As
- * values for programs: eventcsv.h.
+ * Events as text for people: a line for each call and, indented under it, a line for each of its records. For programs,
+ * see eventcsv.h.
  */
 #ifndef MPIT_TOOLS_EVENTTEXT_H
 #define MPIT_TOOLS_EVENTTEXT_H
@@ -21,7 +21,7 @@ struct text_columns {
         .seconds = 14, .call = 22, .comm = 24                                                                          \
     }
 
-/* Where a line comes from. */
+/* The origin of a line. */
 struct text_source {
     FILE *out;
     const struct timeline *line;

@@ -288,7 +288,7 @@ static int show(const struct run_dir *dir, const struct request *request)
     }
 }
 
-/* Says why, once, and ends all of the team. */
+/* Prints the reason once, and ends all processes of the team. */
 __attribute__((noreturn)) static void fail_together(const char *error)
 {
     team_work(false);
@@ -303,7 +303,7 @@ static void problems_print(const struct run_dir *dir)
         warnx("note: %s", dir->notes[i]);
 }
 
-/* All of the team take part. */
+/* All processes of the team take part. */
 static int otf2(const struct request *request, const struct team *team)
 {
     struct run_dir dir;

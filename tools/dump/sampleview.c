@@ -30,7 +30,7 @@ static size_t sampled_jobs(const struct run_dir *dir)
     return count;
 }
 
-/* The same status and words for all outputs: there is nothing to show, and no file is left. */
+/* All outputs have the same status and message if there are no samples, and leave no file. */
 static const char nothing[] = "no sample was taken of what was asked for";
 
 static void notes_print(const struct stacks *stacks)

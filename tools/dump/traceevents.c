@@ -13,7 +13,7 @@
 
 enum { NAME_BYTES = 512 };
 
-/* A job on its way. */
+/* A job in progress. */
 struct view {
     struct trace_events *events;
     const struct selection *selection;
@@ -22,11 +22,11 @@ struct view {
     struct otf2_report *report;
     char **regions, **metrics; /* names as JSON, by their numbers in job.instruments */
     uint64_t untimed;
-    int64_t mark_tid; /* the last mark of an arrow: its thread, and when the call returned that it is in */
+    int64_t mark_tid; /* the last mark of an arrow: its thread, and the return of its call */
     uint64_t mark_ns;
 };
 
-/* A thread on its way. */
+/* A thread in progress. */
 struct track {
     struct view *view;
     const struct trace_rank *rank;
@@ -45,7 +45,7 @@ struct track {
 static char *json_text(const char *text)
 {
     char clean[NAME_BYTES];
-    label_clean(clean, sizeof clean, text, strlen(text)); /* a run file may hold anything, and JSON is UTF-8 */
+    label_clean(clean, sizeof clean, text, strlen(text)); /* a run file may contain any bytes, and JSON is UTF-8 */
     json_t *string = json_string(clean);
     char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
     json_decref(string);
@@ -73,7 +73,7 @@ static void event_begin(struct trace_events *events, char phase, int64_t pid, in
 
 static void meta_text(struct trace_events *events, int64_t pid, int64_t tid, const char *what, const char *quoted)
 {
-    event_begin(events, 'M', pid, tid, 0); /* readers want a time of everything */
+    event_begin(events, 'M', pid, tid, 0); /* readers require a time for each line */
     fprintf(events->out, ",\"name\":\"%s\",\"args\":{\"name\":%s}}", what, quoted);
 }
 
@@ -138,7 +138,7 @@ static void metric_write(struct track *track, const struct scheduled *sample, ui
         fprintf(out, "%" PRId64 "}}", (int64_t)sample->value);
     else
         fprintf(out, "%" PRIu64 "%s}}", sample->value,
-                sample->value > INT64_MAX ? ".0" : ""); /* Perfetto takes an integer from there on for a negative one */
+                sample->value > INT64_MAX ? ".0" : ""); /* Perfetto reads larger integers as negative */
 }
 
 /* The end has the name, too, because speedscope compares them. */
@@ -312,7 +312,7 @@ static void gap_write(struct track *track, uint64_t count, uint64_t ticks)
     mark_write(track, text, ns);
 }
 
-/* Where a process was when it was killed: a begin without an end. */
+/* Writes where a process was when it was killed: a begin without an end. */
 static void unfinished_write(struct track *track, const struct thread_record *record)
 {
     const struct run_reader *run = track->rank->run;

@@ -47,7 +47,7 @@ static int weight_read(const char *from, const char *end)
 
 struct range {
     int weight;
-    bool other; /* a version that is not written here */
+    bool other; /* a version that is not supported */
 };
 
 static struct range parameters_read(const char *at, const char *end, const char *version)
@@ -72,7 +72,8 @@ static struct range parameters_read(const char *at, const char *end, const char 
     return range;
 }
 
-/* How much the client likes it: OpenMetrics only if it is named, since others take anything for text. */
+/* Returns the weight of a format for the client. OpenMetrics counts only if it is named, since other clients accept any
+ * text. */
 enum metric_format format_negotiate(const char *accept)
 {
     int open = 0, plain = 0;

@@ -1,5 +1,5 @@
 /*
- * Where an HTTP server listens: an address and a port, or a Unix socket.
+ * The place where an HTTP server listens: an address and a port, or a Unix socket.
  */
 #ifndef MPIT_TOOLS_HTTPADDRESS_H
 #define MPIT_TOOLS_HTTPADDRESS_H

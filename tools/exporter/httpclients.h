@@ -1,5 +1,5 @@
 /*
- * The connections of an HTTP server, so that no client keeps others out.
+ * The connections of an HTTP server. No client can keep others out.
  *
  * A connection is ended when it is older than CLIENT_SECONDS, no matter what it sends. A peer is an address, or a user
  * for a Unix socket. It has at most CLIENT_PEER_MOST connections, and there are at most CLIENT_MOST in all. A new
@@ -36,11 +36,11 @@ struct http_clients {
 /* Adds a new connection, and ends others if needed. Returns NULL without memory. The connection is served
  * nevertheless. */
 struct http_client *http_client_add(struct http_clients *clients, int socket, const struct sockaddr *address);
-/* The connection is closed. NULL is nothing. */
+/* The connection is closed. The argument may be NULL. */
 void http_client_remove(struct http_clients *clients, struct http_client *client);
 /* Ends connections that are too old. */
 void http_clients_age(struct http_clients *clients);
-/* Milliseconds until the next one is too old, at most `most`. */
+/* Returns milliseconds until the next connection is too old, at most `most`. */
 int http_clients_timeout(const struct http_clients *clients, int most);
 
 #endif

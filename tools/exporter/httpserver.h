@@ -1,5 +1,5 @@
 /*
- * A small HTTP server, in the thread of its owner: pages that are made when they are asked for.
+ * A small HTTP server, on the thread of its owner. Pages are made on request.
  *
  * libmicrohttpd reads requests and writes answers, for several connections at a time. Pages are made one after the
  * other. Only GET and HEAD are answered, for permitted clients (httpaccess.h). There are bounds on connections
@@ -34,14 +34,14 @@ struct http_server {
     struct MHD_Daemon *daemon;
     struct http_clients clients;
     char address[ADDRESS_TEXT_BYTES]; /* where it listens (httpaddress.h) */
-    bool loopback;                    /* so that only this node can reach it */
+    bool loopback;                    /* true if only this node can reach it */
 };
 
 /* where: httpaddress.h. Returns 0, or -1 with a reason. */
 int http_open(struct http_server *server, const char *where, char error[512]);
-/* Readable when there is something to do. */
+/* Returns a descriptor that is readable when there is work to do. */
 int http_descriptor(const struct http_server *server);
-/* Milliseconds until there is something to do, at most `most`. */
+/* Returns milliseconds until there is work to do, at most `most`. */
 int http_timeout(const struct http_server *server, int most);
 void http_run(struct http_server *server);
 void http_close(struct http_server *server);

@@ -99,7 +99,7 @@ static void value_add(struct metric_family *family, const struct metric *metric,
         family_add(family, labels, value);
 }
 
-/* A variable's one value is shown from the beginning, so that its first growth is seen, if `zeros`. */
+/* With `zeros`, a variable with one value is exported from the beginning, so that its first growth is visible. */
 static void slots_add(struct emission *emission, struct figure_set *set, size_t number, bool zeros)
 {
     const struct metric *metric = &emission->observation->metrics.list[number];
@@ -132,7 +132,7 @@ static uint64_t row_sum(const struct figure_row *row)
     return sum;
 }
 
-/* The same limits for all, as sums over ranks need them. */
+/* All ranks have the same limits, because sums over ranks require it. */
 static void histogram_add(struct emission *emission, struct figure_set *set, size_t number)
 {
     static const unsigned some[] = {0, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, BUCKET_COUNT - 1};

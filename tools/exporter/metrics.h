@@ -13,13 +13,13 @@
 
 enum metrics_by { BY_JOB, BY_RANK, BY_COMM };
 
-/* A call that has lasted so long is named. */
+/* A call that has lasted this long is named. */
 #define CALL_NAMED_NS UINT64_C(1000000000)
 
 struct metrics_choice {
     enum metrics_by by;
     size_t series_most;
-    bool all_sizes; /* each bucket of sizes, and not every second */
+    bool all_sizes; /* every bucket of sizes, and not every second */
 };
 
 /* Facts of the exporter about itself. */

@@ -1,9 +1,8 @@
 /*
  * A variable of a run file as a metric: its name, type and unit, and the label that distinguishes its slots.
  *
- * Run files describe their variables, and this follows from the description alone: from class, unit, count, and from
- * whether a variable's slots are sizes of messages. Only texts and names of slots come from this version's own
- * catalogue, for variables that are in it.
+ * Run files describe their variables. A metric follows only from the class, the unit, the count, and whether the slots
+ * are sizes of messages. Texts and names of slots come from this version's own catalogue, if it has the variable.
  *
  * A table holds each metric that was found in any process. Its number does not change while a process has figures of
  * it. After that the table frees the metric, and its number and its name may be used for another.
@@ -22,8 +21,8 @@ enum { METRICS_MOST = 512, METRIC_SLOTS_MOST = 4096, METRIC_NAME_BYTES = 192, ME
 
 enum metric_shape {
     SHAPE_NUMBER,    /* one value */
-    SHAPE_SLOTS,     /* a value for each slot that has one */
-    SHAPE_HISTOGRAM, /* how many messages there were of each size */
+    SHAPE_SLOTS,     /* a value for each slot with a value */
+    SHAPE_HISTOGRAM, /* number of messages of each size */
     SHAPE_PART,      /* of a histogram: the bytes, not a separate metric */
 };
 
@@ -40,7 +39,7 @@ struct metric {
     uint32_t class;
     size_t slots;
     bool bound;     /* to a communicator */
-    bool time;      /* values are nanoseconds, and shown as seconds */
+    bool time;      /* values are in nanoseconds, and exported as seconds */
     bool on_demand; /* 0 may mean that no tool asked for it */
     int sum;        /* SHAPE_HISTOGRAM: number of the metric whose values are its sum, or -1 for none */
 };
@@ -55,16 +54,16 @@ struct metric_table {
 
 /* Instead of a number. */
 enum {
-    METRIC_NONE = -1,    /* it has no cells, is about peers, or does not match the pattern */
-    METRIC_REFUSED = -2, /* its name is taken by another one, or the table is full */
+    METRIC_NONE = -1,    /* it has no counters, is about peers, or does not match the pattern */
+    METRIC_REFUSED = -2, /* its name is taken, or the table is full */
 };
 
-/* The number of a variable's metric, or why there is none. Patterns: NULL is all. */
+/* Returns the number of a variable's metric, or a code if there is none. If `patterns` is NULL, all match. */
 int metric_number(struct metric_table *table, const struct run_reader *run, const struct variable_record *record,
                   const char *patterns);
-/* Values only grow as long as the process lives. */
+/* Returns whether values only grow as long as the process lives. */
 bool metric_grows(const struct metric *metric);
-/* The value of two processes together. */
+/* Returns the value of two processes together. */
 uint64_t metric_joined(const struct metric *metric, uint64_t one, uint64_t other);
 /* Returns the slot of a metric that counts the run's slot i, or METRIC_SLOTS_MOST for none. */
 size_t metric_slot(struct metric_table *table, const struct metric *metric, const struct run_reader *run, size_t i);

@@ -224,12 +224,12 @@ static int process_take(struct observation *observation, const struct live_proce
     struct observed_job *job = job_find(observation, header, run_reader_owner(&live->run));
     if (!job)
         return -1;
-    if (job->owner != run_reader_owner(&live->run)) { /* it would speak for another user's job */
+    if (job->owner != run_reader_owner(&live->run)) { /* it would show another user's job */
         process_excuse(observation, live, "says that it is of a job of another user");
         return 0;
     }
     struct observed_process *process = process_find(job, header);
-    if (!process && !live->alive && !observation->choice.named) /* it ended before anybody looked */
+    if (!process && !live->alive && !observation->choice.named) /* it ended before the first look */
         return 0;
     if (!process && !(process = process_add(job, header, live->path)))
         return -1;
@@ -357,7 +357,7 @@ int observation_take(struct observation *observation, struct live *live)
     if (observation->unreadable_now > 1)
         snprintf(observation->problem + used, sizeof observation->problem - used, " (and so for %" PRIu64 " others)",
                  observation->unreadable_now - 1);
-    text_tidy(observation->problem, sizeof observation->problem); /* it has the name of a file */
+    text_tidy(observation->problem, sizeof observation->problem); /* it is named after a file */
     metrics_keep(observation);
     return result ? -1 : 0;
 }

@@ -34,7 +34,7 @@
 /* The values of one metric. */
 struct figure_row {
     uint64_t *values;
-    bool *shown; /* once there is a series, it stays */
+    bool *shown; /* a series that exists stays */
     size_t count;
 };
 
@@ -63,7 +63,7 @@ struct observed_process {
     uint32_t pid;
     uint64_t begin_realtime_ns;
 
-    uint64_t look;    /* the latest that saw it */
+    uint64_t look;    /* the last look that saw it */
     uint64_t late;    /* last time at which its communicators changed too often for separate figures */
     uint64_t gone_ns; /* when it was first seen dead (CLOCK_MONOTONIC), or 0 if it lives */
     char *path;       /* of its run file */
@@ -86,7 +86,7 @@ struct observed_job {
     char user[USER_BYTES];               /* name of the owner */
     struct observed_process **processes; /* by rank */
     size_t count;
-    struct figure_set ended, total; /* total: of all processes, if that is wanted */
+    struct figure_set ended, total; /* total: of all processes, if requested */
 };
 
 struct observation_choice {
@@ -103,10 +103,10 @@ struct observation {
     struct observed_job *jobs;
     size_t job_count;
     uint64_t looks, looks_failed;
-    uint64_t unreadable_now, unreadable; /* processes whose files could not be read: at this look, at all */
-    uint64_t rankless_now;               /* processes that had not got as far as having a rank */
+    uint64_t unreadable_now, unreadable; /* processes with unreadable files: at this look, in all */
+    uint64_t rankless_now;               /* processes that had no rank yet */
     uint64_t refused_now;                /* their variables without a metric (metrictable.h) */
-    uint64_t late_now;                   /* whose communicators changed too often to be seen one by one */
+    uint64_t late_now;                   /* whose communicators changed too often for separate figures */
     uint64_t begin_ns;
     char problem[512]; /* of the last look */
 };
@@ -123,10 +123,10 @@ struct figure_row *figure_row(struct figure_set *set, size_t metric);
 /* Returns its row with room for `number` slots, or NULL without memory. */
 struct figure_row *figure_row_make(struct figure_set *set, const struct metric *metric, size_t number);
 void figure_set_free(struct figure_set *set);
-/* The value that there is when there is none. */
+/* Returns the value of an empty figure. */
 uint64_t figure_neutral(const struct metric *metric);
 
-/* Reads a process's figures out of its file (observationread.c). Returns 0, or -1 without memory. */
+/* Reads a process's figures from its file (observationread.c). Returns 0, or -1 without memory. */
 int observation_read(struct observation *observation, struct observed_process *process, const struct run_reader *run,
                      const char *path);
 

@@ -34,10 +34,10 @@ static const struct run_header *header_of(const struct run_reader *run)
     return (const struct run_header *)(const void *)run->base;
 }
 
-/* Whether communicators have got slots of others since the file was opened. */
+/* Returns whether communicators have taken over slots since the file was opened. */
 static bool comms_changed(const struct run_reader *run)
 {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* before it the cells were loaded */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the counters were loaded before */
     uint64_t now = __atomic_load_n(&header_of(run)->comm_changes, __ATOMIC_RELAXED);
     return now != run->header.comm_changes || (now & 1);
 }
@@ -54,7 +54,7 @@ static size_t comm_find(const struct observed_process *process, const char *name
     return i;
 }
 
-/* Whether a thread has used it, so that it has cells. */
+/* Returns whether a thread has used it, so that it has counters. */
 static bool comm_is_used(const struct run_reader *run, uint32_t slot)
 {
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++)
@@ -68,7 +68,7 @@ static bool comm_is_used(const struct run_reader *run, uint32_t slot)
 static size_t comm_place(struct observed_process *process, const struct comm_record *record, bool used, size_t most)
 {
     char name[COMM_NAME_BYTES];
-    label_clean(name, sizeof name, record->name, COMM_NAME_BYTES); /* two that look the same are one */
+    label_clean(name, sizeof name, record->name, COMM_NAME_BYTES); /* equal cleaned names are one communicator */
     size_t place = comm_find(process, name);
     if (strcmp(name, COMM_OTHERS) == 0)
         return SIZE_MAX;

@@ -92,7 +92,7 @@ static size_t character_bytes(const unsigned char *at)
                   : at[0] >= 0xf0 && at[0] < 0xf5 ? 3
                                                   : 0;
     for (size_t i = 1; i <= more; i++)
-        if ((at[i] & 0xc0) != 0x80) /* at the text's end, too */
+        if ((at[i] & 0xc0) != 0x80) /* also at the text's end */
             return 0;
     bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
     bool outside = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
@@ -267,7 +267,7 @@ size_t histogram_samples(const struct histogram *histogram)
     return histogram->edge_count + (histogram->has_sum ? 2 : 0);
 }
 
-/* OpenMetrics has both _sum and _count, or none. */
+/* OpenMetrics requires both _sum and _count, or neither. */
 void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram)
 {
     uint64_t sofar = 0;

@@ -1,5 +1,5 @@
 /*
- * Metrics as text, as Prometheus and others read them over HTTP.
+ * Metrics as text, for Prometheus and others over HTTP.
  *
  *   exposition ── families[] ── text     the lines of its samples, in the order in which they came
  *
@@ -8,7 +8,7 @@
  * of Prometheus (version 0.0.4). The older format has no units and no end mark, and counters under their full name.
  * Sample lines are the same in both.
  *
- * Memory that is short makes the exposition fail as a whole: half of the metrics would be wrong ones.
+ * Without memory the whole exposition fails, because a part of the metrics would be misleading.
  */
 #ifndef MPIT_TOOLS_OPENMETRICS_H
 #define MPIT_TOOLS_OPENMETRICS_H
@@ -58,7 +58,7 @@ void exposition_free(struct exposition *exposition);
  */
 void labels_add(struct text *labels, const char *name, const char *value);
 
-/* A sample: a counter has its _total, an information its _info and the value 1. labels: NULL for none. */
+/* Adds a sample: a counter gets _total, an information gets _info and the value 1. labels: NULL for none. */
 void family_add(struct metric_family *family, const struct text *labels, uint64_t value);
 void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns);
 void family_add_number(struct metric_family *family, const struct text *labels, double value);

@@ -9,7 +9,7 @@
 
 enum { PARTS = 32, PASSES = 30, SWEEPS_MOST = 2000, NO_COMM_SLOT = 0, RANKS_MOST = 8192 };
 #define SWEEP_STEPS 200000000.0 /* of all sweeps together */
-#define MARGIN_NS 100.0         /* less than any message takes */
+#define MARGIN_NS 100.0         /* less than the time of any message */
 #define MARGIN_LEAST_NS 20.0
 
 struct times {
@@ -19,7 +19,7 @@ struct times {
     bool unordered;
 };
 
-/* A message that is the fastest from one node to another in its part of the run. */
+/* The fastest message from one node to another in its part of the run. */
 struct fastest {
     double took; /* by the present time line, ns, or NAN for none */
     uint64_t sent, received;
@@ -44,7 +44,7 @@ struct evidence {
     size_t size;
     struct way *ways;
     size_t way_count, way_capacity;
-    size_t *first_way;         /* by the clock that it leads to: index + 1 */
+    size_t *first_way;         /* by the target clock: index + 1 */
     uint64_t begin_ns, end_ns; /* reference time */
 };
 
@@ -73,12 +73,12 @@ static int ticks_order(const void *one, const void *other)
 static void times_sort(struct times *times)
 {
     if (!times->unordered)
-        return; /* nor is written: there is one for each pair of ranks, and most have no message and no memory */
+        return; /* and not written: there is one for each pair of ranks, and most have no message and use no memory */
     qsort(times->list, times->count, sizeof *times->list, ticks_order);
     times->unordered = false;
 }
 
-/* All that it sent and received is in its file, but perhaps the last call of a process that was killed. */
+/* Returns whether all its messages are in its file. The last call of a killed process may be missing. */
 static bool is_whole(const struct run_reader *file)
 {
     const struct run_header *header = &file->header;
@@ -116,7 +116,7 @@ static bool receives(unsigned kind)
     return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE || (kind < CALL_COUNT && shape_of(kind) == FOLD_RECV);
 }
 
-/* Another node's rank, or NULL. */
+/* Returns a rank of another node, or NULL. */
 static const struct rank *partner_of(const struct evidence *all, const struct rank *rank, const struct event *event)
 {
     if ((event->kind & EVENT_FAILED) || event->comm != rank->world || event->peer < 0 ||
@@ -182,7 +182,7 @@ static struct way *way_of(const struct evidence *all, uint32_t from, uint32_t to
     return NULL;
 }
 
-/* A new one where there is none. */
+/* Makes a new one if there is none. */
 static struct way *way_find(struct evidence *all, uint32_t from, uint32_t to)
 {
     struct way *known = way_of(all, from, to);
@@ -264,7 +264,7 @@ static int evidence_take(struct evidence *all)
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
-/* The two knots that a time lies between, and the share of the second. */
+/* The two knots around a time, and the weight of the second. */
 struct lever {
     size_t first;
     double share;
@@ -283,10 +283,10 @@ static struct lever lever_of(const struct clock_map *map, uint64_t ticks)
 /* How far a node's knots move, in ns, and how easily: by the square of their errors. */
 struct moves {
     double by[CLOCK_SYNCS_MOST], weight[CLOCK_SYNCS_MOST];
-    bool whole; /* all by the same: a clock that was not measured may be off by more than the run takes */
+    bool whole; /* all by the same amount: an unmeasured clock may be off by more than the run takes */
 };
 
-/* A node whose clock was measured less than twice gets knots at its begin and its end. */
+/* A node whose clock was measured fewer than two times gets knots at its begin and its end. */
 static void knots_complete(struct clock_map *map, uint64_t first, uint64_t last, uint64_t error_ns)
 {
     if (map->count >= 2)
@@ -333,7 +333,7 @@ static double fastest_push(const struct evidence *all, struct moves *moves, cons
                            const struct fastest *fastest, double margin)
 {
     if (map_of(all, way->from)->count < 2 || map_of(all, way->to)->count < 2)
-        return 0; /* a node that sent next to nothing */
+        return 0; /* a node that sent almost nothing */
     struct lever from = lever_of(map_of(all, way->from), fastest->sent);
     struct lever to = lever_of(map_of(all, way->to), fastest->received);
     double takes = fastest->took + lever_moves(&moves[way->to], to) - lever_moves(&moves[way->from], from);
@@ -445,7 +445,7 @@ static int ranks_find(struct evidence *all)
             times_sort(&rank->sends[peer]);
         if (count == TIMES_NO_MEMORY)
             return -1;
-        if (count == TIMES_MISSING) /* the k-th that is left is not the k-th */
+        if (count == TIMES_MISSING) /* the order of the remaining messages does not match */
             rank->file = NULL;
     }
     return 0;

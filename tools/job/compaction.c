@@ -109,7 +109,7 @@ static int gone_put(struct work *work, uint64_t from, uint64_t to)
 static int image_put(struct work *work)
 {
     const struct run_reader *run = work->run;
-    uint64_t kept = 0, gone = 0, at = RUN_PAGE_BYTES; /* kept .. gone is to be written, gone .. at is left out */
+    uint64_t kept = 0, gone = 0, at = RUN_PAGE_BYTES; /* kept .. gone will be written, gone .. at is left out */
     bool skipping = false;
     for (const struct chunk_header *chunk; at < run->bytes; at += chunk->bytes) { /* in the order of the file */
         chunk = (const void *)(run->base + at);
@@ -222,7 +222,7 @@ static int read_back(struct work *work)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(work->out));
     if (run_reader_open(&made, path) != 0)
         return fail(work, "%s: its compact form %s", work->path, made.error);
-    run_reader_hold(&made); /* other threads put theirs to rest meanwhile */
+    run_reader_hold(&made); /* other threads release theirs meanwhile */
     bool same = image_is_same(work->run, &made);
     for (uint32_t thread = 0; same && thread < work->run->thread_count; thread++)
         same = thread_is_same(work->run, &made, thread);
@@ -232,7 +232,7 @@ static int read_back(struct work *work)
 
 /* ---- one file */
 
-/* Without a name as long as it is not complete, where the file system can do that. */
+/* Makes a file without a name until it is complete, if the file system supports that. */
 static int out_open(struct work *work, const struct stat *st)
 {
     char directory[sizeof work->temporary];
@@ -273,7 +273,7 @@ static int out_put(struct work *work)
     return 0;
 }
 
-/* In the place of the old file, all at once. */
+/* Replaces the old file in one step. */
 static int out_name(struct work *work, const struct stat *st)
 {
     char path[64];

@@ -22,7 +22,7 @@ enum { LABELS_AT_ONCE = 256, LABELS_EVERY = 16 };
 struct live_seen {
     uint64_t job;
     uint64_t since;    /* the look that saw it first */
-    uint64_t alive_ns; /* when it was seen alive last */
+    uint64_t alive_ns; /* when it was last seen alive */
 };
 
 /* ---- the clock of a process -------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static uint64_t ticks_at(const struct live_process *process, uint64_t realtime_n
     return header->begin_ticks + clock_ticks(process_scale(process), realtime_ns - header->begin_realtime_ns);
 }
 
-/* The kernel's clock, the same for all of its processes. */
+/* Returns the kernel's clock, the same for all of its processes. */
 static uint64_t ticks_now(const struct live_process *process, uint64_t realtime_ns)
 {
     if (!process->clock)
@@ -104,7 +104,7 @@ static void file_judge(struct live_file *file, const struct run_header *header)
     file->peeked = true;
 }
 
-/* Reads the header of one that is not open. */
+/* Reads the header of a file that is not open. */
 static void file_peek(struct live_file *file)
 {
     struct run_header header;
@@ -335,7 +335,7 @@ int live_open(struct live *live, const char *const *paths, size_t count)
     return good ? 0 : -1;
 }
 
-/* The output directory is not made before the job ends. */
+/* The output directory is made only when the job ends. */
 static bool live_has_spool(const char *path)
 {
     struct spool_list spools;
@@ -358,7 +358,7 @@ static int missing_tell(const struct live *live, char error[512])
     return 0;
 }
 
-/* Why there is nothing to see. */
+/* Writes the reason why there are no jobs to show. */
 static int nothing_tell(const struct live *live, char error[512])
 {
     struct stat st;

@@ -66,7 +66,7 @@ struct live {
     struct live_finder *finder;
 };
 
-/* paths: none for the user's running jobs. Returns 0, or -1 without memory. Copies the paths. */
+/* `paths` is empty for the user's running jobs. Returns 0, or -1 without memory. Copies the paths. */
 int live_open(struct live *live, const char *const *paths, size_t count);
 /* Without named paths: selects jobs of all users whose memory and files the caller may read. root may read all. */
 void live_of_all_users(struct live *live);
@@ -74,7 +74,7 @@ void live_of_all_users(struct live *live);
 int live_look(struct live *live, char error[512]);
 void live_close(struct live *live);
 
-/* Takes the time of a process that is alive again, right before its cells are read. */
+/* Updates the time of a process that is still alive, right before its counters are read. */
 void live_now(struct live_process *process);
 /* Returns whether the data read since the look was in the process's file. */
 bool live_is_whole(const struct live_process *process);

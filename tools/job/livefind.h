@@ -1,5 +1,5 @@
 /*
- * Which run files there are to be looked at (live.h).
+ * Finds the run files to read (live.h).
  *
  *   finder ── files ──> live_file          by device and inode: a file that was found, and its last header
  *          ├─ homes ──> home               by process: the directory for run files in its environment
@@ -18,14 +18,14 @@
 struct live_file {
     struct keyed keyed;
     char *path;
-    struct timespec changed; /* its ctime at the look at its header */
+    struct timespec changed; /* its ctime when its header was read */
     uint64_t scan;           /* that found it last */
     uint64_t job;
-    bool peeked; /* its header was read, and is one */
+    bool peeked; /* its header was read, and is valid */
     bool ended;  /* an end is recorded, or its process is gone: never changes back */
     bool here, clock, alive;
     pid_t holder;        /* in another PID namespace: its number here, from /proc, or 0 if it was not found */
-    bool wanted;         /* of a job that is shown */
+    bool wanted;         /* its job is shown */
     bool open;           /* process.run is */
     uint64_t last_ticks; /* last time its process was seen alive, or 0 for never */
     struct live_process process;

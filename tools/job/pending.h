@@ -1,6 +1,6 @@
 /*
- * The requests of a process that are under way: posted, and in nothing that is known of it completed. Looks at the last
- * events of each thread alone, so that it may miss a request that was posted long ago.
+ * The pending requests of a process: posted, and without a known completion. Reads only the last events of each thread,
+ * so it may miss a request that was posted long ago.
  */
 #ifndef MPIT_TOOLS_PENDING_H
 #define MPIT_TOOLS_PENDING_H

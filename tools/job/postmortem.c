@@ -22,7 +22,7 @@
 
 enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000, WAIT_STEP_MOST_MS = 500 };
 
-/* Each waits for the same ranks in the same way. */
+/* Returns whether each waits for the same ranks in the same way. */
 static bool waits_are_same(const struct waits *one, const struct waits *other)
 {
     bool same = one->count == other->count && one->anybody == other->anybody && one->requests == other->requests &&
@@ -156,7 +156,7 @@ static void absent_print(const struct ward *ward, FILE *out)
                 strpbrk(ranks, ",-") ? "s" : "", ranks);
 }
 
-/* Ranks that wait for each other. */
+/* Prints ranks that wait for each other. */
 static void ward_circle_print(const struct ward *ward, FILE *out)
 {
     int32_t *ranks;
@@ -170,7 +170,7 @@ static void ward_circle_print(const struct ward *ward, FILE *out)
     free(ranks);
 }
 
-/* Ranks that do the same share a line. In a small job each has its own where they wait for different ones. */
+/* Ranks in the same state share a line. In a small job, ranks that wait for different ones have separate lines. */
 static void groups_print(struct ward *ward, size_t most, FILE *out)
 {
     enum { LINES_EACH = 8 };
@@ -237,7 +237,7 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
 /* ---- when the command has ended ------------------------------------------------------------------------------------
  */
 
-/* Opens a run file whose process has not come to its end. -1: it is none such. */
+/* Opens a run file whose process has not reached its end. Returns -1 if it is not such a file. */
 static int unfinalized_open(const char *path, struct run_header *header)
 {
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -251,7 +251,7 @@ static int unfinalized_open(const char *path, struct run_header *header)
     return -1;
 }
 
-/* The same, of one whose death is not written in it either. */
+/* The same, if its death is also not recorded. */
 static int unended_open(const char *path, struct run_header *header)
 {
     int fd = unfinalized_open(path, header);
@@ -261,7 +261,7 @@ static int unended_open(const char *path, struct run_header *header)
     return -1;
 }
 
-/* True: the process is there still. If not, its end is written. */
+/* Returns true if the process still exists. Otherwise records its end. */
 static bool end_write(const char *path, uint64_t realtime_ns)
 {
     struct run_header header;
@@ -330,7 +330,7 @@ void postmortem_await(const char *directory)
         if (count.gone || (!count.here && (!count.unseen || waited >= WAIT_UNSEEN_MS)))
             return;
         nanosleep(&(struct timespec){.tv_nsec = step * 1000000L}, NULL);
-        step = step < WAIT_STEP_MOST_MS ? 2 * step : step; /* it looks into all files each time */
+        step = step < WAIT_STEP_MOST_MS ? 2 * step : step; /* it reads all files each time */
     }
 }
 

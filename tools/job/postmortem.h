@@ -28,7 +28,7 @@ void postmortem_seen(const char *directory);
 
 /* Returns the process of a run file if it runs on this node and has not reached its end, or 0 otherwise. */
 pid_t postmortem_process(const char *path);
-/* It has just died: writes that into its run file, unless it had come to its end. */
+/* The process has just died. Writes this to its run file, unless it had reached its end. */
 void postmortem_end(const char *path);
 
 #endif

@@ -63,7 +63,7 @@ int32_t run_job_size(const struct run_job *job)
     return size;
 }
 
-/* Its processes came as far as MPI_Init, and none of them out of there: one that is missing may not have got to it. */
+/* Returns whether no process of the job has left MPI_Init yet. A missing process may then not have reached it. */
 static bool all_are_starting(const struct run_job *job)
 {
     for (size_t i = 0; i < job->file_count; i++)
@@ -120,7 +120,7 @@ long run_dir_count(const char *path)
     return count;
 }
 
-/* An entry of dir->numbers: which place a job's number has. */
+/* An entry of dir->numbers: the index of a job's number. */
 struct job_place {
     uint64_t job;
     size_t place;
@@ -188,7 +188,7 @@ static void run_file_add(struct run_dir *dir, const char *path)
         run_reader_close(&reader);
         return;
     }
-    if (reader.header.collected) { /* a result in the directory has its figures, or is about to */
+    if (reader.header.collected) { /* a result in the directory has its figures, or soon will */
         dir->passing++;
         run_reader_close(&reader);
         return;
@@ -240,7 +240,7 @@ static void *file_read(const char *path, size_t *bytes, uid_t *owner, char error
     return data;
 }
 
-/* Takes `part` in, which is the callee's from then on. NULL is nothing. */
+/* Merges `part`, which then belongs to this function. It may be NULL. */
 static struct summary *summary_join(struct summary *whole, struct summary *part)
 {
     if (!whole || !part)
@@ -439,7 +439,7 @@ static void summary_drop(struct run_job *job)
     job->summary = NULL;
 }
 
-/* Where none of its processes has anything of the part: the job, and zeros. */
+/* If no process of the job has data of the part: the job, and zeros. */
 static struct summary *nobody_summary(const struct run_job *job)
 {
     struct summary *nobody = calloc(1, sizeof *nobody);
@@ -469,7 +469,8 @@ void run_job_summarize(struct run_job *job)
 
 static int entry_order(const struct dirent **a, const struct dirent **b)
 {
-    return strverscmp((*a)->d_name, (*b)->d_name); /* of a host by the processes' numbers: jobs mostly as they began */
+    return strverscmp((*a)->d_name, (*b)->d_name); /* for one host by the process numbers, so that jobs mostly are in
+                                                    * their order of begin */
 }
 
 static int entry_wanted(const struct dirent *entry)
@@ -477,7 +478,7 @@ static int entry_wanted(const struct dirent *entry)
     return run_dir_owns(entry->d_name);
 }
 
-/* Returns how many files of mpit's are in it, or -1 with errno. */
+/* Returns how many of its files are mpit's, or -1 with errno. */
 static int files_add(struct run_dir *dir, const char *path)
 {
     struct dirent **entries;
@@ -525,7 +526,7 @@ static int directory_read(struct run_dir *dir, const char *path, char error[512]
     return 0;
 }
 
-/* All files, not yet put together. */
+/* All files, not yet grouped by job. */
 static int contents_read(struct run_dir *dir, const char *path, char error[512])
 {
     struct stat st;
@@ -547,7 +548,7 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     enum { TRIES = 5 };
     int result = -1;
     compact_enable();
-    for (int i = 0; i < TRIES; i++) { /* results may come from the spool while both are read */
+    for (int i = 0; i < TRIES; i++) { /* results may arrive from the spool during the two reads */
         long before = run_dir_count(path);
         if (i)
             run_dir_close(dir);

@@ -23,8 +23,8 @@ struct run_part {
     const struct selection *selection;
     bool anew;        /* counted again from the trace, so figures of whole processes are not known */
     int32_t wanted;   /* ranks that were chosen, */
-    size_t found;     /* and how many of them left a file */
-    uint64_t missing; /* events of theirs that are not in the trace */
+    size_t found;     /* and how many of them have a file */
+    uint64_t missing; /* their events that are not in the trace */
     bool switched;    /* the trace was on for a part of the time */
     /* Returns file i, with the accumulators of the part, or NULL if the part has none of it. Return it before you take
      * the next. */
@@ -57,7 +57,7 @@ struct run_dir {
     size_t foreign; /* files that were left out for their owners */
     bool vanished;  /* a live file was collected while the directory was read */
     size_t passing; /* live files that were left out, since a result has their figures */
-    char **notes;   /* which processes of a job left no run file where there should be one */
+    char **notes;   /* which processes of a job have no run file, but should have one */
     size_t note_count;
 };
 
@@ -68,18 +68,18 @@ struct run_dir {
 void run_dir_any_owner(void);
 
 /*
- * Returns 0, or -1 with a reason: no such directory, none of a run, nothing in it that can be read. In both cases
- * problems[] may hold something, and run_dir_close is due.
+ * Returns 0, or -1 with a reason: the directory does not exist, is not a run, or has no readable file. In both cases
+ * problems[] may have entries, and the caller must call run_dir_close.
  */
 int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
 void run_dir_close(struct run_dir *dir);
 
-/* Whether a process of the job was to keep all of its events. */
+/* Returns whether a process of the job was set to keep all of its events. */
 bool run_job_has_trace(const struct run_job *job);
-/* Whether there is something of it to convert: it has, and a process of it got through MPI_Init. */
+/* Returns whether the job can be converted: it has a trace, and a process has returned from MPI_Init. */
 bool run_job_converts(const struct run_job *job);
-/* Returns how many jobs have run files with a trace. *left_out gets the number of other jobs. If there is none, error
- * has a reason. */
+/* Returns how many jobs can be converted. *left_out gets how many jobs have a trace but cannot be converted. error gets
+ * the reason for the case that none can. */
 size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[512]);
 
 /* Returns file i, readable until many other files were returned. Call run_reader_rest when done. Ends the tool if the
@@ -92,7 +92,7 @@ __attribute__((noreturn)) void run_job_file_reject(const struct run_job *job, si
 /* Returns file i for the accumulators of the shown part, or NULL if the part has none of it. */
 const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
-/* Makes one .summary file of several. Returns 0, or -1 with errno: they stay as they are. */
+/* Merges several .summary files into one. Returns 0, or -1 with errno. After an error they stay as they are. */
 int run_job_unite(struct run_job *job);
 /* Makes the summary of the part that is shown. */
 void run_job_summarize(struct run_job *job);
@@ -100,13 +100,13 @@ void run_job_summarize(struct run_job *job);
 /* Returns the number of processes of the job, or 0 if it is not known. */
 int32_t run_job_size(const struct run_job *job);
 enum { MISSING_TEXT_BYTES = SUMMARY_MISSING_BYTES };
-/* Which of them left nothing that can be read: "2-3, 5". False: none. */
+/* Writes the ranks without a readable file: "2-3, 5". Returns false if there are none. */
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES]);
 
-/* Whether all processes of the job have left a readable run file. */
+/* Returns whether all processes of the job have a readable run file. */
 bool run_job_is_complete(const struct run_job *job);
 
-/* Whether a directory entry of this name is mpit's: a run file or a summary. */
+/* Returns whether a directory entry of this name is mpit's: a run file or a summary. */
 bool run_dir_owns(const char *name);
 /* Returns how many such entries the directory has, or -1 if it cannot be read. */
 long run_dir_count(const char *path);

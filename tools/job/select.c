@@ -122,7 +122,7 @@ bool selection_has_rank(const struct selection *selection, int32_t world_rank)
     return selection->rank_count == 0;
 }
 
-/* The ranges may be in any order, and overlap. The size comes from a file: ranks are not counted one by one. */
+/* The ranges may be in any order, and may overlap. The size comes from a file, so ranks are not counted one by one. */
 int32_t selection_ranks_below(const struct selection *selection, int32_t size)
 {
     int64_t count = 0, next = 0; /* ranks below `next` have been counted */
@@ -165,7 +165,7 @@ static const char *character_end(const char *at)
     return at;
 }
 
-/* fnmatch would take brackets and backslashes, which are in names, for more. */
+/* fnmatch would give a meaning to brackets and backslashes, which occur in names. */
 bool selection_name_fits(const char *pattern, const char *name)
 {
     const char *star = NULL, *from = NULL; /* after the last *, and the first character beyond its match */

@@ -29,7 +29,7 @@ struct selection {
     const char *comms[SELECT_COMMS_MAX]; /* patterns, the caller's */
     size_t comm_count;
     bool by_function;
-    char described[SELECT_PROBLEM_BYTES]; /* as it was asked for, as far as it fits */
+    char described[SELECT_PROBLEM_BYTES]; /* the user's text, as far as it fits */
     bool left_out[CALL_COUNT];
 };
 
@@ -42,10 +42,10 @@ int selection_functions(struct selection *selection, const char *text, char prob
 void selection_describe(struct selection *selection, const char *option, const char *text);
 void selection_release(struct selection *selection);
 
-/* Is anything left out at all? */
+/* Returns whether any filter is set. */
 bool selection_is_given(const struct selection *selection);
 bool selection_has_rank(const struct selection *selection, int32_t world_rank);
-/* How many of the ranks 0 .. size - 1 are chosen. */
+/* Returns how many of the ranks 0 .. size - 1 are selected. */
 int32_t selection_ranks_below(const struct selection *selection, int32_t size);
 /* Nanoseconds since the job began. */
 bool selection_has_time(const struct selection *selection, int64_t begin_ns, int64_t end_ns);
@@ -57,9 +57,9 @@ int64_t selection_ns(const struct run_reader *run, const struct event *event, co
 bool selection_name_fits(const char *pattern, const char *name);
 /* NULL names: a call without a communicator. */
 bool selection_has_comm(const struct selection *selection, const char *name, const char *label);
-/* Kinds that this version does not know pass if functions are not asked for. */
+/* Kinds that this version does not know pass unless functions are selected. */
 bool selection_has_function(const struct selection *selection, unsigned kind);
-/* All of these for a call, or an event between calls, of a run. */
+/* Applies all filters to a call, or to an event between calls, of a run. */
 bool selection_has_call(const struct selection *selection, const struct run_reader *run, const struct event *event,
                         int64_t begin_ns, int64_t end_ns);
 

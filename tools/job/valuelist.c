@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A damaged file may promise more. */
+/* A damaged file may claim more. */
 enum { VALUES_MOST = 1 << 16 };
 
 /* Returns the kind of slot names that today's variable of that name has. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_NS = 1000000000 }; /* no message is on its way for so long */
+enum { LONG_NS = 1000000000 }; /* no message takes so long */
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
@@ -20,7 +20,7 @@ const struct comm_record *patient_comm(const struct patient *patient)
     return number ? patient->file->comms[number] : NULL;
 }
 
-/* The process's own record of a communicator that is known by its name. */
+/* Returns the process's own record of a communicator with this name. */
 static const struct comm_record *comm_named(const struct run_reader *file, const char *name)
 {
     for (size_t slot = 1; slot < file->slot_count; slot++)
@@ -37,7 +37,7 @@ static bool is_world(const char *name)
 /* Returns the rank in MPI_COMM_WORLD of a member of a communicator, or -1 if unknown. */
 static int32_t world_rank_of(const struct ward *ward, const struct comm_record *comm, int32_t member)
 {
-    if (comm && is_world(comm->name)) /* who has not come out of MPI_Init has no record of it */
+    if (comm && is_world(comm->name)) /* a process in MPI_Init has no record of it yet */
         return member;
     for (size_t i = 0; comm && member >= 0 && i < ward->job->file_count; i++) {
         const struct run_reader *file = &ward->job->files[i];
@@ -87,11 +87,12 @@ static uint64_t calls_done(const struct run_reader *file, uint32_t call)
     return call < calls_read(file, counts) ? counts[call] : 0;
 }
 
-/* Nonblocking ones that the process has posted there, and that are not complete: only then are they counted. */
+/* Returns the number of nonblocking collectives that the process has posted there, and that are not complete. The
+ * counter mpit_coll_count includes them only when they are complete. */
 static uint64_t collectives_posted(const struct run_reader *file, const char *name)
 {
     uint64_t counts[CALL_COUNT], posted = 0;
-    bool any = false; /* most programs have none, and their events need not be read for them */
+    bool any = false; /* most programs have none, so their events need not be read */
     size_t kinds = calls_read(file, counts);
     for (size_t i = 0; i < kinds; i++)
         any |= counts[i] && (call_table[i].fold == FOLD_POST_COLL || call_table[i].fold == FOLD_START);
@@ -106,7 +107,7 @@ static uint64_t collectives_posted(const struct run_reader *file, const char *na
     return posted;
 }
 
-/* How many collectives the process has begun on the communicator of this name before the one that it is in. */
+/* Returns how many collectives the process has begun on the communicator of this name before its present one. */
 static uint64_t collectives_done(const struct run_reader *file, const char *name)
 {
     const struct figures figures = {file};
@@ -184,7 +185,7 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
-/* A process of its members is in the same call there. */
+/* Returns whether another process is in the same call there. */
 static bool is_inside(const struct ward *ward, const struct run_reader *file, uint32_t call, const char *name)
 {
     bool inside = false;
@@ -194,8 +195,8 @@ static bool is_inside(const struct ward *ward, const struct run_reader *file, ui
     return inside;
 }
 
-/* The same as absent_add for a gathering call. How often a process made one is only known over all communicators: one
- * that made more of them counts as one that has left. */
+/* The same as absent_add for a gathering call. The number of such calls of a process is only known over all
+ * communicators. A process that made more of them counts as one that has left. */
 static bool missing_add(const struct ward *ward, struct patient *patient)
 {
     uint32_t call = patient->state.call;
@@ -238,7 +239,7 @@ static bool late_add(const struct ward *ward, struct patient *patient, const str
     return good;
 }
 
-/* Whom the process's requests under way concern. */
+/* Adds the partners of the process's requests under way. */
 static bool requests_add(const struct ward *ward, struct patient *patient)
 {
     struct pending *list;
@@ -259,7 +260,7 @@ static bool requests_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
-/* Has the process receives under way, as far as is known? */
+/* Returns whether the process has receives under way, as far as known. */
 static bool receives_posted(const struct patient *patient)
 {
     struct pending *list;
@@ -401,7 +402,7 @@ static bool is_needed(const struct waits *waits)
     return waits->of_all || missing == 1;
 }
 
-/* It ends when one of several requests does. */
+/* Returns whether the call ends when one of several requests completes. */
 static bool is_for_one(const struct patient *patient)
 {
     return strcmp(patient->call, "MPI_Waitany") == 0 || strcmp(patient->call, "MPI_Waitsome") == 0;
@@ -431,7 +432,7 @@ static int32_t step(struct search *search, int32_t rank)
     return -1;
 }
 
-/* Did all that are on the path from `begin` on wait for long while all of them lived? */
+/* Returns whether all ranks on the path from `begin` on waited for long while all of them lived. */
 static bool all_lived(const struct search *search, size_t begin, size_t depth)
 {
     int64_t end_ns = INT64_MAX, since_ns = 0;

@@ -1,5 +1,5 @@
 /*
- * For whom the threads of a job wait, that did not come to its end.
+ * Finds the ranks for which the threads of a job wait, if the job did not reach its end.
  *
  *   a send or receive ──> its peer          a completion call ──> the peers of the requests that are under way
  *   a collective ──> the members of the communicator that have not entered it          all of that: struct waits
@@ -27,12 +27,12 @@ struct waits {
     size_t count;
     bool anybody;    /* it receives from any source */
     bool requests;   /* the list has requests under way. The call may complete others */
-    bool collective; /* and one of them is of a nonblocking collective */
-    bool of_all;     /* it waits for all who have not entered, and not for some of them */
+    bool collective; /* and one of them is for a nonblocking collective */
+    bool of_all;     /* it waits for all that have not entered, and not for some of them */
     bool posted;     /* it sends, and may have posted receives, so that others can finish their sends */
 };
 
-/* A thread of a process that did not come to its end. */
+/* A thread of a process that did not reach its end. */
 struct patient {
     const struct run_reader *file;
     uint32_t thread;
@@ -61,10 +61,11 @@ struct ward {
 const struct comm_record *patient_comm(const struct patient *patient);
 /* Fills in the waits of all. Returns 0, or -1 without memory. */
 int waits_find(struct ward *ward);
-/* Until when the thread was in its state, as far as is known: the last sign of life of the job where its death is not.
+/* Returns how long the thread was in its state, as far as known. Without a recorded death, this is until the last sign
+ * of life of the job.
  */
 int64_t patient_end(const struct ward *ward, const struct patient *patient);
-/* Whether a thread of another rank waits for this one, and has done so for long when that was dead. */
+/* Returns whether a thread of another rank waits for this one, and had done so for long when this one was dead. */
 bool patient_waits_for_dead(const struct ward *ward, const struct patient *patient, const struct patient *dead);
 void waits_release(struct ward *ward);
 /* Finds ranks that wait for each other in a circle. Returns their number, or 0 for none. *ranks has them in order, and

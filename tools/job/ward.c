@@ -24,12 +24,12 @@ static void sign_of_life(struct ward *ward, int64_t ns)
         ward->end_ns = ns;
 }
 
-/* A name that stays when the file is put to rest. */
+/* Returns the name of a call, which stays valid when the file is unmapped. */
 static const char *call_name(const struct run_reader *file, unsigned kind)
 {
     const char *name = run_reader_call_name(file, kind);
     for (unsigned i = 0; i < CALL_COUNT; i++) {
-        unsigned known = (kind + i) % CALL_COUNT; /* most likely it has the number that it has here */
+        unsigned known = (kind + i) % CALL_COUNT; /* it probably has the same number here */
         if (strcmp(call_table[known].name, name) == 0)
             return call_table[known].name;
     }

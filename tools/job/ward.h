@@ -16,7 +16,7 @@ int ward_open(struct ward *ward, const struct run_job *job, bool runs);
 void ward_release(struct ward *ward);
 
 enum { RANKS_TEXT_BYTES = 160 };
-/* "rank 3", "ranks 0-2, 5": sorts them. */
+/* Writes "rank 3", or "ranks 0-2, 5". Sorts the ranks. */
 void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count);
 /* Prints the ranks for which a group of threads waits, like ", from rank 3 and to rank 5". Prints nothing if there are
  * none. */

@@ -166,7 +166,7 @@ static void wrapped_print(const char *text, FILE *out)
         fputc('\n', out);
 }
 
-/* mpit, the MPI library, or the file that registered it. */
+/* Names mpit, the MPI library, or the file that registered it. */
 static const char *owner(const json_t *variable)
 {
     const char *component = field(variable, "component");

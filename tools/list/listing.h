@@ -1,5 +1,5 @@
 /*
- * The variables of an MPI as mpit-list-walk reports them: asked for, chosen from, printed.
+ * The variables of an MPI in the report of mpit-list-walk: requested, selected, printed.
  */
 #ifndef MPIT_TOOLS_LISTING_H
 #define MPIT_TOOLS_LISTING_H

@@ -3,8 +3,8 @@
  * standard output. Its arguments are libraries that it loads first. It is built once for each MPI. mpit-list runs it,
  * with or without mpit's library.
  *
- * Handles are allocated for mpit's own variables only: some native ones crash there (Open MPI's mtl_psm2_*). So the
- * count of a native pvar and the value of a native cvar are null.
+ * Handles are allocated only for mpit's own variables, because some native ones crash there (Open MPI's mtl_psm2_*). So
+ * the count of a native pvar and the value of a native cvar are null.
  */
 #define _GNU_SOURCE
 #include <mpit/instrument.h>
@@ -105,7 +105,7 @@ static const char *component_of(const char *name, int class)
     return interface ? interface->component_of(name, class) : NULL;
 }
 
-/* Native texts may be no UTF-8, which JSON demands. */
+/* Native texts may be invalid UTF-8, which JSON does not allow. */
 static json_t *text_json(char *text)
 {
     json_t *json = json_string(text);
@@ -145,7 +145,7 @@ static json_t *pvar_json(MPI_T_pvar_session session, int index)
     MPI_T_enum names;
     if (MPI_T_pvar_get_info(index, name, &name_bytes, &verbosity, &class, &type, &names, description,
                             &description_bytes, &binding, &readonly, &continuous, &atomic) != MPI_SUCCESS)
-        return NULL; /* a hole: the variable's component has gone */
+        return NULL; /* a hole: the variable's component is gone */
     const char *component = component_of(name, class_number(class));
     bool ours = is_ours(name) || component;
     return json_pack("{s:i, s:o, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:s?, s:o}", "index", index, "name",

@@ -98,7 +98,7 @@ static struct request request_read(int argc, char *argv[])
     return request;
 }
 
-/* Asks the MPIs that are wanted. *status becomes 1 when one did not answer. */
+/* Asks the selected MPIs. *status becomes 1 if one did not answer. */
 static json_t *listings_ask(const struct request *request, int *status)
 {
     json_t *listings = json_array();

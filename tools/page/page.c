@@ -246,7 +246,7 @@ int page_write(const struct run_dir *dir, const char *target)
     if (!document)
         snprintf(error, sizeof error, "no memory for the page");
     int failed = !document || page_put(document, out) != 0;
-    if (document && failed && ferror(out)) /* its reason is known now only */
+    if (document && failed && ferror(out)) /* its reason is known only now */
         snprintf(error, sizeof error, "%.300s cannot be written: %s", out == stdout ? "standard output" : target,
                  strerror(errno));
     json_decref(document);

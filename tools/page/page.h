@@ -23,7 +23,7 @@
 
 enum { PAGE_ROWS = 512, PAGE_BINS = 1000, PAGE_CELLS = PAGE_ROWS * PAGE_ROWS, PAGE_LINES = 2000 };
 
-/* Ranks in rows: row i has the ranks i * per_row and on. */
+/* Ranks in rows: row i has the ranks from i * per_row on. */
 struct page_rows {
     uint32_t ranks, per_row, count;
 };
@@ -38,7 +38,7 @@ json_t *page_unknown(const char *why);
 /* The same for data in run files: there are none, or they do not contain their rank. */
 json_t *page_unknown_files(const struct run_job *job);
 json_t *page_unknown_trace(void);
-/* And for a job that has none of the ranks that are shown. */
+/* And for a job without any of the selected ranks. */
 json_t *page_unknown_ranks(void);
 json_t *page_count(uint64_t count);
 json_t *page_counts(const uint64_t *list, size_t count, size_t step);

@@ -21,7 +21,7 @@ struct matrix {
     struct page_rows rows;
     struct keytable pairs;
     uint64_t messages, bytes;                   /* all */
-    uint64_t unplaced_messages, unplaced_bytes; /* of these: to whom is not known */
+    uint64_t unplaced_messages, unplaced_bytes; /* of these: with an unknown receiver */
 };
 
 /* Returns the world rank of a peer in this process's communicator, or -1 if it is not known. */
@@ -58,7 +58,7 @@ static int pair_add(struct matrix *matrix, int32_t from, int32_t to, uint64_t me
     return 0;
 }
 
-/* A process has cells for its peers on few of its communicators. */
+/* A process has counters for its peers on few of its communicators. */
 static bool has_peers(const struct run_reader *run, uint32_t slot)
 {
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++)

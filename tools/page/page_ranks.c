@@ -38,7 +38,7 @@ struct call_spread {
 
 struct rank_table {
     struct page_rows rows;
-    uint64_t *members;                                  /* by row: ranks whose file is there */
+    uint64_t *members;                                  /* by row: ranks with a file */
     double *run_seconds, *mpi_seconds, *thread_seconds; /* the last: run_seconds for each thread */
     uint64_t (*figures)[FIGURES];                       /* by row */
     struct row_call *calls[CALL_COUNT];                 /* by row, or NULL if it was never called */
@@ -195,7 +195,7 @@ static json_t *hosts_json(const struct rank_table *table)
     return array;
 }
 
-/* `anew`: of a part of the calls, so that it is not known how long there were others. */
+/* `anew` means a part of the calls. The time without calls is then not known. */
 static json_t *table_json(const struct rank_table *table, bool anew)
 {
     json_t *object = json_object(), *functions = json_array();

@@ -45,18 +45,18 @@ struct binning {
     uint64_t untimed;      /* calls */
 };
 
-/* A thread on its way. */
+/* A thread in progress. */
 struct binned_thread {
     struct binning *binning;
     const struct trace_rank *rank;
     struct call_stream stream;
     uint64_t since_ns;                   /* its activity is known from then on, */
-    bool off;                            /* or not known at all */
+    bool off;                            /* or never known */
     uint64_t stall_ticks;                /* of the outermost call that has not returned yet, and calls inside of it */
     uint64_t stall_begin;                /* ticks, of the first of them */
     const struct run_gaps *gaps;         /* of the process, */
     size_t gap;                          /* and which of them is next */
-    const struct trace_stretch *stretch; /* of a trace that was switched: of the last call */
+    const struct trace_stretch *stretch; /* for a trace that was switched: of the last call */
 };
 
 /* Adds `part` (0 to 1) of the time from begin to end. */

@@ -18,7 +18,7 @@ struct code_ranges {
     size_t count, capacity;
 };
 
-/* Without memory, or when there are millions of them, the range is left out. */
+/* Adds a range. Without memory, or with millions of ranges, it is left out. */
 void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, uint64_t owner);
 void code_ranges_sort(struct code_ranges *ranges);
 /* Returns the range that has the address, or NULL. Of several it prefers the last begin, then the shortest, then the

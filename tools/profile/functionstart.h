@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The begin of the function that covers the address, both as in the file. False: none is known to. */
+/* Returns the begin of the function that covers the address, both as in the file. Returns false if none is known. */
 bool function_start(Elf *elf, uint64_t address, uint64_t *start);
 
 #endif

@@ -20,7 +20,7 @@
 enum { ATTRIBUTE_WEIGHT, ATTRIBUTE_ON_CPU, NODE_OF_JOB = 0, UNRANKED = 1 << 30, NAME_BYTES = 320 };
 enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 20 };
 
-/* A region where it is executed, below another one. */
+/* A region at a place in the source, below another context. */
 struct context {
     struct keyed keyed; /* number of the parent + 1 and of the region, place */
     struct context *next_made;
@@ -69,7 +69,7 @@ struct conversion {
     uint64_t *periods; /* by interrupt generator */
     uint32_t period_count;
     struct trace_strings strings;
-    OTF2_GlobalDefWriter *definitions; /* NULL: strings are numbered, and nothing is written */
+    OTF2_GlobalDefWriter *definitions; /* NULL: strings are only numbered */
     OTF2_ErrorCode error;
 };
 
@@ -204,7 +204,7 @@ static int location_order(const void *one, const void *other)
     return a->file != b->file ? (a->file > b->file) - (a->file < b->file) : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Processes without a sample have one that stays empty, so that ranks keep their numbers. */
+/* A process without a sample has an empty location, so that ranks keep their numbers. */
 static int locations_complete(struct conversion *c)
 {
     size_t sampled = c->location_count;
@@ -330,7 +330,7 @@ static void head_write(struct conversion *c)
           OTF2_GlobalDefWriter_WriteAttribute(c->definitions, ATTRIBUTE_ON_CPU, on_cpu, on_cpu_text, OTF2_TYPE_UINT8));
 }
 
-/* Each host once: by the first process that was there. */
+/* Writes each host once, by its first process. */
 static uint32_t host_of(const struct run_job *job, size_t file)
 {
     size_t first = 0;

@@ -1,6 +1,6 @@
 /*
- * The samples of a job as an OTF2 archive of their own: a location for each sampled thread, with CallingContextSample
- * events. (These do not go together with Enter and Leave in one location, so the trace's archive has none of them.)
+ * The samples of a job as a separate OTF2 archive: a location for each sampled thread, with CallingContextSample
+ * events. (These cannot be in one location with Enter and Leave, so the trace's archive has none of them.)
  *
  *   region            a function, an MPI function, or a state in it: "[work]", "[stall recv]"
  *   calling context   a region at its place in the source code, below the context of its caller

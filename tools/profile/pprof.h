@@ -1,5 +1,5 @@
 /*
- * Samples as pprof reads them: a gzip-compressed protocol buffer (pprof.proto).
+ * Samples for pprof: a gzip-compressed protocol buffer (pprof.proto).
  *
  * Each stack has two values: the number of samples, and their time in nanoseconds. In MPI the innermost frame is the
  * state. Labels: rank, thread, state.

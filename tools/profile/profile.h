@@ -38,7 +38,7 @@ struct profile_call {
 
 /* A place where the program calls MPI, and which function. */
 struct profile_site {
-    struct keyed keyed; /* frames of the call and of who calls, place */
+    struct keyed keyed; /* frames of the call and of the caller, place */
     struct profile_sum sum;
     const struct frame *caller;
     const char *file;
@@ -51,7 +51,7 @@ struct profile_function {
     struct keyed keyed; /* frame */
     const struct frame *frame;
     uint64_t self_ns, mpi_ns, total_ns; /* itself, the MPI functions that it called, and all callees */
-    uint64_t last_sample;               /* the number of the last sample that it is in */
+    uint64_t last_sample;               /* the number of the last sample that contains it */
 };
 
 /* A line of a function. */
@@ -91,7 +91,7 @@ struct profile_exact {
     uint64_t ns[PROFILE_STATES], inside_ns[PROFILE_STATES]; /* timers and samples of the same span, and of MPI's
                                                              * states */
     uint64_t span_ns;                                       /* time of these samples */
-    uint64_t threads_ns, covered_ns; /* the time of all threads that called MPI, and how much of it was sampled */
+    uint64_t threads_ns, covered_ns; /* the time of all threads that called MPI, and the sampled part of it */
     double squares;                  /* of the periods of the samples, in ns */
     bool agrees;
 };
@@ -110,7 +110,7 @@ struct profile {
     struct profile_exact exact;
 };
 
-/* Returns 0, or -1: no memory. Release it in both cases. */
+/* Returns 0, or -1 without memory. Release it in both cases. */
 int profile_open(struct profile *profile, const struct run_job *job, const struct selection *selection, bool internal);
 void profile_release(struct profile *profile);
 
@@ -126,7 +126,7 @@ int profile_exact_begin(struct profile *profile);
 void profile_exact_sample(struct profile *profile, const struct stack_sample *sample);
 int profile_exact_end(struct profile *profile);
 
-/* Standard errors that all shares of the comparison have to keep within. */
+/* The number of standard errors within which all shares of the comparison must be. */
 #define PROFILE_STANDARD_ERRORS 1.96
 #define PROFILE_FAMILY_ERRORS 2.69 /* 95 of 100 cases for seven of them together */
 

@@ -49,7 +49,7 @@ static int functions_take(struct profile *profile, const struct run_reader *run,
     return 0;
 }
 
-/* How long the threads that have called MPI were there between the ends. */
+/* Returns how long the threads that have called MPI existed between the ends. */
 static uint64_t threads_ns(const struct run_reader *run)
 {
     const struct run_header *header = &run->header;

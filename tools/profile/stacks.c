@@ -96,7 +96,7 @@ static int text_order(const void *one, const void *other)
     return strcmp(one, other);
 }
 
-/* Each text once, so that who counts by it compares addresses. */
+/* Stores each text once, so that texts can be compared by address. */
 static const char *text_of(struct stacks *stacks, const char *text)
 {
     char *const *found = text ? tfind(text, &stacks->texts, text_order) : NULL;
@@ -114,7 +114,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Open MPI's, MPICH's and their relatives'. A program's own libraries may begin with libmpi, too. */
+/* Names of Open MPI, MPICH and their relatives. A program's own libraries may also begin with libmpi. */
 static bool is_mpi(const char *module)
 {
     static const char *const names[] = {
@@ -200,7 +200,7 @@ static int special_push(struct walk *walk, enum frame_kind kind, const char *nam
     return frame_push(walk, frame_of(walk->stacks, kind, name, ""), NULL, 0);
 }
 
-/* The functions at one address, as they are. `internal`: they belong to MPI. */
+/* Adds the functions at one address. `internal` means that they belong to MPI. */
 static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
 {
     for (unsigned i = spot->count; i-- > 0;) {
@@ -274,7 +274,7 @@ static unsigned outermost_of(struct walk *walk, const struct sample *sample, boo
             *whole = true;
             return i + 1;
         }
-    for (unsigned i = end; i-- > 1;) /* of a stripped program main has no name, and _start has none */
+    for (unsigned i = end; i-- > 1;) /* in a stripped program, main and _start have no names */
         if (walk->at[i]->starter && !walk->at[i - 1]->starter) {
             *whole = true;
             return i;
@@ -286,7 +286,8 @@ static unsigned outermost_of(struct walk *walk, const struct sample *sample, boo
     return end > 1 || (end && !walk->at[0]->c_library) ? end : sample->frames;
 }
 
-/* Behind which frame, seen from the inside, MPI begins: at mpit's outermost one, with the Fortran binding around it. */
+/* Returns the number of frames inside MPI, from the innermost on. MPI ends at mpit's outermost frame, or at the Fortran
+ * binding around it. */
 static unsigned boundary_of(const struct walk *walk, unsigned end)
 {
     unsigned boundary = 0;
@@ -354,7 +355,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* In MPI_Init and MPI_Finalize the exact timers are of another span (share/doc/profile.md). */
+/* In MPI_Init and MPI_Finalize the exact timers cover another span (share/doc/profile.md). */
 static bool is_inside(const struct run_reader *run, const struct sample *sample)
 {
     const struct run_header *header = &run->header;

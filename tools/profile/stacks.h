@@ -48,9 +48,9 @@ struct stack_sample {
     int32_t rank;       /* -1: it has none */
     int64_t at_ns;      /* since the job began */
     uint64_t weight_ns; /* time that it represents */
-    uint64_t cpu_ns;    /* of that, on a processor */
+    uint64_t cpu_ns;    /* the part of it on a processor */
     bool on_cpu;        /* for most of it */
-    bool inside;        /* of the time from the end of MPI_Init to MPI_Finalize, and in no such function */
+    bool inside;        /* between the end of MPI_Init and MPI_Finalize, and not in such a function */
     unsigned count;
     const struct stack_frame *frames; /* the outermost first, at least one */
 };
@@ -65,22 +65,22 @@ struct stacks {
     uint32_t frame_count, frame_capacity;
     void *names, *texts; /* frames by name and module, and names of files, in trees (search.h) */
     uint64_t taken;      /* samples that were visited */
-    uint64_t lost;       /* that had no place in a run file, or were never written to it */
+    uint64_t lost;       /* that had no room in a run file, or were never written to it */
     uint64_t damaged;    /* streams with unreadable parts */
 };
 
-/* Returns 0, or -1: no memory. Release it in both cases. */
+/* Returns 0, or -1 without memory. Release it in both cases. */
 int stacks_open(struct stacks *stacks, const struct run_job *job, const struct selection *selection, bool internal);
 void stacks_release(struct stacks *stacks);
 
-/* Whether any process of the job was sampled. */
+/* Returns whether any process of the job was sampled. */
 bool run_job_has_samples(const struct run_job *job);
 
 /* Visits all selected samples, stream by stream, each in the order of time. `visit` returns 0 to continue. Returns 0,
  * the value of `visit`, or -1 without memory. */
 int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct stack_sample *sample), void *data);
 
-/* "not in MPI", "work", "stall: send" ... of enum mpit_state. */
+/* Returns "not in MPI", "work", "stall: send" ... for enum mpit_state. */
 extern const char *const state_texts[MPIT_STATE_STALL_OTHER + 1];
 
 #endif

@@ -32,7 +32,7 @@ struct object {
     enum trouble trouble;
     int error; /* TROUBLE_OPEN: errno */
     Dwfl *dwfl;
-    Dwfl_Module *module;           /* NULL: nothing can be found in it */
+    Dwfl_Module *module;           /* NULL: it has no usable names */
     bool units_known, names_known; /* the ranges below are made */
     struct code_ranges units;      /* owner: a unit's entry */
     Dwarf_Addr units_bias;
@@ -53,7 +53,7 @@ struct symbols {
     struct keytable places;
 };
 
-/* libstdc++'s, which has the C++ ABI's names for all that link it. */
+/* A function of libstdc++ with a name of the C++ ABI, which all programs with libstdc++ have. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *bytes, int *status);
 
 struct symbols *symbols_open(void)
@@ -225,7 +225,8 @@ bool symbols_note(const struct symbols *symbols, size_t number, char note[SYMBOL
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* As people write it, with nothing that would break a line. NULL: none, or no memory. */
+/* Returns the name in readable form, without characters that would break a line. Returns NULL for none, or without
+ * memory. */
 static char *name_copy(const char *name)
 {
     char text[NAME_MOST];
@@ -365,7 +366,8 @@ static void names_find(struct object *object)
     code_ranges_sort(&object->locals);
 }
 
-/* The symbol that covers the address, as dwfl_module_addrinfo chooses it, which looks at all symbols each time. */
+/* Returns the symbol that covers the address, with the same choice as dwfl_module_addrinfo, which would search all
+ * symbols each time. */
 static char *symbol_name(struct object *object, Dwarf_Addr address)
 {
     GElf_Sym symbol;
@@ -380,7 +382,7 @@ static char *symbol_name(struct object *object, Dwarf_Addr address)
                  : NULL;
 }
 
-/* The functions that the compiler has put around the address, and the one that they are in. */
+/* Finds the functions that the compiler has inlined at the address, and the function around them. */
 static unsigned scopes_fill(struct object *object, Dwarf_Die *unit, Dwarf_Addr address, struct symbol_line *lines)
 {
     Dwarf_Die scopes[SCOPES_MOST];

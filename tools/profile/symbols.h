@@ -7,7 +7,7 @@
  *           │     └─ functions         of each unit, by address (unitfunctions.h)
  *           └─ places         results, by object and address: each is found once
  *
- * So the time grows with the units that the addresses lie in, and not with addresses times entries or symbols.
+ * So the time grows with the units of the addresses, and not with addresses times entries or symbols.
  *
  * An address in an inlined function has several lines: the line in the inlined function, and the lines of the calls
  * around it, the innermost first.

@@ -1,5 +1,5 @@
 /*
- * Which functions have an address, by the debug information of a unit of compilation (libdw of elfutils).
+ * Finds the functions at an address, from the debug information of a unit of compilation (libdw of elfutils).
  *
  *   unit_functions ── by unit ──> functions[]    all functions with their own code, by address
  *                                     │ the one that has the address

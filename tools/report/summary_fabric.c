@@ -59,7 +59,7 @@ static int call_order(const void *a, const void *b, void *summary)
     return (x < y) - (x > y);
 }
 
-/* The time of each MPI function: in the MPI library, and below. */
+/* Prints the time of each MPI function: in the MPI library, and below. */
 static void calls_print(const struct summary *summary, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;

@@ -18,7 +18,8 @@
 
 enum { SUMMARY_JSON_VERSION = 1 };
 
-/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?' (label.h). */
+/* Texts come from programs and files, and may be invalid UTF-8, which JSON does not allow. Such bytes become '?'
+ * (label.h). */
 static json_t *text_json(const char *text)
 {
     json_t *json = json_string(text);
@@ -86,7 +87,7 @@ static json_t *stalls_json(const struct summary *summary)
     return stalls;
 }
 
-/* The buckets that hold something. */
+/* The buckets that are not empty. */
 static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const uint64_t bytes[BUCKET_COUNT])
 {
     json_t *sizes = json_array();

@@ -1,5 +1,5 @@
 /*
- * Where a job comes from, in a summary: command, times, user, batch job, hosts, and which ranks left nothing.
+ * The origin of a job in a summary: command, times, user, batch job, hosts, and the ranks without any file.
  */
 #ifndef MPIT_TOOLS_SUMMARY_ORIGIN_H
 #define MPIT_TOOLS_SUMMARY_ORIGIN_H
@@ -11,7 +11,7 @@
 
 /* Prints lines of text. Prints none for a summary that an older mpit wrote. */
 void summary_origin_print(const struct summary *summary, FILE *out);
-/* A line that names the ranks that left nothing, if there are such. */
+/* Prints a line with the ranks without any file, if there are any. */
 void summary_missing_print(const struct summary *summary, FILE *out);
 
 /* Returns the same as an object, or null if it is not known. */

@@ -18,7 +18,7 @@
 
 enum { TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 26, BAR_COLUMNS = 40 };
 
-/* Are there calls that were not timed? Then no time is not 0 s, but none that is known. */
+/* Returns whether some calls were not timed. If so, a time of 0 is not 0 s, but unknown. */
 static bool is_untimed(const struct summary *summary)
 {
     return summary->sampling != 1 || summary->sampling_mixed;
@@ -323,7 +323,8 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
         strcpy(size, "-");
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
-    if (strlen(name) > COMM_NAME_COLUMNS) { /* whole, as names of the same descent differ anywhere: a line of its own */
+    if (strlen(name) > COMM_NAME_COLUMNS) { /* complete, because related names may differ at any place: on a separate
+                                             * line */
         fprintf(out, "  %s\n", name);
         name = "";
     }
@@ -341,7 +342,7 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
     fputc('\n', out);
 }
 
-/* Every program has it, and hardly any uses it. */
+/* Every program has it, and almost none uses it. */
 static bool is_idle_self(const struct summary_comm *comm)
 {
     return strcmp(comm->name, "MPI_COMM_SELF") == 0 && !comm->comm_time_ns && !comm->send_count && !comm->recv_count;
@@ -384,7 +385,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     }
 }
 
-/* Where collectives are nonblocking, their calls are the smaller part. */
+/* For nonblocking collectives, the posting calls take the smaller part of the time. */
 static void executions_print(const struct summary *summary, FILE *out)
 {
     uint64_t inside = 0, execution = 0;
@@ -424,7 +425,7 @@ static void bucket_label(char label[UNIT_TEXT_BYTES * 2], unsigned bucket)
         snprintf(label, UNIT_TEXT_BYTES * 2, "%s .. < %s", text_of_bytes(low, from), text_of_bytes(high, from * 2));
 }
 
-/* The bucket that the next line shows: empty buckets side by side share a line. */
+/* Returns the bucket for the next line. Adjacent empty buckets share a line. */
 static unsigned bucket_next(const uint64_t counts[BUCKET_COUNT], unsigned bucket)
 {
     unsigned next = bucket + 1;

@@ -26,28 +26,28 @@ struct timeline {
     uint32_t *file_clock;
     struct timeline_clock *clocks;
     size_t clock_count;
-    uint64_t origin_ns; /* reference time of 0: neither reference nor local time of a process's begin lies before it */
+    uint64_t origin_ns; /* reference time of 0: no process begins before it, by reference time or local time */
 };
 
-/* How well the clocks of a job's nodes are known. */
+/* The precision of the clocks of a job's nodes. */
 struct timeline_quality {
     size_t nodes, measured;     /* running kernels, and how many were measured */
     size_t least, most;         /* number of measurements, of the measured ones */
-    uint64_t error_ns;          /* the largest that a measurement may be wrong by */
+    uint64_t error_ns;          /* the largest possible error of a measurement */
     uint64_t moved_ns;          /* correction of the measurements by messages (clockmessages.h) */
     double drift;               /* the largest, of nodes that were measured more than once, as a fraction */
     enum clock_way way;         /* how they were measured */
     enum clock_trouble trouble; /* why some were not, and the node of the lowest rank that reports it */
 };
 
-/* The files stay where they are while it is used. Processes that never had a rank take part if `all`. Returns 0, or -1:
- * no memory. Release it in both cases. */
+/* The files must stay in place while it is used. Processes without a rank take part if `all`. Returns 0, or -1 without
+ * memory. Release it in both cases. */
 int timeline_open(struct timeline *line, const struct run_reader *files, size_t count, bool all);
 void timeline_release(struct timeline *line);
-/* Sets the origin anew when maps were changed. */
+/* Sets the origin again after changes of maps. */
 void timeline_origin(struct timeline *line);
 
-/* Nanoseconds since the job's first process began to record, by the reference clock. */
+/* Returns nanoseconds since the job's first process began to record, by the reference clock. */
 int64_t timeline_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks);
 /* Returns the map of the file's clock. It is valid until maps are changed. */
 const struct clock_map *timeline_map(const struct timeline *line, const struct run_reader *file);

@@ -11,12 +11,12 @@
 
 struct abi_choice {
     enum mpi_abi found; /* MPI of the first program that loads an MPI library, or ABI_NONE */
-    char because[256];  /* that, as a clause: "./app loads libmpi.so.40" */
+    char because[256];  /* the MPI, as a clause: "./app loads libmpi.so.40" */
     /* Programs that cannot be recorded, the first of each sort, or "" for none. */
     char static_program[512]; /* has MPI linked in */
     /* The program that the launcher starts, if no word is an MPI program: */
     char plain_program[512];   /* is linked to no MPI library */
-    char missing_program[512]; /* a path in the command where nothing is, and no word of it is a program */
+    char missing_program[512]; /* a missing path in the command, if no word of it is a program */
     bool plain_is_static;
     char plain_below[64]; /* and to this library below MPI, or "" */
 };

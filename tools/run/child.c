@@ -33,7 +33,7 @@ struct dispositions {
     sigset_t mask;
 };
 
-/* Blocks the signals until the child is known: none may be lost between fork and the handler's first look. */
+/* Blocks the signals until the child is known, so that none is lost between the fork and the handler. */
 static void signals_take(struct dispositions *before)
 {
     sigset_t block;
@@ -66,7 +66,7 @@ static int child_wait(pid_t pid, int *signal)
     siginfo_t ended;
     while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         continue;
-    child_pid = 0; /* before its number can become another's */
+    child_pid = 0; /* before another process can get its number */
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return 126;

@@ -41,7 +41,7 @@ __attribute__((noreturn)) static void child_run(const char *output, const struct
 {
     struct collect_wish own = *wish;
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++) /* others wait for the end of these */
+    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++) /* other processes wait for these to be closed */
         dup2(nothing, fd);
     setsid();
     verdict_told = told;
@@ -51,7 +51,7 @@ __attribute__((noreturn)) static void child_run(const char *output, const struct
     _exit(0);
 }
 
-/* Bytes that a process has read and written. */
+/* Returns the bytes that a process has read and written. */
 static uint64_t progress_of(pid_t pid)
 {
     char path[64], line[128];
@@ -92,7 +92,7 @@ enum collect_end collect_child(const char *output, const struct collect_wish *wi
 {
     int ends[2];
     pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
-    if (pid < 0) /* without a process of its own it may have to wait */
+    if (pid < 0) /* without a separate process it may have to wait */
         return collect_output(output, wish, sum, problem) == 0 ? COLLECT_DONE : COLLECT_FAILED;
     if (pid == 0)
         child_run(output, wish, ends[1]);

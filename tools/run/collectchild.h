@@ -12,8 +12,8 @@ enum collect_end {
     COLLECT_STUCK,  /* it continues alone, once the file system answers */
 };
 
-/* Collects the spools of an output directory. Waits until it ends, or has read and written nothing for `patience_ms`.
- * For a process with one thread. */
+/* Collects the spools of an output directory. Waits until the child ends, or has read and written nothing for
+ * `patience_ms`. Call it in a process with one thread. */
 enum collect_end collect_child(const char *output, const struct collect_wish *wish, int patience_ms,
                                struct collected *sum, char problem[COLLECT_PROBLEM_BYTES]);
 

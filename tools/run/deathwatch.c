@@ -70,7 +70,7 @@ static void watched_drop(struct deathwatch *watch, size_t i)
     watch->polls[2 + i] = watch->polls[2 + watch->count];
 }
 
-/* Looks for the processes of new files. True: some are not there yet. */
+/* Looks for the processes of new files. Returns true if some do not exist yet. */
 static bool processes_find(struct deathwatch *watch)
 {
     bool some = false;
@@ -139,7 +139,7 @@ struct deathwatch *deathwatch_start(const char *directory)
     watch->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch->polls[0] = (struct pollfd){.fd = watch->stop[0], .events = POLLIN};
     watch->polls[1] = (struct pollfd){.fd = watch->changes, .events = POLLIN};
-    sigset_t all, before; /* signals are for the thread that passes them on */
+    sigset_t all, before; /* signals go to the thread that passes them on */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     bool good = watch->directory && watch->changes >= 0 &&

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The bytes at an offset, or NULL when they do not lie in the file or are not aligned as their type needs. */
+/* Returns the bytes at an offset. Returns NULL if they are not in the file, or are not aligned for their type. */
 static const void *part(const struct elf_file *file, uint64_t offset, uint64_t bytes, unsigned alignment)
 {
     if (offset % alignment || offset > file->bytes || bytes > file->bytes - offset)

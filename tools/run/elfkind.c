@@ -11,7 +11,7 @@
 /* Limits for the libraries of one program. Real programs have a few dozen. */
 enum { LIBRARIES_MAX = 1024, DEPTH_MAX = 32 };
 
-/* The names that were met already, so that each library is read once. */
+/* The names so far, so that each library is read once. */
 struct walk {
     struct elf_kind *kind;
     char *names[LIBRARIES_MAX];
@@ -69,7 +69,7 @@ static bool may_be_mpi(const char *soname)
     return begins(soname, "libmpi") && !begins(soname, "libmpit-");
 }
 
-/* Whether the name begins with a word of the list. */
+/* Returns whether the name begins with a word of the list. */
 static bool begins_with_one(const char *name, const char *words)
 {
     for (size_t bytes; *words; words += bytes + 1) {
@@ -80,7 +80,7 @@ static bool begins_with_one(const char *name, const char *words)
     return false;
 }
 
-/* For a library that is not to be found here (the program runs elsewhere): only its name is left. */
+/* For a library that is not on this machine (the program runs elsewhere): only its name is known. */
 static enum mpi_abi soname_abi(const char *soname)
 {
     for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)

@@ -15,7 +15,7 @@
 #define PRELOAD "LD_PRELOAD"
 #define SANITIZER "ASAN_OPTIONS"
 
-/* The words as they grow. */
+/* The new words. */
 struct line {
     char **words;
     size_t count;
@@ -59,7 +59,7 @@ static bool any_begins(char *const words[], const char *prefix)
     return false;
 }
 
-/* Adds one option for each variable that must travel. The user's own ASAN_OPTIONS among the words stays the only one.
+/* Adds one option for each variable to forward. If the user has an ASAN_OPTIONS among the words, it stays the only one.
  */
 static void variables_add(struct line *line, const char *option, bool with_value, char *const words[])
 {
@@ -85,7 +85,7 @@ static const char *delimiter_of(char *const words[])
     return delimiter && *delimiter ? delimiter : ";";
 }
 
-/* `list` and the names that must travel, as mca_base_env_list has them. */
+/* Joins `list` and the names to forward, in the form of mca_base_env_list. */
 static char *env_list(const char *list, const char *delimiter)
 {
     char *all = strdup(list);

@@ -17,9 +17,9 @@ bool installed_sampler(char path[PATH_MAX]);
 /* Finds the recorder for an MPI, which the preloaded library loads. Returns false if this mpit was built without it.
  * path then is the expected place. */
 bool installed_library(enum mpi_abi abi, char path[PATH_MAX]);
-/* The program that lists an MPI's variables, likewise. */
+/* Finds the program that lists an MPI's variables, as above. */
 bool installed_walker(enum mpi_abi abi, char path[PATH_MAX]);
-/* The program that Open MPI's daemons run in place of the application (mpit-fork-agent), likewise. */
+/* Finds the program that Open MPI's daemons run in place of the application (mpit-fork-agent), as above. */
 bool installed_agent(char path[PATH_MAX]);
 
 #endif

@@ -21,7 +21,7 @@ enum {
 
 static const char claim_name[] = ".mpit-launch";
 
-/* -1: not set, or no number. */
+/* Returns -1 if it is not set, or not a number. */
 static int variable_number(const char *name)
 {
     const char *text = getenv(name);
@@ -49,7 +49,7 @@ static void id_set(struct launched *launched, const char *prefix, const char *fi
     letters_clean(launched->id);
 }
 
-/* From a variable that all processes of the job have, or none. */
+/* Reads a variable that all processes of the job have, or none. */
 static void key_set(struct launched *launched, const char *name)
 {
     const char *text = getenv(name);
@@ -58,7 +58,7 @@ static void key_set(struct launched *launched, const char *name)
 }
 
 struct process {
-    char name[STAT_BYTES]; /* as the kernel has it */
+    char name[STAT_BYTES]; /* in the kernel's form */
     pid_t parent;
     uint64_t begin; /* clock ticks since the boot */
 };
@@ -121,7 +121,7 @@ static void hydra_id(struct launched *launched)
     }
 }
 
-/* By the number of the job and of its step. */
+/* Makes the ID from the number of the job and of its step. */
 static void slurm_id(struct launched *launched)
 {
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");

@@ -27,7 +27,7 @@
 enum { LAUNCHED_ID_BYTES = 128, LAUNCHED_KEY_BYTES = 64 };
 
 struct launched {
-    int rank, size;               /* size 0 or 1: this is not one of several */
+    int rank, size;               /* size 0 or 1: the only process */
     char id[LAUNCHED_ID_BYTES];   /* of the job, letters for a file name, or "" if unknown */
     char key[LAUNCHED_KEY_BYTES]; /* of this start of the job, likewise, or "" */
 };

@@ -66,7 +66,7 @@ int program_find(const char *word, char path[PATH_MAX])
     return result;
 }
 
-/* Debian's and others' alternatives: mpirun.openmpi, mpiexec-mpich */
+/* Names of alternatives, in Debian and elsewhere: mpirun.openmpi, mpiexec-mpich */
 static bool alternative_named(const char *name)
 {
     return (strncmp(name, "mpirun", 6) == 0 && (name[6] == '.' || name[6] == '-')) ||
@@ -135,7 +135,7 @@ bool prefix_named(const char *word)
     return listed(prefix_names, path_name(word));
 }
 
-/* The program's output with --version, until it ends or the time is over. */
+/* Reads the program's output with --version, until it ends or the time is over. */
 static void version_read(int fd, char *text, size_t size)
 {
     struct timespec begin, now;

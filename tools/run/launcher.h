@@ -24,10 +24,10 @@ int program_find(const char *word, char path[PATH_MAX]);
 /* Returns the part of a path after its last slash. */
 const char *path_name(const char *path);
 
-/* Whether a program of this name usually is a launcher. */
+/* Returns whether a program of this name usually is a launcher. */
 bool launcher_named(const char *word);
 
-/* Whether a command of this name runs the rest of its own command line (env, timeout, ...). */
+/* Returns whether a command of this name runs the rest of its own command line (env, timeout, ...). */
 bool prefix_named(const char *word);
 
 /*

@@ -29,7 +29,7 @@ struct cache_entry {
     uint64_t hardware;
 };
 
-/* A library of another class (32 bits beside 64) is passed over, as the loader does. */
+/* A library of another class (32 bits and not 64) is skipped, as the loader does. */
 static bool loadable(const char *path)
 {
     struct elf_file file;

@@ -9,14 +9,14 @@
 
 #include <limits.h>
 
-/* A file that needs a library, and the one that needed it: DT_RPATH is inherited along this chain. */
+/* A file that needs a library, and the file that needed it. DT_RPATH is inherited along this chain. */
 struct load_origin {
     const struct elf_file *file;
     const char *path;
     const struct load_origin *needed_by; /* NULL: the program */
 };
 
-/* Puts the library's path into found[PATH_MAX]. Returns 0, or -1 when it is nowhere. */
+/* Writes the library's path to found[PATH_MAX]. Returns 0, or -1 if it is not found. */
 int library_find(const char *name, const struct load_origin *origin, char *found);
 
 #endif

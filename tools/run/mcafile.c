@@ -30,7 +30,7 @@ static bool line_names(char *line, const char *parameter)
 
 static bool file_names(const char *path, const char *parameter)
 {
-    struct stat st; /* a pipe is for the launcher to read */
+    struct stat st; /* a pipe is left for the launcher */
     FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
     char *line = NULL;
     size_t room = 0;
@@ -43,7 +43,7 @@ static bool file_names(const char *path, const char *parameter)
     return found;
 }
 
-/* Any of a list with colons or commas between. */
+/* Returns whether any file of a list, separated by colons or commas, names the parameter. */
 static bool list_names(const char *list, const char *parameter)
 {
     char *copy = list ? strdup(list) : NULL, *rest = copy;

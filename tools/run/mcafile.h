@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Does one of the files that this launcher, words[0], will read speak of the parameter? */
+/* Returns whether one of the files that this launcher, words[0], will read sets the parameter. */
 bool mca_files_name(char *const words[], const char *parameter);
 
 #endif

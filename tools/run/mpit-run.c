@@ -58,7 +58,7 @@ struct request {
     const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
         *sample_ranks, *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
-    bool strict;      /* no run that is not recorded */
+    bool strict;      /* do not run without recording */
     bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
     enum mpi_abi abi; /* ABI_NONE: none is named */
     char **words;
@@ -233,7 +233,7 @@ static bool abi_check(const struct request *request)
     return false;
 }
 
-/* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
+/* Returns whether the launcher's line disables mpit: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
 static bool line_sets(char *const words[], const char *name)
 {
     size_t bytes = strlen(name);
@@ -248,7 +248,8 @@ static bool recording_disabled(char *const words[])
     return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
 }
 
-/* A program of the address sanitizer wants its runtime to be the first library, and runs without that as well. */
+/* A program with the address sanitizer requires its runtime to be the first library. Without this check it also runs
+ * after mpit's library. */
 static bool sanitizer_set(void)
 {
     static const char option[] = "verify_asan_link_order=0";
@@ -396,7 +397,7 @@ static void filter_explain(const struct request *request)
         err(EXIT_USAGE, "no memory");
 }
 
-/* All that the command is to find in its environment. */
+/* Sets all variables of the command's environment. */
 static void command_prepare(const struct request *request, size_t launcher, enum launcher_kind kind,
                             const char *library, const struct output_dir *output)
 {
@@ -406,7 +407,7 @@ static void command_prepare(const struct request *request, size_t launcher, enum
     filter_explain(request);
 }
 
-/* Where the processes of this node will have their live files, so that their deaths are seen. */
+/* Prepares the place of the live files of this node's processes, so that their deaths are seen. */
 static void spool_prepare(struct output_dir *output, bool silent)
 {
     char problem[SPOOL_PROBLEM_BYTES];
@@ -466,7 +467,7 @@ int main(int argc, char *argv[])
     enum launcher_kind kind;
     command_check(request.words[0]);
     size_t launcher = launcher_word(request.words, &kind);
-    /* in front of a launcher it is none of the processes that count, wherever it is itself */
+    /* before a launcher it does not count as a process of a job, even if it is inside one */
     const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
     request.silent = place && place->rank > 0;
     if (!request.silent && !is_below_another())

@@ -12,7 +12,7 @@ struct outcome {
     const struct output_dir *output;
     const struct abi_choice *choice;
     const char *library;      /* that was preloaded */
-    const char *summary;      /* a file, "-", or NULL: standard error */
+    const char *summary;      /* a file, "-", or NULL for standard error */
     int status;               /* the command's */
     bool disabled;            /* MPIT_DISABLE was set */
     const char *sample_ranks; /* to be sampled, or NULL for all, or without sampling */

@@ -48,7 +48,7 @@ static int directory_try(const char *path)
     return 0;
 }
 
-/* False: the directory has no name, which was said. */
+/* Returns false if the directory has no name, which it has reported. */
 static bool name_choose(struct output_dir *dir, const struct output_wish *wish)
 {
     char stamp[32];
@@ -73,7 +73,7 @@ static bool name_choose(struct output_dir *dir, const struct output_wish *wish)
     return false;
 }
 
-/* 0, or the errno that writing the file would end with. */
+/* Returns 0, or the errno that a write of the file would give. */
 static int file_problem(const char *path)
 {
     struct stat st;
@@ -144,8 +144,8 @@ static void numbers_base(const struct output_dir *dir, char base[PATH_MAX])
         snprintf(base, PATH_MAX, "%s", dir->path);
 }
 
-/* The first free one of DIR.1, DIR.2, ...: of a job whose processes share it, that is the one with the job's name in
- * it. Returns 0 or an errno. */
+/* Takes the first free one of DIR.1, DIR.2, ... If the processes of a job share it, it takes the one with the job's
+ * name. Returns 0 or an errno. */
 static int numbered_take(struct output_dir *dir, const struct output_wish *wish)
 {
     char base[PATH_MAX];
@@ -157,13 +157,13 @@ static int numbered_take(struct output_dir *dir, const struct output_wish *wish)
         if (snprintf(dir->given, sizeof dir->given, "%s.%d", base, number) >= (int)sizeof dir->given)
             return ENAMETOOLONG;
         problem = candidate_take(dir, wish, &reason);
-        if (!problem && !wish->launched && !dir->made) /* another one is just making it, or left it */
+        if (!problem && !wish->launched && !dir->made) /* another process is just making it, or left it */
             problem = EEXIST;
     }
     return problem;
 }
 
-/* Another user who can change the directory can take run files away, and put others there. */
+/* Another user who can change the directory can remove run files, and add others. */
 static void owner_check(const struct output_dir *dir, const struct output_wish *wish)
 {
     struct stat st;
@@ -217,7 +217,7 @@ void output_dir_drop(const struct output_dir *dir)
     if (dir->shared)
         return;
     snprintf(path, sizeof path, "%s", dir->given);
-    /* each stays if there is anything in it */
+    /* each stays unless it is empty */
     for (size_t bytes = strlen(path); dir->made && bytes >= dir->made && rmdir(path) == 0;) {
         while (bytes > 0 && path[bytes - 1] == '/')
             bytes--;

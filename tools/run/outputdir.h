@@ -14,7 +14,7 @@
 
 struct output_dir {
     char path[PATH_MAX];  /* absolute */
-    char given[PATH_MAX]; /* as the user would write it */
+    char given[PATH_MAX]; /* in the user's form */
     char spool[PATH_MAX]; /* place of the live files of this node's processes (spool.h), or "" if unknown */
     size_t made; /* bytes of `given` up to the end of the first directory that did not exist, or 0 if all existed */
     bool shared; /* by the mpit-runs of a job: launched.h */
@@ -22,8 +22,8 @@ struct output_dir {
 
 /* The requirements for the directory. */
 struct output_wish {
-    const char *directory;           /* NULL: a new one in the working directory */
-    const char *summary;             /* a file that is to be written at the end, "-", or NULL */
+    const char *directory;           /* NULL for a new one in the working directory */
+    const char *summary;             /* a file to write at the end, "-", or NULL */
     bool archive;                    /* it gets an OTF2 archive */
     const struct launched *launched; /* mpit-run is one of several in a job (launched.h), or NULL */
     struct refusal refusal;

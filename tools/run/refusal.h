@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 struct refusal {
-    bool strict; /* nothing runs that is not recorded as asked for */
-    bool silent; /* another mpit-run of the job speaks */
+    bool strict; /* do not run without the requested recording */
+    bool silent; /* another mpit-run of the job prints messages */
 };
 
 /* Reports the problem, and that the program runs unrecorded. Strict: ends the tool with 2 and the reason. */

@@ -109,7 +109,7 @@ struct looker {
     char error[512];
 };
 
-/* False: no memory. Nothing to be seen is a message. */
+/* Returns false without memory. If there are no jobs, the page has a message. */
 static bool look(void *context, struct top_view *view, struct top_model *model)
 {
     struct looker *looker = context;
@@ -153,7 +153,7 @@ static int unreadable_tell(const struct live *live)
         snprintf(others, sizeof others, " (and so for %zu others)", count - 1);
     if (count) {
         snprintf(text, sizeof text, "%.400s %.400s%s", first->path, first->problem, others);
-        text_tidy(text, sizeof text); /* anybody may have named the file */
+        text_tidy(text, sizeof text); /* any user may have named the file */
         warnx("%s", text);
     }
     return count ? 1 : 0;
@@ -199,7 +199,7 @@ static void ranks_check(const struct top_model *model, const struct request *req
     errx(EXIT_USAGE, "none of --ranks %s is seen here, but %s", request->ranks, here);
 }
 
-/* Some process lives, or none can be read yet: a run file is nothing for a moment when it is made. */
+/* Returns whether some process lives, or no file can be read yet. A new run file is empty for a moment. */
 static bool goes_on(const struct top_model *model)
 {
     bool read = false;
@@ -302,7 +302,7 @@ int main(int argc, char *argv[])
     }
     top_model_release(&model);
     live_close(&looker.live);
-    if (number) { /* for who waits for it */
+    if (number) { /* for a reader that waits */
         signal(number, SIG_DFL);
         raise(number);
     }

@@ -8,7 +8,7 @@
 
 enum { ATTEMPTS = 4 };
 
-/* The variables that are read, as the file itself describes them. */
+/* The variables to read, as the file itself describes them. */
 #define TOP_VARIABLES(X)                                                                                               \
     X(MPI_TIME, "mpit_mpi_time", TIMER)                                                                                \
     X(STALL_TIME, "mpit_stall_time", TIMER)                                                                            \
@@ -143,11 +143,11 @@ static void thread_read(const struct top_reading *reading, const struct thread_r
     *state = state_read(reading, record, thread, &stalled);
     thread->index = record->index;
     thread->tid = record->tid;
-    if (thread->ended && !end) /* another one has it now, which was not there at the look before */
+    if (thread->ended && !end) /* now of a thread that did not exist at the last look */
         thread->idle_ns = thread->span_ns - thread->thread_ns;
     thread->ended = end != 0;
     thread->span_ns = live_between(reading->process, record->begin_ticks, now);
-    if (end) /* its log may be another thread's next */
+    if (end) /* another thread may use its thread state next */
         *state = (struct thread_state){0};
     thread->thread_ns = live_between(reading->process, record->begin_ticks, end && end < now ? end : now);
     thread->thread_ns -= thread->idle_ns < thread->thread_ns ? thread->idle_ns : thread->thread_ns;
@@ -231,7 +231,7 @@ static uint64_t mark_read(const struct top_reading *reading, size_t first, size_
            sum_blocks(reading, WANT_P2P_COUNT, first, end, ANY, NULL, 0);
 }
 
-/* True: it has changed since the look before, or may have. Can be done again within a look. */
+/* Returns true if it has changed since the last look, or may have. May be repeated within a look. */
 static bool slot_read(const struct top_reading *reading, struct top_rank *rank, uint32_t slot,
                       const struct thread_state *states)
 {

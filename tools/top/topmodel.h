@@ -25,7 +25,7 @@
 
 struct top_figures {
     uint64_t mpi_ns, stall_ns; /* with the calls under way */
-    uint64_t thread_ns;        /* of threads that have called MPI, since they did */
+    uint64_t thread_ns;        /* of threads that have called MPI, since their first call */
     uint64_t calls;
     uint64_t sent, sent_bytes, received, received_bytes, colls, coll_bytes;
     uint64_t fabric_ops, fabric_bytes, fabric_polls, fabric_ns, fabric_pending;
@@ -36,7 +36,7 @@ struct top_figures {
 enum { TOP_WAITS_MOST = 64 };
 enum { TOP_SENT, TOP_RECEIVED, TOP_COLLS };
 
-/* By second, and as parts of the time. */
+/* Per second, and as fractions of the time. */
 struct top_rates {
     double mpi, work, stall;
     double calls, sent, sent_bytes, received, received_bytes, colls, coll_bytes;
@@ -75,7 +75,7 @@ struct top_slot_figures {
 struct top_slot {
     uint64_t since_ticks; /* whose the figures are */
     uint64_t mark, look;
-    struct top_slot_figures now, before, cells;             /* cells: without the calls under way */
+    struct top_slot_figures now, before, cells;             /* counters, without the calls under way */
     double time, stall, message_rate, coll_rate, byte_rate; /* of the last interval */
 };
 
@@ -93,7 +93,7 @@ struct top_rank {
     struct top_rates rates;
     struct top_thread *threads;
     size_t thread_count, threads_alive;
-    const struct top_thread *busy; /* the one whose call is shown: that has been in one for the longest time */
+    const struct top_thread *busy; /* the thread whose call is shown: it has been in its call longest */
     struct top_slot *slots;
     size_t slot_count;
     char waits[256]; /* the ranks for which it waits, or "" */
@@ -110,7 +110,7 @@ struct top_comm {
     uint32_t ranks;
     bool is_sum;
     uint64_t time_ns, messages, colls, bytes;
-    double share, stall, message_rate, coll_rate, byte_rate; /* share: of the time of the ranks that have it */
+    double share, stall, message_rate, coll_rate, byte_rate; /* share: in the time of the ranks that have it */
 };
 
 struct top_job {
@@ -153,11 +153,12 @@ const char *top_state_name(enum top_state state);
 /* Returns the process's own name of the communicator in a slot, with its label, or "" for slot 0. */
 const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t ticks, char title[COMM_TITLE_BYTES]);
 
-/* topwaits.c: for whom ranks wait that have been in a call for long. Fills in waits and circle. */
+/* topwaits.c: finds the ranks for which other ranks wait, if these have been in a call for long. Sets waits and
+ * circle. */
 enum { TOP_LONG_NS = 1000000000 };
 void top_waits_find(struct top_job *job, const struct live_job *live);
 
-/* topfigures.c: reads the cells of one process. */
+/* topfigures.c: reads the counters of one process. */
 struct top_reading;
 /* -1: no memory */
 int top_rank_read(struct top_rank *rank, struct live_process *process);

@@ -134,7 +134,7 @@ void top_page_add(struct top_page *page, uint64_t first, uint64_t second, const 
         full ? page->rows : reallocarray(page->rows, page->count ? 2 * page->count : 1, sizeof *rows);
     if (rows)
         page->rows = rows;
-    if (made < 0 || !rows) { /* a row less is shown */
+    if (made < 0 || !rows) { /* one row less is shown */
         free(made < 0 ? NULL : text);
         return;
     }

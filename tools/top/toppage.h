@@ -3,7 +3,7 @@
  *
  *   page ── rows[] ── text with marks of style inside      a byte of enum top_style: the style of the next text
  *
- * No row is wider than the page. Texts that come out of run files are cleaned before they get here (label.h).
+ * No row is wider than the page. Texts from run files are cleaned before they get here (label.h).
  */
 #ifndef MPIT_TOOLS_TOPPAGE_H
 #define MPIT_TOOLS_TOPPAGE_H
@@ -38,14 +38,14 @@ struct top_focus {
     uint64_t key[2]; /* of the rank */
     uint64_t count[TOP_CALLS_MOST], time_ns[TOP_CALLS_MOST];
     uint64_t count_before[TOP_CALLS_MOST], time_before[TOP_CALLS_MOST];
-    uint64_t ns, ns_before; /* when, since the process began */
+    uint64_t ns, ns_before; /* time since the process began */
     bool known;
 };
 
 struct top_view {
     enum top_view_kind kind;
     uint64_t job;
-    uint64_t comm[2]; /* the one that is looked into */
+    uint64_t comm[2]; /* the one in focus */
     struct top_focus focus;
     int sort; /* column, or -1 for the default order */
     bool reverse, paused;
@@ -58,7 +58,7 @@ struct top_view {
 void top_page_clear(struct top_page *page);
 __attribute__((format(printf, 4, 5))) void top_page_add(struct top_page *page, uint64_t first, uint64_t second,
                                                         const char *format, ...);
-/* As plain text, without the marks. */
+/* Prints it as plain text, without the marks. */
 void top_page_print(const struct top_page *page, FILE *out);
 /* Returns how many columns a text takes on the screen. The second function returns how many bytes of it fit into a
  * number of columns. */
@@ -71,7 +71,7 @@ void top_page_make(struct top_page *page, struct top_view *view, struct top_mode
 void top_focus_update(struct top_view *view, const struct top_model *model);
 struct top_job *top_view_job(const struct top_view *view, const struct top_model *model);
 struct top_rank *top_view_rank(const struct top_view *view, const struct top_job *job);
-/* Does a text, or the rank, pass the filter? */
+/* Returns whether a text, or the rank, passes the filter. */
 bool top_view_wants(const struct top_view *view, int32_t rank, const char *text);
 
 /* "12.3k": six columns at most. */
@@ -97,7 +97,7 @@ void top_table_add(struct top_page *page, const struct top_view *view, const str
 
 /* topranks.c, topcomms.c, topdetail.c */
 void top_ranks_add(struct top_page *page, const struct top_view *view, const struct top_job *job);
-/* Ranks of the job are known, and none is in this list (NULL: all are). */
+/* Returns whether ranks of the job are known, but none of them is in this list (NULL: all are). */
 bool top_ranks_missed(const struct top_job *job, const char *list);
 /* Writes the known ranks: "ranks 0-3", or "" for none. */
 void top_ranks_here(char text[RANKS_TEXT_BYTES], const struct top_job *job);

@@ -18,7 +18,7 @@ struct screen {
     struct top_view *view;
     struct top_model *model;
     struct top_page page;
-    size_t selected, first;  /* rows of the body: the chosen one, and the first that is shown */
+    size_t selected, first;  /* rows of the body: the chosen one, and the first visible one */
     enum top_view_kind back; /* where escape leads to */
     bool editing, quit;
 };
@@ -257,7 +257,7 @@ static void filter_edit(struct screen *screen, int key)
     }
 }
 
-/* Goes through rows. False: it is another key. */
+/* Moves through rows. Returns false for other keys. */
 static bool key_move(struct screen *screen, int key)
 {
     size_t page = (size_t)(LINES > 8 ? LINES - 7 : 1), *at = &screen->selected;
@@ -360,7 +360,7 @@ static void key_other(struct screen *screen, int key)
     }
 }
 
-/* Takes all keys that are there. */
+/* Handles all pending keys. */
 static void keys_take(struct screen *screen)
 {
     for (int key; !screen->quit && (key = getch()) != ERR;) {
@@ -376,7 +376,7 @@ static void keys_take(struct screen *screen)
 /* ---- the loop -----------------------------------------------------------------------------------------------------
  */
 
-/* Until a key, a signal, or so long. False: the terminal has gone. */
+/* Waits for a key, a signal, or this long. Returns false if the terminal is gone. */
 static bool keys_await(int ms)
 {
     struct pollfd terminal_in = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -49,7 +49,7 @@ static void patient_tell(struct top_job *job, const struct patient *patient)
     free(text);
 }
 
-/* A circle that lacks one by now does not hold the others: they wait for a rank that is dead. */
+/* If a rank of a circle is gone, the circle is not a deadlock any more. The others wait for a dead rank. */
 static bool all_alive(const struct ward *ward, const int32_t *ranks, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -4,7 +4,7 @@
  *
  *   in the library                      in mpit, for as long as the process lives
  *   struct mpit_variable ── cell ─────> struct mpit_cell [elements]     the library writes it, MPI_T reads it
- *        name, class, type, ...  copied at registration; mpit never reads the library's memory afterwards
+ *        name, class, type, ...  copied at registration. mpit never reads the library's memory afterwards
  *
  * `cell` is NULL if mpit is not loaded, before registration, and after removal. An update is then a load and a branch.
  * A counter is never unmapped and never given to another variable. A reader that is later than a removal therefore

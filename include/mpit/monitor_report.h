@@ -8,7 +8,7 @@
  *           │          ├─ before[]   calls that were under way when it began
  *           │          ├─ after[]    calls that were under way when it ended
  *           │          └─ other      below MPI: fabric, system, counters (option other)
- *           └─ whole ─── ...         the same from the begin of the window on; equal to `period` where it has no period
+ *           └─ whole ─── ...         the same from the begin of the window on, or equal to `period` without periods
  *
  * Source: MPI/RT Real Time Instrumentation Proposal, section 8.3 (events, monitoring, instruments).
  *

@@ -100,7 +100,7 @@ struct analysis {
     struct matching matching;
     struct gatherings gatherings;
     struct keytable waits,
-        causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting or awaited rank */
+        causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting or awaited process */
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */
     struct keytable operations; /* struct operation_sum */
     struct keytable lasts;      /* as operations, then the last rank: how often, and how long all waited then */

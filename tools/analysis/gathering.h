@@ -5,10 +5,10 @@
  *
  * The awaited process depends on the operation:
  *
- *     barrier, all to all       everybody for the last one              (inter-communicators: in the other group)
- *     one to all                everybody for the root
- *     all to one                the root for the last one
- *     prefix                    each for the last of those before it
+ *     barrier, all to all       all for the last                        (inter-communicators: in the other group)
+ *     one to all                all for the root
+ *     all to one                the root for the last
+ *     prefix                    each for the last among the ranks before it
  *     neighbors                 not known: the trace does not contain the neighbors
  *
  * A gathering lives until all processes have left it. Memory grows with the number of open gatherings. A gathering of a

@@ -51,8 +51,7 @@ struct trace_process {
     struct trace_place places[PLACES_KEPT];
     struct trace_place past; /* place of an event whose communicator has lost its slot, until the next such event */
     bool *created;           /* by the communicator's number: its creation is in the archive */
-    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: the communicator was unknown
-                            * then, */
+    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: their communicator is not known, */
     uint64_t absent_comm;  /* or is not in the archive, which was reported before, */
     uint64_t bad_peer;     /* or it has no such rank */
     uint64_t foreign_sent, foreign_received; /* on communicators with processes of other jobs */

@@ -2,7 +2,7 @@
  * Messages and requests. There is one channel for each pair of processes, communicator and tag. A channel is kept while
  * the numbers of sent and received messages differ, or while messages that arrived early are not yet matched:
  *
- *   sent      x x x     balance = sent - received; > 0: under way, < 0: received early
+ *   sent      x x x     balance = sent - received. > 0: under way, < 0: received early
  *   received    x x     print   = sum of mix(bytes) of sends - of receives. It is 0 if the balance is 0
  *                       missing = sum of bytes, likewise: the bytes that did not fit, of messages that were cut off
  *

@@ -7,7 +7,7 @@
  * A job is collected when none of its processes on this node is at work. Only one process collects at a time, and holds
  * a lock.
  *
- *   1  the results are written beside their places
+ *   1  the results are written next to their places
  *   2  the live files get a mark (header.collected): readers leave them out from now on
  *   3  the results are renamed. A process that finds marked live files and results without a name renames these.
  *   4  wish.visible is called: the caller need not wait for the disk

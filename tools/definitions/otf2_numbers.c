@@ -11,7 +11,7 @@
  *   all words, files, windows, handles, groups     how many of each,
  *   kind | owner, number                           of each file, before the handles, which name files;
  *   communicator | has events, number              of each window and handle,
- *   runs | first, length of each run               of each group: neighbours in the world, which most groups are
+ *   runs | first, length of each run               of each group: neighbors in the world, as in most groups
  */
 enum { WORDS_HEAD = 5, WORD_ALL = 0, WORD_FILES, WORD_WINDOWS, WORD_HANDLES, WORD_GROUPS };
 

@@ -1,7 +1,7 @@
 /*
  * The running jobs, as seen in the files of their processes. mpit-top and mpit-exporter use them.
  *
- *   live ── jobs[] ──> processes[] ──> run_reader      one a process; no events, tables alone
+ *   live ── jobs[] ──> processes[] ──> run_reader      one for each process: only tables, no events
  *        └─ finder: the files that are known, open or not (livefind.h)
  *
  * How they are found: every process of this user (or of all users) on this node holds its run file open, in a run

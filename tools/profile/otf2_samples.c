@@ -294,7 +294,7 @@ static int events_write(struct conversion *c)
     return 0;
 }
 
-/* ---- definitions: walked over twice, since strings stand before what names them ---------------------------------- */
+/* ---- definitions: walked twice, because strings come before their users ------------------------------------------ */
 
 static OTF2_StringRef name(struct conversion *c, const char *text)
 {

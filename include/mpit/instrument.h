@@ -132,7 +132,7 @@ MPIT_INSTRUMENT_INLINE struct mpit_cell *mpit_cell_of(const struct mpit_variable
     return cell && element < variable->count ? cell + element : MPIT_INSTRUMENT_NULL;
 }
 
-/* Returns a number of the calling thread, which no other thread has while it lives. */
+/* Returns a value of the calling thread, which no other thread has while it lives. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_instrument_self(void)
 {
 #if defined(__x86_64__)
@@ -323,8 +323,8 @@ MPIT_INSTRUMENT_INLINE uint64_t mpit_cell_get(const struct mpit_cell *cell)
         mpit_cell_##name(mpit_cell_of(variable, element), amount);                                                     \
     }
 
-/* mpit_add(&v, n) and mpit_add_at(&v, element, n) apply mpit_cell_add to a variable. The other macros below do the same
- * for the other mpit_cell_... functions. An update of an element that does not exist does nothing. */
+/* mpit_add(&v, n) and mpit_add_at(&v, element, n) apply mpit_cell_add to a variable. The next lines do the same for
+ * other mpit_cell_... functions. An update of an element that does not exist does nothing. */
 MPIT_INSTRUMENT_UPDATE(add, unsigned long long)
 MPIT_INSTRUMENT_UPDATE(add_double, double)
 MPIT_INSTRUMENT_UPDATE(set, unsigned long long)

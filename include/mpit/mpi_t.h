@@ -16,9 +16,9 @@
  * length includes the terminating NUL. A longer string is cut off and terminated.
  *
  * All functions may be called from any thread at any time between MPI_T_init_thread and MPI_T_finalize. At other times
- * they return MPI_T_ERR_NOT_INITIALIZED. Only MPI_T_source_get_timestamp may be called in any signal handler. Inside an
- * event callback, a signal handler may also call MPI_T_event_read, MPI_T_event_copy, MPI_T_event_get_timestamp and
- * MPI_T_event_get_source. These functions take no lock. mpit itself calls no callback from a signal handler.
+ * they return MPI_T_ERR_NOT_INITIALIZED. In a signal handler only a few may be called: MPI_T_source_get_timestamp
+ * anywhere, and MPI_T_event_read, MPI_T_event_copy, MPI_T_event_get_timestamp and MPI_T_event_get_source inside an
+ * event callback. These functions take no lock. mpit itself calls no callback from a signal handler.
  *
  * share/doc/events.md describes mpit's own events and their data.
  */
@@ -56,7 +56,7 @@
 #endif
 #endif
 
-/* Open MPI has the functions from version 6 on, even if mpi.h is of MPI 4. */
+/* Open MPI has the functions from version 6 on, even if its MPI_VERSION is below 4. */
 #if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 6)
 #define MPIT_DECLARES_EVENTS 1
 #endif
